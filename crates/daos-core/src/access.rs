@@ -1,0 +1,102 @@
+//! The seam to the primitives: who can say whether a page was accessed.
+//!
+//! The paper calls this the Monitoring Primitives Layer. It works on *windows*
+//! of one page or more and in batches, because a round trip to the kernel costs
+//! more than a page. The reference algorithm asks for windows of one page.
+
+use crate::addr::{AddrRange, PAGE_SIZE};
+use serde::{Deserialize, Serialize};
+
+/// Names a target for as long as a monitor lives. Never used twice for
+/// different targets, unlike a process number.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+pub struct TargetId(pub u32);
+
+/// A live target and the address ranges that it has mapped right now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    /// Which one.
+    pub id: TargetId,
+    /// Page-aligned, sorted, disjoint.
+    pub ranges: Vec<AddrRange>,
+}
+
+/// Most pages in a window: those that one page of a page table maps.
+pub const MAX_WINDOW_PAGES: u32 = 512;
+
+/// Some pages to arm or to check: page-aligned, inside one region.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    /// Whose memory.
+    pub target: TargetId,
+    /// Address of the first page.
+    pub start: u64,
+    /// Number of pages, `1..=`[`Capabilities::max_window_pages`].
+    pub pages: u32,
+}
+
+impl Window {
+    /// The addresses that the window covers.
+    pub fn range(&self) -> AddrRange {
+        AddrRange::new(self.start, self.start + u64::from(self.pages) * PAGE_SIZE)
+    }
+}
+
+/// One bit for each page of a window, the first page in bit 0 of word 0.
+pub type PageBits = [u64; MAX_WINDOW_PAGES as usize / 64];
+
+/// What a check found in one window. Counts are of pages; `accessed` is at most
+/// `present`, and `present + unobservable` at most the size of the window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Observation {
+    /// Pages that are in memory and can be observed.
+    pub present: u32,
+    /// Pages accessed since they were armed.
+    pub accessed: u32,
+    /// Pages of which nothing can be said: locked, shared, of a device, …
+    pub unobservable: u32,
+    /// Which pages were accessed, where the primitive knows
+    /// ([`Capabilities::page_bits`]).
+    pub pages: Option<PageBits>,
+}
+
+/// What an implementation can and can't do, said before it is asked to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Capabilities {
+    /// Short name, as records show it: `ebpf-vaddr`, `sim`.
+    pub name: &'static str,
+    /// Largest window that it takes, in pages, `1..=`[`MAX_WINDOW_PAGES`].
+    pub max_window_pages: u32,
+    /// Whether an [`Observation`] says which pages were accessed.
+    pub page_bits: bool,
+    /// Whether ranges are the mappings of a process, with huge gaps between
+    /// heap, mmap area and stack that are not worth watching.
+    pub sparse: bool,
+}
+
+/// Arms and checks pages of one or more targets.
+///
+/// A target that has ended is not an error: [`targets`](Self::targets) no longer
+/// lists it, and a check of its pages finds nothing present.
+pub trait AccessCheck {
+    /// What ends the monitoring for good: the backend itself failed.
+    type Error: std::error::Error + Send + Sync + 'static;
+
+    /// What this implementation can do.
+    fn capabilities(&self) -> Capabilities;
+
+    /// The targets that live now, each with its mapped ranges.
+    fn targets(&mut self) -> Result<Vec<Target>, Self::Error>;
+
+    /// After this returns, an access to a page of these windows will be seen.
+    fn arm(&mut self, windows: &[Window]) -> Result<(), Self::Error>;
+
+    /// Appends to `found` one observation for each window, in their order.
+    fn check(
+        &mut self,
+        windows: &[Window],
+        found: &mut Vec<Observation>,
+    ) -> Result<(), Self::Error>;
+}

@@ -1,0 +1,42 @@
+//! The data access monitor, and nothing else.
+//!
+//! This crate decides *which* pages to look at and what the answers mean. It
+//! never looks itself: an [`AccessCheck`] does, and hands the answers in. That
+//! split is what lets the same monitor drive a live process through eBPF, a
+//! simulated terabyte, or a primitive of your own, and what makes every run
+//! repeatable: the random generator is seeded, time is an argument, and there
+//! is no clock, file, thread or kernel call in here.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`addr`] | pages and address ranges |
+//! | [`attrs`] | the three intervals and the bounds on regions |
+//! | [`access`] | the seam to the primitives: [`AccessCheck`] |
+//! | [`region`] | a region, and the sorted list of a target's regions |
+//! | [`layout`] | from a target's mappings to its first regions |
+//! | [`adjust`] | age, merge, split and update: the adaptive adjustment |
+//! | [`monitor`] | the ticks that tie these together |
+//! | [`snapshot`] | what a monitor hands out, and the seam to its users: [`SnapshotSource`] |
+//! | [`rng`] | the seeded generator |
+
+#![forbid(unsafe_code)]
+
+pub mod access;
+pub mod addr;
+pub mod adjust;
+pub mod attrs;
+pub mod layout;
+pub mod monitor;
+pub mod region;
+pub mod rng;
+pub mod snapshot;
+
+pub use access::{AccessCheck, Capabilities, Observation, PageBits, Target, TargetId, Window};
+pub use addr::{AddrRange, PAGE_SIZE};
+pub use attrs::{AttrsError, MonitorAttrs};
+pub use monitor::Monitor;
+pub use region::Region;
+pub use rng::Rng;
+pub use snapshot::{
+    Cost, Mapping, RegionSnapshot, Snapshot, SnapshotSource, TargetInfo, TargetSnapshot,
+};

@@ -1,0 +1,120 @@
+//! What a monitor hands out at the end of each aggregation interval.
+
+use crate::access::TargetId;
+use crate::addr::AddrRange;
+use serde::{Deserialize, Serialize};
+
+/// The accesses of one aggregation interval.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Snapshot {
+    /// When the interval began, in microseconds since monitoring began.
+    pub start_us: u64,
+    /// When it ended.
+    pub end_us: u64,
+    /// Its nominal length in microseconds: the unit of [`RegionSnapshot::age`].
+    pub aggregation_us: u64,
+    /// The highest [`RegionSnapshot::nr_accesses`] possible; at least 1.
+    pub max_nr_accesses: u32,
+    /// One for each live target, by rising id.
+    pub targets: Vec<TargetSnapshot>,
+    /// What it cost to find out.
+    pub cost: Cost,
+}
+
+/// The regions of one target.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct TargetSnapshot {
+    /// Which target.
+    pub id: TargetId,
+    /// Sorted, disjoint.
+    pub regions: Vec<RegionSnapshot>,
+}
+
+/// A region as it was in one aggregation interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RegionSnapshot {
+    /// Its addresses.
+    pub range: AddrRange,
+    /// Access frequency, `0..=`[`Snapshot::max_nr_accesses`].
+    pub nr_accesses: u32,
+    /// How much could not be observed, on the same scale.
+    pub nr_unobserved: u32,
+    /// Aggregation intervals since the access frequency last changed.
+    pub age: u32,
+}
+
+/// What a snapshot cost.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Cost {
+    /// Pages checked in each tick of the interval.
+    pub checks: Vec<u32>,
+    /// Ticks that came late by more than a tenth of a sampling interval.
+    pub late_ticks: u32,
+    /// Ticks that were left out because the one before took too long.
+    pub missed_ticks: u32,
+    /// CPU time of the monitor in microseconds, user and system, in the interval.
+    pub cpu_us: u64,
+}
+
+impl Snapshot {
+    /// The chance that a page of `region` is accessed within one sampling
+    /// interval, 0 to 1.
+    pub fn access_rate(&self, region: &RegionSnapshot) -> f64 {
+        f64::from(region.nr_accesses) / f64::from(self.max_nr_accesses.max(1))
+    }
+
+    /// The share of `region`'s checks that could not be observed, 0 to 1.
+    pub fn unobserved_share(&self, region: &RegionSnapshot) -> f64 {
+        f64::from(region.nr_unobserved) / f64::from(self.max_nr_accesses.max(1))
+    }
+
+    /// How long the access frequency of `region` has been what it is, in microseconds.
+    pub fn age_us(&self, region: &RegionSnapshot) -> u64 {
+        u64::from(region.age) * self.aggregation_us
+    }
+
+    /// Number of regions, of all targets together.
+    pub fn nr_regions(&self) -> usize {
+        self.targets.iter().map(|t| t.regions.len()).sum()
+    }
+}
+
+/// Who a target is, and what it has mapped: for records and reports.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TargetInfo {
+    /// The target.
+    pub id: TargetId,
+    /// Its process number, where it is a process.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub pid: Option<u32>,
+    /// Its command line, or the name of what is simulated.
+    pub name: String,
+    /// What is mapped where, by rising address.
+    pub mappings: Vec<Mapping>,
+}
+
+/// A mapped range and its name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mapping {
+    /// Its addresses.
+    #[serde(flatten)]
+    pub range: AddrRange,
+    /// A path, `[heap]`, `[stack]`, or empty for anonymous memory.
+    pub name: String,
+}
+
+/// Gives one snapshot an aggregation interval: our monitor over some
+/// [`AccessCheck`](crate::AccessCheck), the kernel's, or a record played again.
+pub trait SnapshotSource {
+    /// Why there can be no more snapshots.
+    type Error: std::error::Error + Send + Sync + 'static;
+
+    /// Waits for the next snapshot; `None` when there will be no more.
+    fn next_snapshot(&mut self) -> Result<Option<Snapshot>, Self::Error>;
+
+    /// Targets that are new, or whose mappings changed, since this was last
+    /// asked. A source that knows none gives none.
+    fn changed_targets(&mut self) -> Vec<TargetInfo> {
+        Vec::new()
+    }
+}
