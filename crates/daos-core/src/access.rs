@@ -5,6 +5,7 @@
 //! more than a page. The reference algorithm asks for windows of one page.
 
 use crate::addr::{AddrRange, PAGE_SIZE};
+use crate::snapshot::TargetInfo;
 use serde::{Deserialize, Serialize};
 
 /// Names a target for as long as a monitor lives. Never used twice for
@@ -99,4 +100,11 @@ pub trait AccessCheck {
         windows: &[Window],
         found: &mut Vec<Observation>,
     ) -> Result<(), Self::Error>;
+
+    /// Targets that are new, or whose mappings changed, since this was last
+    /// asked: for records. A primitive that has no more to say than ranges gives
+    /// none.
+    fn changed_targets(&mut self) -> Vec<TargetInfo> {
+        Vec::new()
+    }
 }

@@ -17,6 +17,7 @@
 //! | [`adjust`] | age, merge, split and update: the adaptive adjustment |
 //! | [`monitor`] | the ticks that tie these together |
 //! | [`snapshot`] | what a monitor hands out, and the seam to its users: [`SnapshotSource`] |
+//! | [`json`] | the JSON shape of a snapshot |
 //! | [`rng`] | the seeded generator |
 
 #![forbid(unsafe_code)]
@@ -25,6 +26,7 @@ pub mod access;
 pub mod addr;
 pub mod adjust;
 pub mod attrs;
+pub mod json;
 pub mod layout;
 pub mod monitor;
 pub mod region;

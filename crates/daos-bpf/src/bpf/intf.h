@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What the programs and user space hand each other. Rust takes these types from
+ * the compiled object, so this file is the only place where they are written.
+ */
+#ifndef DAOS_INTF_H
+#define DAOS_INTF_H
+
+/* Requests in a batch, and page-table entries that a batch can bring. */
+#define MAX_REQUESTS 4096
+#define MAX_ENTRIES 65536
+
+/* x86-64: Intel SDM volume 3, table 4-20. */
+#define ENTRY_PRESENT (1ULL << 0)
+#define ENTRY_LEAF (1ULL << 7)
+
+/* Read `pages` level-1 entries from `va` on, within one table, to `entries[out]`. */
+struct request {
+	__u64 va;
+	__u32 pages;
+	__u32 out;
+};
+
+/*
+ * Where a walk ended. Level 1: at the level-1 entries. Above: at `entry`, which is
+ * empty or maps a huge page.
+ */
+struct reply {
+	__u64 entry;
+	__u32 level;
+	/* The tables changed while they were read. */
+	__u32 torn;
+};
+
+struct tables_ctx {
+	/* In: whose tables. */
+	__u64 task;
+	__u64 start_boottime;
+	/* In: where physical memory is mapped; which bits of an entry are an address. */
+	__u64 direct_map;
+	__u64 frame_mask;
+	__u32 levels;
+	__u32 nr;
+	/* Out: the address space that was read, or 0: throw everything away. */
+	__u64 mm;
+	__u32 cpu;
+	__u32 nr_threads;
+};
+
+struct frames_ctx {
+	/* In: where the array of `struct page` starts. */
+	__u64 page_array;
+	__u64 nr;
+};
+
+struct frame_facts {
+	/* Of the folio that the frame is part of: `mapping` and `index`. */
+	__u64 mapping;
+	__u64 index;
+	/* Page-table entries that map this frame, or, if it is large, its folio. */
+	__s32 mapcount;
+	__u32 index_in_folio;
+	__u8 lru;
+	__u8 large;
+	__u8 order;
+	__u8 unused[5];
+};
+
+struct found_task {
+	__u64 task;
+	__u64 start_boottime;
+	__u64 pgd;
+};
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The few kernel types that the programs look into, with just the members that
+ * they name. The loader moves each access to where the running kernel has the
+ * member (CO-RE), so neither order nor size here matters.
+ */
+#ifndef DAOS_KERNEL_H
+#define DAOS_KERNEL_H
+
+typedef unsigned char __u8;
+typedef unsigned short __u16;
+typedef unsigned int __u32;
+typedef unsigned long long __u64;
+typedef signed char __s8;
+typedef short __s16;
+typedef int __s32;
+typedef long long __s64;
+typedef __u16 __be16;
+typedef __u32 __be32;
+typedef __u32 __wsum;
+
+#define bool _Bool
+#define true 1
+#define false 0
+
+/* Numbers of the kernel's interface. */
+enum bpf_map_type {
+	BPF_MAP_TYPE_ARRAY = 2,
+};
+
+#define CORE __attribute__((preserve_access_index))
+
+struct mm_struct {
+	void *pgd;
+} CORE;
+
+struct signal_struct {
+	int nr_threads;
+} CORE;
+
+struct thread_info {
+	__u32 cpu;
+} CORE;
+
+struct task_struct {
+	struct thread_info thread_info;
+	struct mm_struct *mm;
+	struct signal_struct *signal;
+	__u64 start_boottime;
+} CORE;
+
+typedef struct {
+	int counter;
+} CORE atomic_t;
+
+typedef struct {
+	unsigned long f;
+} CORE memdesc_flags_t;
+
+/* What a page frame is part of, as its `struct page` says. */
+struct folio {
+	unsigned long flags;
+	void *mapping;
+	unsigned long index;
+	atomic_t _mapcount;
+	atomic_t _large_mapcount;
+	atomic_t _entire_mapcount;
+} CORE;
+
+/* Since 6.18 the flags are wrapped. */
+struct folio___wrapped {
+	memdesc_flags_t flags;
+} CORE;
+
+/* Until 6.1 the second page of a folio counted how often it is mapped whole. */
+struct page {
+	atomic_t compound_mapcount;
+	unsigned long compound_head;
+} CORE;
+
+enum pageflags {
+	PG_lru,
+	PG_head,
+};
+
+struct bpf_iter__task {
+	struct task_struct *task;
+} CORE;
+
+#endif

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Reads page tables and page frames. Three programs, all driven from user space
+ * in batches; what goes in and out stands in the global arrays, which the loader
+ * maps into the process.
+ *
+ * No lock is taken. A table may be freed, and used for something else, while it
+ * is read: every read is safe (it fails or gives garbage, never a fault), and the
+ * parent entry is read once more behind the table, so that garbage is thrown away.
+ * Deciding what an entry means is left to user space.
+ */
+#include "kernel.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include "intf.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+struct request requests[MAX_REQUESTS];
+struct reply replies[MAX_REQUESTS];
+__u64 entries[MAX_ENTRIES];
+
+__u64 frames[MAX_REQUESTS];
+struct frame_facts facts[MAX_REQUESTS];
+
+struct found_task found;
+
+/* A walk through the tables of one address space. */
+struct walk {
+	__u64 pgd;
+	__u64 direct_map;
+	__u64 frame_mask;
+	__u32 levels;
+	__u32 nr;
+	/* The last level-2 table, of the GiB `gib`; consecutive requests share it. */
+	__u64 gib;
+	__u64 table;
+	__u64 entry;
+	__u32 level;
+};
+
+static __always_inline __u64 read_u64(__u64 addr)
+{
+	__u64 value = 0;
+
+	bpf_probe_read_kernel(&value, sizeof(value), (void *)addr);
+	return value;
+}
+
+/* From the top to the level-2 table that maps `va`. */
+static __always_inline void descend(struct walk *w, __u64 va)
+{
+	__u64 table = w->pgd;
+	__u32 level = w->levels;
+	int i;
+
+	w->table = 0;
+	for (i = 0; i < 3; i++) {
+		__u64 entry = read_u64(table + ((va >> (12 + 9 * (level - 1))) & 511) * 8);
+
+		w->entry = entry;
+		w->level = level;
+		if (!(entry & ENTRY_PRESENT) || (level == 3 && (entry & ENTRY_LEAF)))
+			return;
+		table = w->direct_map + (entry & w->frame_mask);
+		if (level == 3)
+			break;
+		level--;
+	}
+	w->table = table;
+}
+
+static long walk_one(__u64 i, void *data)
+{
+	struct walk *w = data;
+	struct request *req;
+	struct reply *rep;
+	__u64 va, pmd, slot;
+	__u32 pages, out;
+
+	if (i >= MAX_REQUESTS)
+		return 1;
+	req = &requests[i];
+	rep = &replies[i];
+	va = req->va;
+	pages = req->pages;
+	out = req->out;
+
+	if (w->gib != va >> 30) {
+		descend(w, va);
+		w->gib = va >> 30;
+	}
+	rep->torn = 0;
+	if (!w->table) {
+		rep->entry = w->entry;
+		rep->level = w->level;
+		return 0;
+	}
+	slot = w->table + ((va >> 21) & 511) * 8;
+	pmd = read_u64(slot);
+	rep->entry = pmd;
+	rep->level = 2;
+	if (!(pmd & ENTRY_PRESENT) || (pmd & ENTRY_LEAF))
+		return 0;
+
+	if (pages == 0 || pages > 512 || out > MAX_ENTRIES - 512)
+		return 1;
+	if (bpf_probe_read_kernel(&entries[out], pages * 8,
+				  (void *)(w->direct_map + (pmd & w->frame_mask) +
+					   ((va >> 12) & 511) * 8)))
+		rep->torn = 1;
+	rep->level = 1;
+	if (read_u64(slot) != pmd)
+		rep->torn = 1;
+	return 0;
+}
+
+/* Answers `ctx->nr` requests about the address space of a task. */
+SEC("syscall")
+int read_tables(struct tables_ctx *ctx)
+{
+	struct task_struct *task = (void *)ctx->task;
+	struct mm_struct *mm;
+	struct walk w = {};
+
+	ctx->mm = 0;
+	if (BPF_CORE_READ(task, start_boottime) != ctx->start_boottime)
+		return 0;
+	mm = BPF_CORE_READ(task, mm);
+	if (!mm)
+		return 0;
+	w.pgd = (__u64)BPF_CORE_READ(mm, pgd);
+	w.direct_map = ctx->direct_map;
+	w.frame_mask = ctx->frame_mask;
+	w.levels = ctx->levels;
+	w.gib = ~0ULL;
+	if (w.levels != 4 && w.levels != 5)
+		return 0;
+
+	bpf_loop(ctx->nr, walk_one, &w, 0);
+
+	ctx->cpu = BPF_CORE_READ(task, thread_info.cpu);
+	ctx->nr_threads = BPF_CORE_READ(task, signal, nr_threads);
+	/* Whoever has left meanwhile, or runs another program, has no answer. */
+	if (BPF_CORE_READ(task, start_boottime) == ctx->start_boottime &&
+	    BPF_CORE_READ(task, mm) == mm)
+		ctx->mm = (__u64)mm;
+	return 0;
+}
+
+static __always_inline unsigned long folio_flags(__u64 head)
+{
+	struct folio___wrapped *wrapped = (void *)head;
+
+	if (bpf_core_field_exists(wrapped->flags.f))
+		return BPF_CORE_READ(wrapped, flags.f);
+	return BPF_CORE_READ((struct folio *)head, flags);
+}
+
+/*
+ * Page-table entries that map a large folio or parts of it; before 6.9, where no
+ * such count is kept, those that map it whole.
+ */
+static __always_inline __s32 large_mapcount(__u64 head, __u64 size)
+{
+	struct folio *folio = (void *)head;
+
+	if (bpf_core_field_exists(folio->_large_mapcount))
+		return BPF_CORE_READ(folio, _large_mapcount.counter) + 1;
+	if (bpf_core_field_exists(folio->_entire_mapcount))
+		return BPF_CORE_READ(folio, _entire_mapcount.counter) + 1;
+	if (bpf_core_field_exists(((struct page *)head)->compound_mapcount))
+		return BPF_CORE_READ((struct page *)(head + size), compound_mapcount.counter) + 1;
+	return 0;
+}
+
+static long frame_one(__u64 i, void *data)
+{
+	struct frames_ctx *ctx = data;
+	__u64 size = bpf_core_type_size(struct page);
+	struct frame_facts *f;
+	__u64 page, head, flags;
+
+	if (i >= MAX_REQUESTS)
+		return 1;
+	f = &facts[i];
+	page = ctx->page_array + frames[i] * size;
+	head = (__u64)BPF_CORE_READ((struct page *)page, compound_head);
+	head = head & 1 ? head - 1 : page;
+	flags = folio_flags(head);
+
+	f->lru = (flags >> bpf_core_enum_value(enum pageflags, PG_lru)) & 1;
+	f->large = (flags >> bpf_core_enum_value(enum pageflags, PG_head)) & 1;
+	/* The order of a large folio stands in its second page's flags since 6.6. */
+	f->order = f->large ? read_u64(head + size) & 0xff : 0;
+	f->index_in_folio = (page - head) / size;
+	f->mapcount = f->large ? large_mapcount(head, size)
+			       : BPF_CORE_READ((struct folio *)page, _mapcount.counter) + 1;
+	f->mapping = (__u64)BPF_CORE_READ((struct folio *)head, mapping);
+	f->index = BPF_CORE_READ((struct folio *)head, index);
+	return 0;
+}
+
+/* Says what `ctx->nr` page frames are part of. */
+SEC("syscall")
+int read_frames(struct frames_ctx *ctx)
+{
+	struct frames_ctx c = *ctx;
+
+	bpf_loop(c.nr, frame_one, &c, 0);
+	return 0;
+}
+
+/* Finds a thread that has an address space, among those of the filtered process. */
+SEC("iter/task")
+int find_task(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct mm_struct *mm;
+
+	if (!task || found.task)
+		return 0;
+	mm = BPF_CORE_READ(task, mm);
+	if (!mm)
+		return 0;
+	found.pgd = (__u64)BPF_CORE_READ(mm, pgd);
+	found.start_boottime = BPF_CORE_READ(task, start_boottime);
+	found.task = (__u64)task;
+	return 0;
+}

@@ -1,0 +1,80 @@
+//! What a page-table entry of x86-64 says (Intel SDM volume 3A, chapter 4).
+//!
+//! Everything that knows one architecture's tables is here and in `intf.h`; a
+//! second architecture is a second set of these few constants.
+
+const PRESENT: u64 = 1 << 0;
+const ACCESSED: u64 = 1 << 5;
+
+/// Bits of an entry that may hold an address, before the CPU's width is known.
+pub(crate) const FRAME_MASK: u64 = 0x000f_ffff_ffff_f000;
+
+/// An entry that maps memory: a page at level 1, a huge page above.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Entry(pub u64);
+
+impl Entry {
+    pub(crate) fn is_present(self) -> bool {
+        self.0 & PRESENT != 0
+    }
+
+    /// Present, and accessed since the bit was last cleared.
+    pub(crate) fn is_young(self) -> bool {
+        self.0 & (PRESENT | ACCESSED) == PRESENT | ACCESSED
+    }
+
+    /// Number of the page frame that an entry of `level` maps first.
+    pub(crate) fn frame(self, level: u32, frame_mask: u64) -> u64 {
+        // A huge page's entry has a flag where the low bits of the address were.
+        (self.0 & frame_mask & !(bytes_mapped(level) - 1)) >> 12
+    }
+}
+
+/// Bytes that one entry of `level` maps: 4 KiB, 2 MiB, 1 GiB, …
+pub(crate) fn bytes_mapped(level: u32) -> u64 {
+    1 << (12 + 9 * (level.max(1) - 1))
+}
+
+/// Levels of this machine's page tables (5 with `la57`, else 4) and the bits of
+/// an entry that are an address, from the text of `/proc/cpuinfo`. The kernel
+/// lowers the width by what memory encryption takes, so an encryption bit is
+/// never read as an address.
+pub(crate) fn table_shape(cpuinfo: &str) -> (u32, u64) {
+    let field = |name: &str| {
+        cpuinfo.lines().find(|l| l.starts_with(name)).and_then(|l| l.split_once(": ")).map(|f| f.1)
+    };
+    let la57 = field("flags").is_some_and(|flags| flags.split(' ').any(|f| f == "la57"));
+    let width = field("address sizes")
+        .and_then(|sizes| sizes.split(' ').next()?.parse().ok())
+        .filter(|bits| (36..=52).contains(bits))
+        .unwrap_or(52);
+    (if la57 { 5 } else { 4 }, FRAME_MASK & ((1u64 << width) - 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_and_frames() {
+        let page = Entry(0x8000_0001_2345_6067);
+        assert!(page.is_present() && page.is_young());
+        assert_eq!(page.frame(1, FRAME_MASK), 0x12_3456);
+        let old_huge = Entry(0x8000_0001_2360_10c7);
+        assert!(old_huge.is_present() && !old_huge.is_young());
+        assert_eq!(old_huge.frame(2, FRAME_MASK), 0x12_3600, "bit 12 is a flag there");
+        // A swapped-out page may have any bit set but the present one.
+        assert!(!Entry(0xffff_ffff_ffff_fffe).is_young());
+    }
+
+    #[test]
+    fn the_shape_of_the_tables() {
+        let cpuinfo =
+            "flags\t\t: fpu la57 sse\naddress sizes\t: 46 bits physical, 57 bits virtual\n";
+        assert_eq!(table_shape(cpuinfo), (5, 0x0000_3fff_ffff_f000));
+        let cpuinfo =
+            "flags\t\t: fpu sse la57x\naddress sizes\t: 52 bits physical, 48 bits virtual\n";
+        assert_eq!(table_shape(cpuinfo), (4, FRAME_MASK));
+        assert_eq!(table_shape(""), (4, FRAME_MASK));
+    }
+}

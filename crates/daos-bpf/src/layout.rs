@@ -1,0 +1,177 @@
+//! Finds where this kernel keeps physical memory and the array of `struct page`.
+//!
+//! Neither address is exported, and both are random. Both can be *checked*, so
+//! each candidate is, and nothing is taken that does not pass: the direct map must
+//! lead from our own top-level table back to itself; the page array must know the
+//! address of pages of our own.
+
+use crate::BpfError;
+use crate::entry::{Entry, FRAME_MASK, bytes_mapped, table_shape};
+use crate::programs::{MemoryLayout, Programs, Request, Task};
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
+use std::ffi::c_void;
+use std::fs;
+
+const GIB: u64 = 1 << 30;
+/// Pages of our own to check the page array with. A wrong array would have to
+/// hold the right 52-bit page index at that many places.
+const PROBES: usize = 8;
+
+/// Looks the layout up. Takes some milliseconds, once.
+pub(crate) fn find(programs: &mut Programs, me: &Task) -> Result<MemoryLayout, BpfError> {
+    let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let (levels, frame_mask) = table_shape(&cpuinfo);
+    let layout = MemoryLayout { direct_map: 0, page_array: 0, frame_mask, levels };
+    let direct_map = find_direct_map(programs, me, layout)?;
+    find_page_array(programs, me, MemoryLayout { direct_map, ..layout })
+}
+
+/// The direct map starts 1 GiB-aligned, at or below our top-level table, which
+/// lies in it. Under the right start, walking our table for the table's own
+/// address ends at the physical address that it must have.
+fn find_direct_map(
+    programs: &mut Programs,
+    me: &Task,
+    layout: MemoryLayout,
+) -> Result<u64, BpfError> {
+    let most = 1 + physical_end() / GIB;
+    let highest = me.pgd / GIB * GIB;
+    for direct_map in (0..most).filter_map(|gib| highest.checked_sub(gib * GIB)) {
+        let candidate = MemoryLayout { direct_map, ..layout };
+        let entry = read_one(programs, me, &candidate, me.pgd)?;
+        let Some((entry, level)) = entry.filter(|(e, _)| e.is_present()) else { continue };
+        let offset = me.pgd & (bytes_mapped(level) - 1);
+        let physical = (entry.frame(level, layout.frame_mask) << 12) + offset;
+        if physical == me.pgd - direct_map {
+            return Ok(direct_map);
+        }
+    }
+    Err(BpfError::Layout("where physical memory is mapped"))
+}
+
+/// The page array starts 1 GiB-aligned above the direct map. Under the right
+/// start, the frames behind pages of ours say that they are anonymous, mapped
+/// once, and at the index that our addresses give.
+fn find_page_array(
+    programs: &mut Programs,
+    me: &Task,
+    layout: MemoryLayout,
+) -> Result<MemoryLayout, BpfError> {
+    let probes = OwnPages::new().ok_or(BpfError::Layout("memory of our own"))?;
+    let mut frames = Vec::new();
+    for addr in probes.addresses() {
+        match read_one(programs, me, &layout, addr)? {
+            Some((entry, 1)) if entry.is_present() => {
+                frames.push((addr, entry.frame(1, layout.frame_mask)))
+            }
+            _ => return Err(BpfError::Layout("the frames of memory of our own")),
+        }
+    }
+    let mut start = layout.direct_map;
+    while let Some(next) = next_mapped_gib(programs, me, &layout, start)? {
+        let numbers = frames.iter().map(|f| f.1);
+        let facts = programs.read_frames(numbers, next)?;
+        let ours = facts.iter().zip(&frames).all(|(fact, (addr, _))| {
+            fact.mapping & 3 == 1 && fact.mapcount == 1 && fact.index == addr >> 12
+        });
+        if ours {
+            return Ok(MemoryLayout { page_array: next, ..layout });
+        }
+        let Some(behind) = next.checked_add(GIB) else { break };
+        start = behind;
+    }
+    Err(BpfError::Layout("the array of page frames"))
+}
+
+/// The first GiB at or above `start` in which anything is mapped, skipping what an
+/// empty upper entry rules out.
+fn next_mapped_gib(
+    programs: &mut Programs,
+    me: &Task,
+    layout: &MemoryLayout,
+    mut start: u64,
+) -> Result<Option<u64>, BpfError> {
+    loop {
+        let Some((entry, level)) = read_one(programs, me, layout, start)? else { return Ok(None) };
+        if level < 3 || entry.is_present() {
+            return Ok(Some(start));
+        }
+        let size = bytes_mapped(level);
+        match (start & !(size - 1)).checked_add(size) {
+            Some(next) => start = next,
+            None => return Ok(None),
+        }
+    }
+}
+
+/// The entry that maps `addr` in our own table, and its level.
+fn read_one(
+    programs: &mut Programs,
+    me: &Task,
+    layout: &MemoryLayout,
+    addr: u64,
+) -> Result<Option<(Entry, u32)>, BpfError> {
+    programs.requests()[0] = Request { va: addr, pages: 1, out: 0 };
+    if programs.read_tables(me, layout, 1)?.is_none() {
+        return Ok(None);
+    }
+    let (replies, entries) = programs.replies();
+    let level = replies[0].level;
+    let entry = if level == 1 { entries[0] } else { replies[0].entry };
+    Ok(Some((Entry(entry), level)))
+}
+
+/// Where physical memory ends, from `/proc/iomem`; for those who may not read it,
+/// a generous guess. It only bounds the search.
+fn physical_end() -> u64 {
+    let iomem = fs::read_to_string("/proc/iomem").unwrap_or_default();
+    let end = iomem
+        .lines()
+        .filter(|l| l.ends_with("System RAM"))
+        .filter_map(|l| {
+            u64::from_str_radix(l.trim().split_once([' ', '-'])?.1.split(' ').next()?, 16).ok()
+        })
+        .max()
+        .unwrap_or(0);
+    if end == 0 { FRAME_MASK >> 6 } else { end }
+}
+
+/// A few pages of regular size that this process alone has, written once.
+struct OwnPages(*mut c_void);
+
+impl OwnPages {
+    const LEN: usize = PROBES * 4096;
+
+    fn new() -> Option<Self> {
+        // SAFETY: a new mapping that touches no other memory.
+        let start = unsafe {
+            mmap_anonymous(
+                std::ptr::null_mut(),
+                Self::LEN,
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::PRIVATE,
+            )
+        }
+        .ok()?;
+        let pages = Self(start);
+        // SAFETY: the range is the new mapping.
+        let _ = unsafe { madvise(start, Self::LEN, Advice::LinuxNoHugepage) };
+        for addr in pages.addresses() {
+            // SAFETY: inside the mapping, which is writable and nobody else's.
+            unsafe { (addr as *mut u8).write_volatile(1) };
+        }
+        Some(pages)
+    }
+
+    fn addresses(&self) -> impl Iterator<Item = u64> + use<> {
+        let start = self.0 as u64;
+        (0..PROBES as u64).map(move |page| start + page * 4096)
+    }
+}
+
+impl Drop for OwnPages {
+    fn drop(&mut self) {
+        // SAFETY: unmaps what `new` mapped; no reference to it is left.
+        let _ = unsafe { munmap(self.0, Self::LEN) };
+    }
+}

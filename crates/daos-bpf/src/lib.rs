@@ -1,0 +1,79 @@
+//! Reading accessed bits with eBPF, on a stock kernel.
+//!
+//! A program of type syscall walks a target's page tables through the kernel's
+//! direct map and brings back entries, many to a call; `process_madvise` clears
+//! the accessed bits. Nothing is loaded into the kernel but programs that its
+//! verifier has checked, and they only read.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `bpf/` | the programs, and what they exchange with Rust (`intf.h`) |
+//! | `programs` | the loaded programs, one method each |
+//! | `layout` | where this kernel maps physical memory and its page array |
+//! | `entry` | what a page-table entry says |
+//! | `reader` | the entries of windows of a target's memory |
+//! | `folio` | how the pages found young can be armed, if they can |
+//! | [`vaddr`] | the [`AccessCheck`](daos_core::AccessCheck) of processes |
+
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+compile_error!(
+    "daos-bpf reads the page tables of x86-64 Linux. For another architecture, give src/entry.rs \
+     and src/bpf/intf.h its page-table entries."
+);
+
+mod entry;
+mod folio;
+mod layout;
+mod programs;
+mod reader;
+pub mod vaddr;
+
+#[allow(missing_docs, missing_debug_implementations, unused_imports)]
+#[allow(clippy::all, clippy::undocumented_unsafe_blocks)]
+mod skel {
+    include!(concat!(env!("OUT_DIR"), "/ptwalk.skel.rs"));
+}
+
+pub use vaddr::VirtualMemory;
+
+use std::io;
+use thiserror::Error;
+
+/// Why accessed bits can't be read here.
+#[derive(Debug, Error)]
+pub enum BpfError {
+    /// The kernel did not let the programs in for want of rights.
+    #[error(
+        "not allowed to load eBPF programs; run daos as root (or with CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE and CAP_SYS_NICE)"
+    )]
+    NotAllowed,
+    /// The kernel did not take the programs.
+    #[error(
+        "this kernel does not take the eBPF programs ({0}); daos needs Linux 6.1 or later with CONFIG_BPF_SYSCALL and CONFIG_DEBUG_INFO_BTF; `daos doctor` says more"
+    )]
+    Load(#[source] libbpf_rs::Error),
+    /// Something that the programs need could not be found in this kernel.
+    #[error(
+        "could not find {0} in this kernel's memory; daos can't read page tables here (please report the kernel's version and configuration)"
+    )]
+    Layout(&'static str),
+    /// A program that was loaded failed to run.
+    #[error("running an eBPF program failed: {0}")]
+    Run(#[source] libbpf_rs::Error),
+    /// The iterator over a process's threads failed.
+    #[error("looking up a process with an eBPF iterator failed: {0}")]
+    Iterator(#[source] io::Error),
+}
+
+impl BpfError {
+    fn load(err: libbpf_rs::Error) -> Self {
+        match err.kind() {
+            libbpf_rs::ErrorKind::PermissionDenied => Self::NotAllowed,
+            _ => Self::Load(err),
+        }
+    }
+
+    fn run(err: libbpf_rs::Error) -> Self {
+        Self::Run(err)
+    }
+}

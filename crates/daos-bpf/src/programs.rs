@@ -1,0 +1,192 @@
+//! The loaded eBPF programs, and one method for each.
+//!
+//! Requests and answers stand in arrays that the kernel and this process share,
+//! so a batch costs one system call and no copy.
+
+use crate::BpfError;
+use crate::skel::{OpenPtwalkSkel, PtwalkSkel, PtwalkSkelBuilder, types};
+use libbpf_rs::libbpf_sys;
+use libbpf_rs::skel::{OpenSkel, SkelBuilder};
+use libbpf_rs::{OpenObject, ProgramInput};
+use std::io::{self, Read};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+pub(crate) use types::{frame_facts as FrameFacts, reply as Reply, request as Request};
+
+/// Requests that fit in a batch.
+pub(crate) const MAX_REQUESTS: usize = 4096;
+/// Level-1 entries that a batch can bring back. A request may need up to 512 that
+/// start at most at `MAX_ENTRIES - 512`.
+pub(crate) const MAX_ENTRIES: usize = 65536;
+
+/// A thread of a target, as the kernel knows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Task {
+    /// Where its `task_struct` is.
+    addr: u64,
+    /// Together with the address, its identity.
+    start_boottime: u64,
+    /// Where its top-level table is.
+    pub(crate) pgd: u64,
+}
+
+/// Where this kernel keeps what the programs read. Found by `layout`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct MemoryLayout {
+    /// Where physical address 0 is mapped.
+    pub(crate) direct_map: u64,
+    /// Where the `struct page` of frame 0 is, or would be.
+    pub(crate) page_array: u64,
+    /// Bits of a page-table entry that are an address.
+    pub(crate) frame_mask: u64,
+    /// Levels of the page tables, 4 or 5.
+    pub(crate) levels: u32,
+}
+
+/// Where a task was when its tables were read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Whereabouts {
+    /// The CPU that it ran on last.
+    pub(crate) cpu: u32,
+    /// Threads of its process.
+    pub(crate) nr_threads: u32,
+}
+
+pub(crate) struct Programs {
+    skel: PtwalkSkel<'static>,
+}
+
+impl std::fmt::Debug for Programs {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Programs").finish_non_exhaustive()
+    }
+}
+
+impl Programs {
+    /// Loads the programs. Needs CAP_BPF and CAP_PERFMON, and a kernel with BTF.
+    pub(crate) fn load() -> Result<Self, BpfError> {
+        libbpf_rs::set_print(None);
+        // The skeleton borrows this for as long as it lives, which is as long as
+        // the process does: some hundred bytes, once.
+        let storage: &'static mut MaybeUninit<OpenObject> =
+            Box::leak(Box::new(MaybeUninit::uninit()));
+        let open: OpenPtwalkSkel<'static> =
+            PtwalkSkelBuilder::default().open(storage).map_err(BpfError::load)?;
+        Ok(Self { skel: open.load().map_err(BpfError::load)? })
+    }
+
+    fn shared(&mut self) -> &mut types::bss {
+        self.skel.maps.bss_data.as_deref_mut().expect("libbpf maps .bss when it loads")
+    }
+
+    /// Room for the requests of the next [`read_tables`](Self::read_tables).
+    pub(crate) fn requests(&mut self) -> &mut [Request; MAX_REQUESTS] {
+        &mut self.shared().requests
+    }
+
+    /// What the last [`read_tables`](Self::read_tables) found: a reply for each
+    /// request, and the entries that they point to.
+    pub(crate) fn replies(&mut self) -> (&[Reply; MAX_REQUESTS], &[u64; MAX_ENTRIES]) {
+        let shared = self.shared();
+        (&shared.replies, &shared.entries)
+    }
+
+    /// Answers the first `nr` requests about the address space of `task`. `None`
+    /// when the task has left it: the answers are garbage then.
+    pub(crate) fn read_tables(
+        &mut self,
+        task: &Task,
+        layout: &MemoryLayout,
+        nr: usize,
+    ) -> Result<Option<Whereabouts>, BpfError> {
+        let mut ctx = types::tables_ctx {
+            task: task.addr,
+            start_boottime: task.start_boottime,
+            direct_map: layout.direct_map,
+            frame_mask: layout.frame_mask,
+            levels: layout.levels,
+            nr: nr.min(MAX_REQUESTS) as u32,
+            ..Default::default()
+        };
+        // SAFETY: plain old data, of which the program may change any byte.
+        let bytes = unsafe { as_bytes_mut(&mut ctx) };
+        let input = ProgramInput { context_in: Some(bytes), ..Default::default() };
+        self.skel.progs.read_tables.test_run(input).map_err(BpfError::run)?;
+        let there = Whereabouts { cpu: ctx.cpu, nr_threads: ctx.nr_threads };
+        Ok((ctx.mm != 0).then_some(there))
+    }
+
+    /// Says what each of up to [`MAX_REQUESTS`] page frames is part of.
+    pub(crate) fn read_frames(
+        &mut self,
+        frames: impl Iterator<Item = u64>,
+        page_array: u64,
+    ) -> Result<&[FrameFacts], BpfError> {
+        let mut nr = 0;
+        for (slot, frame) in self.shared().frames.iter_mut().zip(frames) {
+            *slot = frame;
+            nr += 1;
+        }
+        let mut ctx = types::frames_ctx { page_array, nr: nr as u64 };
+        // SAFETY: plain old data, of which the program may change any byte.
+        let bytes = unsafe { as_bytes_mut(&mut ctx) };
+        let input = ProgramInput { context_in: Some(bytes), ..Default::default() };
+        self.skel.progs.read_frames.test_run(input).map_err(BpfError::run)?;
+        Ok(&self.shared().facts[..nr])
+    }
+
+    /// A thread of the process behind `pidfd` that has an address space; `None`
+    /// when none has. The kernel filters by process number: the caller makes sure
+    /// that the process lives on when this returns.
+    pub(crate) fn find_task(&mut self, pidfd: BorrowedFd<'_>) -> Result<Option<Task>, BpfError> {
+        self.shared().found = types::found_task::default();
+        let mut info = libbpf_sys::bpf_iter_link_info::default();
+        info.task.pid_fd = pidfd.as_raw_fd() as u32;
+        let options = libbpf_sys::bpf_link_create_opts {
+            sz: size_of::<libbpf_sys::bpf_link_create_opts>() as _,
+            iter_info: &mut info,
+            iter_info_len: size_of::<libbpf_sys::bpf_iter_link_info>() as u32,
+            ..Default::default()
+        };
+        let program = self.skel.progs.find_task.as_fd().as_raw_fd();
+        // SAFETY: the descriptors are open and the options live until the call returns.
+        let link = owned(unsafe {
+            libbpf_sys::bpf_link_create(program, 0, libbpf_sys::BPF_TRACE_ITER, &options)
+        });
+        let link = match link {
+            Ok(link) => link,
+            Err(err) if err.raw_os_error() == Some(libc::ESRCH) => return Ok(None),
+            Err(err) => return Err(BpfError::Iterator(err)),
+        };
+        // SAFETY: the link is open.
+        let iterator = owned(unsafe { libbpf_sys::bpf_iter_create(link.as_raw_fd()) })
+            .map_err(BpfError::Iterator)?;
+        // Reading runs the program once for each thread; it writes nothing there.
+        std::fs::File::from(iterator).read_to_end(&mut Vec::new()).map_err(BpfError::Iterator)?;
+        let found = self.shared().found;
+        Ok((found.task != 0).then_some(Task {
+            addr: found.task,
+            start_boottime: found.start_boottime,
+            pgd: found.pgd,
+        }))
+    }
+}
+
+/// Takes over what libbpf returns: a descriptor, or a negative errno.
+fn owned(result: i32) -> io::Result<OwnedFd> {
+    if result < 0 {
+        return Err(io::Error::from_raw_os_error(-result));
+    }
+    // SAFETY: libbpf hands over a descriptor that nobody else owns.
+    Ok(unsafe { OwnedFd::from_raw_fd(result) })
+}
+
+/// The bytes of a value.
+///
+/// # Safety
+/// `T` has no padding and any bytes are a valid `T`.
+unsafe fn as_bytes_mut<T>(value: &mut T) -> &mut [u8] {
+    // SAFETY: the pointer and the length are those of a live, exclusive borrow.
+    unsafe { std::slice::from_raw_parts_mut(std::ptr::from_mut(value).cast(), size_of::<T>()) }
+}

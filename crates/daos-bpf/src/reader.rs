@@ -1,0 +1,201 @@
+//! The page-table entries behind windows of a target's memory, in batches.
+
+use crate::BpfError;
+use crate::entry::{Entry, bytes_mapped};
+use crate::programs::{
+    FrameFacts, MAX_ENTRIES, MAX_REQUESTS, MemoryLayout, Programs, Request, Task, Whereabouts,
+};
+use daos_core::{AddrRange, PAGE_SIZE, Window};
+use std::os::fd::BorrowedFd;
+
+/// Bytes that one page of level-1 entries maps: a request never crosses it.
+const TABLE_BYTES: u64 = 2 << 20;
+const PAGES_IN_TABLE: usize = 512;
+
+/// Part of a window, inside one page table.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Piece {
+    /// Index of its window in the batch.
+    pub(crate) window: usize,
+    /// Its addresses.
+    pub(crate) range: AddrRange,
+}
+
+/// What the tables say of a piece.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Answer<'a> {
+    /// Nothing is mapped there.
+    Empty,
+    /// One entry of this level maps all of it.
+    Huge(Entry, u32),
+    /// An entry for each page, as numbers of [`Entry`].
+    Pages(&'a [u64]),
+    /// The tables changed while they were read.
+    Torn,
+}
+
+/// Reads page tables and page frames, knowing where this kernel keeps them.
+#[derive(Debug)]
+pub(crate) struct Reader {
+    programs: Programs,
+    layout: MemoryLayout,
+    pieces: Vec<Piece>,
+}
+
+impl Reader {
+    /// Loads the programs and finds this kernel's layout, checking it on the
+    /// tables of the calling process.
+    pub(crate) fn new() -> Result<Self, BpfError> {
+        let mut programs = Programs::load()?;
+        let me = rustix::process::getpid();
+        let pidfd = rustix::process::pidfd_open(me, rustix::process::PidfdFlags::empty())
+            .map_err(|errno| BpfError::Iterator(errno.into()))?;
+        let me = programs
+            .find_task(std::os::fd::AsFd::as_fd(&pidfd))?
+            .ok_or(BpfError::Layout("the task of daos itself"))?;
+        let layout = crate::layout::find(&mut programs, &me)?;
+        Ok(Self { programs, layout, pieces: Vec::new() })
+    }
+
+    /// A thread of the process that has an address space.
+    pub(crate) fn find_task(&mut self, pidfd: BorrowedFd<'_>) -> Result<Option<Task>, BpfError> {
+        self.programs.find_task(pidfd)
+    }
+
+    /// Number of the frame that an entry of `level` maps first.
+    pub(crate) fn frame(&self, entry: Entry, level: u32) -> u64 {
+        entry.frame(level, self.layout.frame_mask)
+    }
+
+    /// Hands `each` the answer for every piece of `windows`, in their order.
+    /// Returns where the task is; `None` when it has left its address space, and
+    /// then what was handed out since the last batch is missing, not wrong.
+    pub(crate) fn read(
+        &mut self,
+        task: &Task,
+        windows: impl Iterator<Item = Window>,
+        mut each: impl FnMut(Piece, Answer<'_>),
+    ) -> Result<Option<Whereabouts>, BpfError> {
+        let mut there = None;
+        let mut windows = windows
+            .enumerate()
+            .flat_map(|(window, w)| in_tables(w.range()).map(move |range| Piece { window, range }));
+        loop {
+            let used = self.fill(&mut windows);
+            if self.pieces.is_empty() {
+                return Ok(there);
+            }
+            there = self.programs.read_tables(task, &self.layout, used)?;
+            if there.is_none() {
+                return Ok(None);
+            }
+            let (replies, entries) = self.programs.replies();
+            let mut next = 0;
+            for (piece, reply) in self.pieces.iter().zip(replies) {
+                let pages = piece.range.pages() as usize;
+                let ptes = &entries[next..next + pages];
+                next += pages;
+                let entry = Entry(reply.entry);
+                each(
+                    *piece,
+                    match reply {
+                        r if r.torn != 0 => Answer::Torn,
+                        r if r.level == 1 => Answer::Pages(ptes),
+                        r if entry.is_present() => Answer::Huge(entry, r.level),
+                        _ => Answer::Empty,
+                    },
+                );
+            }
+        }
+    }
+
+    /// Fills the next batch of requests from `pieces`.
+    fn fill(&mut self, pieces: &mut impl Iterator<Item = Piece>) -> usize {
+        self.pieces.clear();
+        let requests = self.programs.requests();
+        let mut out = 0;
+        while self.pieces.len() < MAX_REQUESTS && out <= MAX_ENTRIES - PAGES_IN_TABLE {
+            let Some(piece) = pieces.next() else { break };
+            let pages = piece.range.pages() as u32;
+            requests[self.pieces.len()] = Request { va: piece.range.start, pages, out: out as u32 };
+            out += pages as usize;
+            self.pieces.push(piece);
+        }
+        self.pieces.len()
+    }
+
+    /// Hands `each` the facts of every frame, with its index.
+    pub(crate) fn frames(
+        &mut self,
+        frames: &[u64],
+        mut each: impl FnMut(usize, &FrameFacts),
+    ) -> Result<(), BpfError> {
+        for (batch, chunk) in frames.chunks(MAX_REQUESTS).enumerate() {
+            let facts = self.programs.read_frames(chunk.iter().copied(), self.layout.page_array)?;
+            for (i, fact) in facts.iter().enumerate() {
+                each(batch * MAX_REQUESTS + i, fact);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether consecutive pages of `range` map consecutive frames from `first` on.
+    pub(crate) fn maps_in_a_row(
+        &mut self,
+        task: &Task,
+        range: AddrRange,
+        first: u64,
+    ) -> Result<bool, BpfError> {
+        let mask = self.layout.frame_mask;
+        let mut expected = first;
+        let mut in_a_row = true;
+        let window =
+            Window { target: Default::default(), start: range.start, pages: range.pages() as u32 };
+        let there = self.read(task, std::iter::once(window), |_, answer| {
+            let Answer::Pages(ptes) = answer else { return in_a_row = false };
+            for &pte in ptes {
+                in_a_row &= Entry(pte).is_present() && Entry(pte).frame(1, mask) == expected;
+                expected += 1;
+            }
+        })?;
+        Ok(in_a_row && there.is_some())
+    }
+}
+
+/// Cuts a range where one page table ends and the next begins.
+fn in_tables(range: AddrRange) -> impl Iterator<Item = AddrRange> {
+    let mut start = range.start;
+    std::iter::from_fn(move || {
+        let end = range.end.min((start / TABLE_BYTES + 1) * TABLE_BYTES);
+        let piece = AddrRange::new(start, end);
+        start = end;
+        (!piece.is_empty()).then_some(piece)
+    })
+}
+
+/// The whole huge page of `level` around `addr`.
+pub(crate) fn huge_page(addr: u64, level: u32) -> AddrRange {
+    let size = bytes_mapped(level);
+    let start = addr / size * size;
+    AddrRange::new(start, start + size)
+}
+
+/// The page `page` pages behind the start of `piece`.
+pub(crate) fn page_of(piece: &Piece, page: usize) -> AddrRange {
+    let start = piece.range.start + page as u64 * PAGE_SIZE;
+    AddrRange::new(start, start + PAGE_SIZE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_is_cut_at_page_tables() {
+        let cut =
+            |s, e| in_tables(AddrRange::new(s, e)).map(|r| (r.start, r.end)).collect::<Vec<_>>();
+        assert_eq!(cut(0x1000, 0x2000), [(0x1000, 0x2000)]);
+        assert_eq!(cut(0x20_0000, 0x40_0000), [(0x20_0000, 0x40_0000)]);
+        assert_eq!(cut(0x1f_f000, 0x20_1000), [(0x1f_f000, 0x20_0000), (0x20_0000, 0x20_1000)]);
+    }
+}

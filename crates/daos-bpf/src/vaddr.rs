@@ -1,0 +1,400 @@
+//! The monitoring primitive of virtual addresses: processes on a stock kernel.
+//!
+//! Reading and arming are apart. Reading costs the target nothing, so an arming
+//! reads first and touches only pages that are young: of cold memory, which is
+//! most, a later read proves that it stayed untouched.
+
+use crate::BpfError;
+use crate::entry::Entry;
+use crate::folio::{Arming, Young, arming};
+use crate::programs::{Task, Whereabouts};
+use crate::reader::{Answer, Piece, Reader, huge_page, page_of};
+use daos_core::access::{MAX_WINDOW_PAGES, PageBits};
+use daos_core::{
+    AccessCheck, AddrRange, Capabilities, Mapping, Observation, PAGE_SIZE, Target, TargetId,
+    TargetInfo, Window,
+};
+use daos_linux::cpu::Placement;
+use daos_linux::host::Host;
+use daos_linux::{Process, maps};
+use std::os::fd::AsFd;
+
+/// Mappings that a description of a target names at most; of more, the largest.
+const MAX_DESCRIBED: usize = 1000;
+/// Regions updates between two descriptions of a target whose mappings change.
+const UPDATES_BETWEEN_DESCRIPTIONS: u32 = 10;
+/// Young pages from which on moving to the target's CPU is worth it: the move
+/// costs about as much as two interrupts.
+const WORTH_A_MOVE: usize = 3;
+
+/// A target process and what is known of its memory.
+#[derive(Debug)]
+struct Space {
+    id: TargetId,
+    process: Process,
+    task: Option<Task>,
+    mappings: Vec<Mapping>,
+    /// Mappings that the kernel refused to arm since they were last read.
+    refused: Vec<AddrRange>,
+    /// Regions updates since the mappings were last described; `None`: never.
+    described: Option<u32>,
+    described_mappings: Vec<Mapping>,
+}
+
+/// Accessed bits of processes, read with eBPF and armed with `process_madvise`.
+#[derive(Debug)]
+pub struct VirtualMemory {
+    reader: Reader,
+    spaces: Vec<Space>,
+    next_id: u32,
+    with_children: bool,
+    whole_folios: bool,
+    placement: Placement,
+    /// Pages and huge pages that the last arming had to leave, sorted.
+    unobservable: Vec<(TargetId, u64)>,
+}
+
+impl VirtualMemory {
+    /// Loads the eBPF programs and checks that they can read page tables here.
+    ///
+    /// Needs root, or CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE and CAP_SYS_NICE.
+    pub fn new() -> Result<Self, BpfError> {
+        Ok(Self {
+            reader: Reader::new()?,
+            spaces: Vec::new(),
+            next_id: 0,
+            with_children: false,
+            // Kernels before 6.10 split a large folio also when they are given all of it.
+            whole_folios: Host::here().kernel_version() >= (6, 10),
+            placement: Placement::new(),
+            unobservable: Vec::new(),
+        })
+    }
+
+    /// Watches `process` from the next regions update on.
+    pub fn add(&mut self, process: Process) -> TargetId {
+        let id = TargetId(self.next_id);
+        self.next_id += 1;
+        self.spaces.push(Space {
+            id,
+            process,
+            task: None,
+            mappings: Vec::new(),
+            refused: Vec::new(),
+            described: None,
+            described_mappings: Vec::new(),
+        });
+        id
+    }
+
+    /// Whether processes that targets start become targets too, at the regions
+    /// update after they started.
+    pub fn with_children(mut self, yes: bool) -> Self {
+        self.with_children = yes;
+        self
+    }
+
+    /// Adds the children of targets that are not targets yet, and theirs.
+    fn adopt_children(&mut self) {
+        let mut next = 0;
+        while next < self.spaces.len() {
+            for pid in self.spaces[next].process.children() {
+                let known = self.spaces.iter().any(|s| s.process.pid() == pid);
+                // One that ended meanwhile, or never had memory, is none to watch.
+                if !known && let Ok(process) = Process::open(pid) {
+                    self.add(process);
+                }
+            }
+            next += 1;
+        }
+    }
+
+    /// Arms the windows of one target. Returns where the target is.
+    fn arm_space(&mut self, at: usize, windows: &[Window]) -> Result<(), BpfError> {
+        let id = self.spaces[at].id;
+        let Some(task) = self.task(at)? else { return Ok(()) };
+        let mut young = Vec::new();
+        let mut frames = Vec::new();
+        let there = self.reader.read(&task, windows.iter().copied(), |piece, answer| {
+            young.extend(young_pages(&piece, answer));
+        })?;
+        let Some(there) = there else {
+            self.spaces[at].task = None;
+            return Ok(());
+        };
+        // Two windows may lie in one huge page.
+        young.sort_unstable_by_key(|y| y.range.start);
+        young.dedup();
+        frames.extend(young.iter().map(|y| self.reader.frame(y.entry, y.level)));
+
+        let mut advise = Vec::with_capacity(young.len());
+        let mut whole = Vec::new();
+        let (whole_folios, refused) = (self.whole_folios, &self.spaces[at].refused);
+        let unobservable = &mut self.unobservable;
+        self.reader.frames(&frames, |i, facts| {
+            let page = Young { range: young[i].range, frame: frames[i], level: young[i].level };
+            let known_refused = refused.iter().any(|r| r.contains(page.range.start));
+            match arming(&page, facts, whole_folios) {
+                Arming::Advise(range) if !known_refused => advise.push(range),
+                Arming::WholeFolio(range, first) if !known_refused => {
+                    whole.push((page.range.start, range, first));
+                }
+                _ => unobservable.push((id, page.range.start)),
+            }
+        })?;
+        for (page, range, first) in whole {
+            let one_mapping = self.spaces[at].mapping_around(range.start);
+            let inside = one_mapping.is_some_and(|m| m.intersect(&range) == Some(range));
+            if inside && self.reader.maps_in_a_row(&task, range, first)? {
+                advise.push(range);
+            } else {
+                self.unobservable.push((id, page));
+            }
+        }
+        advise.sort_unstable_by_key(|r: &AddrRange| r.start);
+        advise.dedup();
+        self.place(there, advise.len());
+        self.advise(at, &advise);
+        Ok(())
+    }
+
+    /// Goes to where a target of one thread runs, when there is enough to arm.
+    fn place(&mut self, there: Whereabouts, pages: usize) {
+        if there.nr_threads > 1 || self.spaces.len() > 1 {
+            self.placement.follow(None);
+        } else if pages >= WORTH_A_MOVE {
+            self.placement.follow(Some(there.cpu));
+        }
+    }
+
+    fn advise(&mut self, at: usize, ranges: &[AddrRange]) {
+        let space = &mut self.spaces[at];
+        let advised = space.process.advise_cold(ranges);
+        for (range, _) in advised.refused {
+            // What is locked or of a device is so for the whole mapping: ask no more
+            // of it until the mappings are read anew.
+            let mapping = space.mapping_around(range.start).unwrap_or(range);
+            space.refused.push(mapping);
+            let pages = ranges.iter().filter(|r| mapping.contains(r.start));
+            self.unobservable.extend(pages.map(|r| (space.id, r.start)));
+        }
+        if advised.stopped.is_some() {
+            self.unobservable.extend(ranges.iter().map(|r| (space.id, r.start)));
+        }
+    }
+
+    fn check_space(
+        &mut self,
+        at: usize,
+        windows: &[Window],
+        found: &mut [Observation],
+    ) -> Result<(), BpfError> {
+        let id = self.spaces[at].id;
+        let Some(task) = self.task(at)? else { return Ok(()) };
+        let unobservable = &self.unobservable;
+        let left =
+            |addr: u64| !unobservable.is_empty() && unobservable.binary_search(&(id, addr)).is_ok();
+        let there = self.reader.read(&task, windows.iter().copied(), |piece, answer| {
+            let start = windows[piece.window].start;
+            note(&mut found[piece.window], start, &piece, answer, left);
+        })?;
+        if there.is_none() {
+            self.spaces[at].task = None;
+        }
+        Ok(())
+    }
+
+    /// The task through which the tables of a space are read, looked up anew
+    /// when the last one is gone.
+    fn task(&mut self, at: usize) -> Result<Option<Task>, BpfError> {
+        let space = &mut self.spaces[at];
+        if space.task.is_none() {
+            let found = self.reader.find_task(space.process.as_fd())?;
+            // The look-up went by number: it holds if the process was there until after.
+            space.task = found.filter(|_| space.process.is_alive());
+        }
+        Ok(space.task)
+    }
+
+    /// Calls `each` for every run of windows of one live target.
+    fn by_space(
+        &mut self,
+        windows: &[Window],
+        mut each: impl FnMut(&mut Self, usize, std::ops::Range<usize>) -> Result<(), BpfError>,
+    ) -> Result<(), BpfError> {
+        let mut start = 0;
+        for run in windows.chunk_by(|a, b| a.target == b.target) {
+            let range = start..start + run.len();
+            start = range.end;
+            if let Some(at) = self.spaces.iter().position(|s| s.id == run[0].target) {
+                each(self, at, range)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl AccessCheck for VirtualMemory {
+    type Error = BpfError;
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            name: "ebpf-vaddr",
+            max_window_pages: MAX_WINDOW_PAGES,
+            page_bits: true,
+            sparse: true,
+        }
+    }
+
+    fn targets(&mut self) -> Result<Vec<Target>, BpfError> {
+        if self.with_children {
+            self.adopt_children();
+        }
+        self.spaces.retain(|s| s.process.is_alive());
+        for space in &mut self.spaces {
+            space.mappings = space.process.mappings();
+            space.refused.clear();
+            space.described = space.described.map(|updates| updates + 1);
+        }
+        let target = |s: &Space| Target { id: s.id, ranges: maps::ranges(&s.mappings) };
+        Ok(self.spaces.iter().map(target).collect())
+    }
+
+    fn arm(&mut self, windows: &[Window]) -> Result<(), BpfError> {
+        self.unobservable.clear();
+        self.by_space(windows, |this, at, range| this.arm_space(at, &windows[range]))?;
+        self.unobservable.sort_unstable();
+        Ok(())
+    }
+
+    fn check(&mut self, windows: &[Window], found: &mut Vec<Observation>) -> Result<(), BpfError> {
+        let first = found.len();
+        found.resize(first + windows.len(), Observation::default());
+        let found = &mut found[first..];
+        self.by_space(windows, |this, at, range| {
+            this.check_space(at, &windows[range.clone()], &mut found[range])
+        })
+    }
+
+    fn changed_targets(&mut self) -> Vec<TargetInfo> {
+        self.spaces.iter_mut().filter_map(Space::describe).collect()
+    }
+}
+
+impl Space {
+    fn mapping_around(&self, addr: u64) -> Option<AddrRange> {
+        let at = self.mappings.partition_point(|m| m.range.end <= addr);
+        self.mappings.get(at).map(|m| m.range).filter(|r| r.contains(addr))
+    }
+
+    /// What it is and has mapped, if that is news.
+    fn describe(&mut self) -> Option<TargetInfo> {
+        let due = self.described.is_none_or(|updates| updates >= UPDATES_BETWEEN_DESCRIPTIONS)
+            || self.described_mappings.len() < 2;
+        if !due || self.mappings.is_empty() {
+            return None;
+        }
+        let mappings = joined(&self.mappings);
+        self.described = Some(0);
+        if mappings == self.described_mappings {
+            return None;
+        }
+        self.described_mappings.clone_from(&mappings);
+        Some(TargetInfo {
+            id: self.id,
+            pid: Some(self.process.pid()),
+            name: self.process.name(),
+            mappings,
+        })
+    }
+}
+
+/// Joins neighbours of one name, and keeps the largest of too many.
+fn joined(mappings: &[Mapping]) -> Vec<Mapping> {
+    let mut joined: Vec<Mapping> = Vec::new();
+    for mapping in mappings {
+        match joined.last_mut() {
+            Some(last) if last.range.end == mapping.range.start && last.name == mapping.name => {
+                last.range.end = mapping.range.end;
+            }
+            _ => joined.push(mapping.clone()),
+        }
+    }
+    if joined.len() > MAX_DESCRIBED {
+        joined.sort_by_key(|m| std::cmp::Reverse(m.range.len()));
+        joined.truncate(MAX_DESCRIBED);
+        joined.sort_by_key(|m| m.range.start);
+    }
+    joined
+}
+
+/// A young entry, and what it maps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct YoungEntry {
+    range: AddrRange,
+    entry: Entry,
+    level: u32,
+}
+
+/// The young pages of a piece: those that need arming.
+fn young_pages(piece: &Piece, answer: Answer<'_>) -> Vec<YoungEntry> {
+    match answer {
+        Answer::Huge(entry, level) if entry.is_young() => {
+            vec![YoungEntry { range: huge_page(piece.range.start, level), entry, level }]
+        }
+        Answer::Pages(ptes) => ptes
+            .iter()
+            .enumerate()
+            .filter(|(_, pte)| Entry(**pte).is_young())
+            .map(|(page, pte)| YoungEntry {
+                range: page_of(piece, page),
+                entry: Entry(*pte),
+                level: 1,
+            })
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Adds what the tables say of a piece to the observation of its window, which
+/// starts at `start`. `left`: could the page or huge page at an address not be armed?
+fn note(
+    seen: &mut Observation,
+    start: u64,
+    piece: &Piece,
+    answer: Answer<'_>,
+    left: impl Fn(u64) -> bool,
+) {
+    let bits: &mut PageBits = seen.pages.get_or_insert_default();
+    let first = ((piece.range.start - start) / PAGE_SIZE) as usize;
+    let pages = piece.range.pages() as usize;
+    match answer {
+        Answer::Empty => {}
+        Answer::Torn => seen.unobservable += pages as u32,
+        Answer::Huge(entry, level) => {
+            if entry.is_young() && left(huge_page(piece.range.start, level).start) {
+                seen.unobservable += pages as u32;
+                return;
+            }
+            seen.present += pages as u32;
+            if entry.is_young() {
+                seen.accessed += pages as u32;
+                (first..first + pages).for_each(|page| bits[page / 64] |= 1 << (page % 64));
+            }
+        }
+        Answer::Pages(ptes) => {
+            for (page, pte) in ptes.iter().enumerate() {
+                let entry = Entry(*pte);
+                if entry.is_young() && left(page_of(piece, page).start) {
+                    seen.unobservable += 1;
+                } else if entry.is_present() {
+                    seen.present += 1;
+                    if entry.is_young() {
+                        seen.accessed += 1;
+                        bits[(first + page) / 64] |= 1 << ((first + page) % 64);
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! `process_madvise(2)` in batches: whole ranges in, what was refused out.
+
+use daos_core::AddrRange;
+use rustix::io::Errno;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+/// Ranges in a call. The kernel holds the target's `mmap` lock for a whole call,
+/// and a range may cost it a TLB flush of some 20 µs, so this keeps a call near
+/// a millisecond.
+const BATCH: usize = 48;
+
+/// What became of the ranges of an advice.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Advised {
+    /// Bytes that the kernel took.
+    pub bytes: u64,
+    /// Ranges that it refused, and why: `INVAL` for locked, hugetlbfs and device
+    /// memory, `NOMEM` for a hole.
+    pub refused: Vec<(AddrRange, Errno)>,
+    /// The process has ended, or may not be advised: nothing more was tried.
+    pub stopped: Option<Errno>,
+}
+
+/// Gives `advice` for sorted, page-aligned `ranges` of the process behind `pidfd`.
+///
+/// A range that the kernel refuses ends its call; the ranges behind it are asked
+/// for again, so one locked page costs a call and nothing else.
+pub fn advise(pidfd: BorrowedFd<'_>, ranges: &[AddrRange], advice: i32) -> Advised {
+    let mut advised = Advised::default();
+    let mut rest = ranges;
+    while !rest.is_empty() {
+        let batch = &rest[..rest.len().min(BATCH)];
+        match call(pidfd, batch, advice) {
+            Ok(bytes) => {
+                let (done, partly) = whole_ranges(batch, bytes);
+                advised.bytes += bytes;
+                rest = &rest[done..];
+                if partly > 0 {
+                    // The refused page lies inside this range.
+                    advised.refused.push((rest[0], Errno::INVAL));
+                    rest = &rest[1..];
+                } else if done == 0 {
+                    // Never seen; without this a kernel that took nothing would hold us here.
+                    advised.refused.push((rest[0], Errno::INVAL));
+                    rest = &rest[1..];
+                }
+            }
+            Err(Errno::INTR | Errno::AGAIN) => {}
+            Err(errno @ (Errno::INVAL | Errno::NOMEM | Errno::FAULT | Errno::BADF)) => {
+                advised.refused.push((rest[0], errno));
+                rest = &rest[1..];
+            }
+            Err(errno) => {
+                advised.stopped = Some(errno);
+                break;
+            }
+        }
+    }
+    advised
+}
+
+/// How many ranges `bytes` fill, and how many bytes are left over.
+fn whole_ranges(ranges: &[AddrRange], mut bytes: u64) -> (usize, u64) {
+    let mut done = 0;
+    for range in ranges {
+        if bytes < range.len() {
+            break;
+        }
+        bytes -= range.len();
+        done += 1;
+    }
+    (done, bytes)
+}
+
+fn call(pidfd: BorrowedFd<'_>, ranges: &[AddrRange], advice: i32) -> Result<u64, Errno> {
+    let mut vector = [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; BATCH];
+    for (slot, range) in vector.iter_mut().zip(ranges) {
+        slot.iov_base = range.start as *mut libc::c_void;
+        slot.iov_len = range.len() as usize;
+    }
+    // SAFETY: the kernel only reads the vector, of which `ranges.len() <= BATCH`
+    // entries are filled. The addresses in it are of another process: the kernel
+    // checks them against that process's mappings and never follows them here.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_process_madvise,
+            pidfd.as_raw_fd(),
+            vector.as_ptr(),
+            ranges.len(),
+            advice,
+            0u32,
+        )
+    };
+    match result {
+        -1 => Err(Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::INVAL)),
+        bytes => Ok(bytes as u64),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_counted_in_whole_ranges() {
+        let ranges = [AddrRange::new(0, 10), AddrRange::new(20, 25), AddrRange::new(30, 40)];
+        assert_eq!(whole_ranges(&ranges, 0), (0, 0));
+        assert_eq!(whole_ranges(&ranges, 12), (1, 2));
+        assert_eq!(whole_ranges(&ranges, 15), (2, 0));
+        assert_eq!(whole_ranges(&ranges, 25), (3, 0));
+    }
+}

@@ -1,0 +1,85 @@
+//! Reads `/proc/PID/maps`: what a process has mapped, and under which name.
+
+use daos_core::{AddrRange, Mapping};
+use std::path::Path;
+use std::{fs, io};
+
+/// The mappings of process `pid`, by rising address. `proc` is `/proc`, or a
+/// test's tree.
+///
+/// Leaves out `[vsyscall]`, which is the kernel's and in no page table of the
+/// process. Fails when the file can't be read; a line that is not a mapping is
+/// an [`io::ErrorKind::InvalidData`].
+pub fn read(proc: &Path, pid: u32) -> io::Result<Vec<Mapping>> {
+    let text = fs::read(proc.join(pid.to_string()).join("maps"))?;
+    let mut mappings = Vec::new();
+    for line in text.split(|&b| b == b'\n').filter(|line| !line.is_empty()) {
+        let mapping = parse(line).ok_or_else(|| {
+            let line = String::from_utf8_lossy(line);
+            io::Error::new(io::ErrorKind::InvalidData, format!("not a mapping: {line:?}"))
+        })?;
+        if mapping.name != "[vsyscall]" {
+            mappings.push(mapping);
+        }
+    }
+    Ok(mappings)
+}
+
+/// `start-end perms offset dev inode   name`; the name may hold spaces or be missing.
+fn parse(line: &[u8]) -> Option<Mapping> {
+    let line = String::from_utf8_lossy(line);
+    let mut fields = line.splitn(6, ' ');
+    let (start, end) = fields.next()?.split_once('-')?;
+    let range =
+        AddrRange::new(u64::from_str_radix(start, 16).ok()?, u64::from_str_radix(end, 16).ok()?);
+    let name = fields.nth(4).unwrap_or("").trim_start().to_owned();
+    (!range.is_empty()).then_some(Mapping { range, name })
+}
+
+/// Joins neighbours that touch, so that ten thousand mappings of one heap are one range.
+pub fn ranges(mappings: &[Mapping]) -> Vec<AddrRange> {
+    let mut ranges: Vec<AddrRange> = Vec::new();
+    for Mapping { range, .. } in mappings {
+        match ranges.last_mut() {
+            Some(last) if last.end == range.start => last.end = range.end,
+            _ => ranges.push(*range),
+        }
+    }
+    ranges
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MAPS: &str = "\
+55d5a2a00000-55d5a2a02000 r--p 00000000 fe:00 1234                       /usr/bin/cat
+55d5a2a02000-55d5a2a07000 r-xp 00002000 fe:00 1234                       /usr/bin/a b (deleted)
+7f0000000000-7f0000021000 rw-p 00000000 00:00 0 
+7ffc1b000000-7ffc1b021000 rw-p 00000000 00:00 0                          [stack]
+ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsyscall]
+";
+
+    fn tree(maps: &str) -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("7")).unwrap();
+        fs::write(dir.path().join("7/maps"), maps).unwrap();
+        dir
+    }
+
+    #[test]
+    fn reads_ranges_and_names() {
+        let mappings = read(tree(MAPS).path(), 7).unwrap();
+        let names: Vec<_> = mappings.iter().map(|m| m.name.as_str()).collect();
+        assert_eq!(names, ["/usr/bin/cat", "/usr/bin/a b (deleted)", "", "[stack]"]);
+        let ranges = ranges(&mappings);
+        assert_eq!(ranges.len(), 3, "the two parts of the program touch");
+        assert_eq!(ranges[0], AddrRange::new(0x55d5_a2a0_0000, 0x55d5_a2a0_7000));
+    }
+
+    #[test]
+    fn says_which_line_is_no_mapping() {
+        let err = read(tree("bad\n").path(), 7).unwrap_err();
+        assert!(err.to_string().contains("\"bad\""), "{err}");
+    }
+}

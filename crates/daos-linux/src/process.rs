@@ -1,0 +1,237 @@
+//! A process, held by a pidfd: never touched again once its number is another's.
+
+use crate::madvise;
+use crate::maps;
+use daos_core::{AddrRange, Mapping};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+use std::{fs, io};
+use thiserror::Error;
+
+const PROC: &str = "/proc";
+
+/// Why a process can't be a target.
+#[derive(Debug, Error)]
+pub enum ProcessError {
+    /// There is no such process.
+    #[error("there is no process {0}; it has ended, or never was (`ps -e` lists those that run)")]
+    NotFound(u32),
+    /// The number names a thread.
+    #[error("{pid} is a thread of process {leader}; give --pid {leader}")]
+    Thread {
+        /// The number that was asked for.
+        pid: u32,
+        /// Its process.
+        leader: u32,
+    },
+    /// A kernel thread, which has no memory of its own.
+    #[error("process {0} ({1}) is a kernel thread; it has no memory of its own to watch")]
+    KernelThread(u32, String),
+    /// The process has ended but has not been waited for.
+    #[error("process {0} has ended already (a zombie)")]
+    Zombie(u32),
+    /// `daos` itself.
+    #[error("process {0} is daos itself; watching itself would watch the watching")]
+    Myself(u32),
+    /// The process belongs to another user and the caller has not the rights.
+    #[error("process {pid} belongs to another user (uid {uid}); run daos as root to watch it")]
+    OtherUser {
+        /// The process.
+        pid: u32,
+        /// Whose it is.
+        uid: u32,
+    },
+    /// Anything else that the kernel said.
+    #[error("process {pid}: {what}: {source}")]
+    Io {
+        /// The process.
+        pid: u32,
+        /// What was tried.
+        what: &'static str,
+        /// What the kernel said.
+        source: io::Error,
+    },
+}
+
+/// A process that was alive when it was opened.
+#[derive(Debug)]
+pub struct Process {
+    pid: u32,
+    pidfd: OwnedFd,
+}
+
+impl Process {
+    /// Takes hold of process `pid`.
+    pub fn open(pid: u32) -> Result<Self, ProcessError> {
+        let io = |what| move |source| ProcessError::Io { pid, what, source };
+        let not_found = ProcessError::NotFound(pid);
+        let Some(number) = i32::try_from(pid).ok().and_then(Pid::from_raw) else {
+            return Err(not_found);
+        };
+        if pid == std::process::id() {
+            return Err(ProcessError::Myself(pid));
+        }
+        let pidfd = match pidfd_open(number, PidfdFlags::empty()) {
+            Ok(fd) => fd,
+            Err(Errno::SRCH) => return Err(not_found),
+            // A number that is a thread's but no process's is refused.
+            Err(Errno::INVAL | Errno::NOENT) => match leader_of(pid) {
+                Some(leader) if leader != pid => return Err(ProcessError::Thread { pid, leader }),
+                _ => return Err(not_found),
+            },
+            Err(errno) => return Err(io("pidfd_open")(errno.into())),
+        };
+        let process = Self { pid, pidfd };
+        let status = match process.status() {
+            Ok(status) => status,
+            Err(_) => return Err(ProcessError::NotFound(pid)),
+        };
+        if status.state == 'Z' || !process.is_alive() {
+            return Err(ProcessError::Zombie(pid));
+        }
+        let euid = rustix::process::geteuid().as_raw();
+        if euid != 0 && status.uid != euid {
+            return Err(ProcessError::OtherUser { pid, uid: status.uid });
+        }
+        if !status.has_memory {
+            return Err(ProcessError::KernelThread(pid, status.name));
+        }
+        Ok(process)
+    }
+
+    /// Its number.
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// Whether it has not ended yet. A process whose number was taken over by
+    /// another is not alive.
+    pub fn is_alive(&self) -> bool {
+        let mut fds = [PollFd::new(&self.pidfd, PollFlags::IN)];
+        matches!(poll(&mut fds, Some(&Timespec::default())), Ok(0))
+    }
+
+    /// What it has mapped. Empty when it has ended.
+    pub fn mappings(&self) -> Vec<Mapping> {
+        let mappings = maps::read(Path::new(PROC), self.pid).unwrap_or_default();
+        // The file was opened by number: believe it only if the process was there until after.
+        if self.is_alive() { mappings } else { Vec::new() }
+    }
+
+    /// Its command line, or the name the kernel has for it.
+    pub fn name(&self) -> String {
+        let dir = Path::new(PROC).join(self.pid.to_string());
+        let command = fs::read(dir.join("cmdline")).unwrap_or_default();
+        let words: Vec<_> = command
+            .split(|&b| b == 0)
+            .map(String::from_utf8_lossy)
+            .filter(|w| !w.is_empty())
+            .collect();
+        if words.is_empty() {
+            fs::read_to_string(dir.join("comm")).unwrap_or_default().trim_end().to_owned()
+        } else {
+            words.join(" ")
+        }
+    }
+
+    /// The processes that its threads have started and that still run.
+    pub fn children(&self) -> Vec<u32> {
+        let tasks = Path::new(PROC).join(self.pid.to_string()).join("task");
+        let Ok(tasks) = fs::read_dir(tasks) else { return Vec::new() };
+        tasks
+            .flatten()
+            .filter_map(|task| fs::read_to_string(task.path().join("children")).ok())
+            .flat_map(|list| list.split_whitespace().flat_map(str::parse).collect::<Vec<u32>>())
+            .collect()
+    }
+
+    /// Clears the accessed bits of `ranges` and moves their pages to the inactive
+    /// list. The ranges are sorted and whole folios.
+    pub fn advise_cold(&self, ranges: &[AddrRange]) -> madvise::Advised {
+        madvise::advise(self.pidfd.as_fd(), ranges, libc::MADV_COLD)
+    }
+
+    fn status(&self) -> io::Result<Status> {
+        let path = Path::new(PROC).join(self.pid.to_string()).join("status");
+        Ok(Status::parse(&fs::read_to_string(path)?))
+    }
+}
+
+impl AsFd for Process {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.pidfd.as_fd()
+    }
+}
+
+/// The process that thread `tid` is of.
+fn leader_of(tid: u32) -> Option<u32> {
+    let status = fs::read_to_string(format!("{PROC}/{tid}/status")).ok()?;
+    status.lines().find_map(|l| l.strip_prefix("Tgid:")?.trim().parse().ok())
+}
+
+#[derive(Debug)]
+struct Status {
+    name: String,
+    state: char,
+    uid: u32,
+    has_memory: bool,
+}
+
+impl Status {
+    fn parse(text: &str) -> Self {
+        let field = |name: &str| {
+            text.lines().find_map(|l| l.strip_prefix(name)?.strip_prefix(':')).map(str::trim)
+        };
+        Status {
+            name: field("Name").unwrap_or_default().to_owned(),
+            state: field("State").and_then(|s| s.chars().next()).unwrap_or('?'),
+            uid: field("Uid")
+                .and_then(|s| s.split_whitespace().nth(1)?.parse().ok())
+                .unwrap_or(u32::MAX),
+            has_memory: field("VmSize").is_some(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Command, Stdio};
+
+    fn sleeper() -> std::process::Child {
+        Command::new("sleep").arg("60").stdout(Stdio::null()).spawn().unwrap()
+    }
+
+    #[test]
+    fn a_live_process_tells_what_it_is() {
+        let mut child = sleeper();
+        let process = Process::open(child.id()).unwrap();
+        assert!(process.is_alive());
+        while process.name() == "sleep" {
+            // Still inside execve, which sets the arguments after the name.
+            std::thread::yield_now();
+        }
+        assert_eq!(process.name(), "sleep 60");
+        assert!(process.mappings().iter().any(|m| m.name == "[stack]"));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!process.is_alive());
+        assert!(process.mappings().is_empty());
+        assert!(matches!(Process::open(child.id()), Err(ProcessError::NotFound(_))));
+    }
+
+    #[test]
+    fn refuses_what_is_no_target() {
+        assert!(matches!(Process::open(0), Err(ProcessError::NotFound(0))));
+        assert!(matches!(Process::open(u32::MAX), Err(ProcessError::NotFound(_))));
+        assert!(matches!(Process::open(std::process::id()), Err(ProcessError::Myself(_))));
+        assert!(matches!(Process::open(2), Err(ProcessError::KernelThread(2, _))));
+        let mut child = Command::new("true").spawn().unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        assert!(matches!(Process::open(child.id()), Err(ProcessError::Zombie(_))));
+        child.wait().unwrap();
+    }
+}
