@@ -15,8 +15,7 @@ use daos_core::{
     TargetInfo, Window,
 };
 use daos_linux::cpu::Placement;
-use daos_linux::host::Host;
-use daos_linux::{Process, maps};
+use daos_linux::{Process, host, maps};
 use std::os::fd::AsFd;
 
 /// Mappings that a description of a target names at most; of more, the largest.
@@ -65,7 +64,7 @@ impl VirtualMemory {
             next_id: 0,
             with_children: false,
             // Kernels before 6.10 split a large folio also when they are given all of it.
-            whole_folios: Host::here().kernel_version() >= (6, 10),
+            whole_folios: host::here().kernel_version() >= (6, 10),
             placement: Placement::new(),
             unobservable: Vec::new(),
         })
@@ -256,7 +255,11 @@ impl AccessCheck for VirtualMemory {
             space.refused.clear();
             space.described = space.described.map(|updates| updates + 1);
         }
-        let target = |s: &Space| Target { id: s.id, ranges: maps::ranges(&s.mappings) };
+        let target = |s: &Space| Target {
+            id: s.id,
+            ranges: maps::ranges(&s.mappings),
+            resident_bytes: s.process.resident_bytes(),
+        };
         Ok(self.spaces.iter().map(target).collect())
     }
 

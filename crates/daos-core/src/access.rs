@@ -22,6 +22,8 @@ pub struct Target {
     pub id: TargetId,
     /// Page-aligned, sorted, disjoint.
     pub ranges: Vec<AddrRange>,
+    /// How much of it is in memory, in bytes, where that is known.
+    pub resident_bytes: Option<u64>,
 }
 
 /// Most pages in a window: those that one page of a page table maps.

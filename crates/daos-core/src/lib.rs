@@ -18,6 +18,7 @@
 //! | [`monitor`] | the ticks that tie these together |
 //! | [`snapshot`] | what a monitor hands out, and the seam to its users: [`SnapshotSource`] |
 //! | [`json`] | the JSON shape of a snapshot |
+//! | [`host`] | the machine that something was measured on |
 //! | [`rng`] | the seeded generator |
 
 #![forbid(unsafe_code)]
@@ -26,6 +27,7 @@ pub mod access;
 pub mod addr;
 pub mod adjust;
 pub mod attrs;
+pub mod host;
 pub mod json;
 pub mod layout;
 pub mod monitor;
@@ -36,6 +38,7 @@ pub mod snapshot;
 pub use access::{AccessCheck, Capabilities, Observation, PageBits, Target, TargetId, Window};
 pub use addr::{AddrRange, PAGE_SIZE};
 pub use attrs::{AttrsError, MonitorAttrs};
+pub use host::Host;
 pub use monitor::Monitor;
 pub use region::Region;
 pub use rng::Rng;

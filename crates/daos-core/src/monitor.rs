@@ -20,6 +20,7 @@ use crate::snapshot::{Cost, RegionSnapshot, Snapshot, TargetSnapshot};
 #[derive(Debug, Clone)]
 struct Watched {
     id: TargetId,
+    resident_bytes: Option<u64>,
     regions: Vec<Region>,
 }
 
@@ -228,6 +229,7 @@ impl Monitor {
     fn snapshot(&mut self, now_us: u64) -> Snapshot {
         let targets = self.targets.iter().map(|t| TargetSnapshot {
             id: t.id,
+            resident_bytes: t.resident_bytes,
             regions: t
                 .regions
                 .iter()
@@ -270,16 +272,17 @@ impl Monitor {
     /// target grows (as the kernel's does since 7.1).
     fn follow(&mut self, live: Vec<Target>, sparse: bool) {
         self.targets.retain(|t| live.iter().any(|l| l.id == t.id));
-        for Target { id, ranges } in live {
+        for Target { id, ranges, resident_bytes } in live {
             let ranges = if sparse { layout::three_ranges(&ranges) } else { ranges };
             let ranges: Vec<AddrRange> = ranges.into_iter().filter(|r| r.pages() > 0).collect();
             let at = match self.targets.binary_search_by_key(&id, |t| t.id) {
                 Ok(at) => at,
                 Err(at) => {
-                    self.targets.insert(at, Watched { id, regions: Vec::new() });
+                    self.targets.insert(at, Watched { id, resident_bytes, regions: Vec::new() });
                     at
                 }
             };
+            self.targets[at].resident_bytes = resident_bytes;
             adjust::fit(&mut self.targets[at].regions, &ranges);
         }
 

@@ -22,7 +22,8 @@ fn mib(start: u64, end: u64) -> AddrRange {
 
 impl Memory {
     fn one(ranges: &[AddrRange], hot: &[AddrRange]) -> Self {
-        let targets = vec![Target { id: TargetId(0), ranges: ranges.to_vec() }];
+        let targets =
+            vec![Target { id: TargetId(0), ranges: ranges.to_vec(), resident_bytes: None }];
         Memory { targets, hot: hot.to_vec(), ..Memory::default() }
     }
 }
@@ -121,7 +122,7 @@ fn targets_come_and_go_at_an_update() {
     let mut memory = Memory::one(&[mib(0, 64)], &[]);
     let mut monitor = Monitor::new(MonitorAttrs::default(), 1).unwrap();
     watch(&mut monitor, &mut memory, 1);
-    memory.targets.push(Target { id: TargetId(7), ranges: vec![mib(5, 6)] });
+    memory.targets.push(Target { id: TargetId(7), ranges: vec![mib(5, 6)], resident_bytes: None });
     let last = watch(&mut monitor, &mut memory, 2).pop().unwrap();
     assert_eq!(last.targets.iter().map(|t| t.id.0).collect::<Vec<_>>(), [0, 7]);
     memory.targets.remove(0);
@@ -136,7 +137,11 @@ fn targets_come_and_go_at_an_update() {
 fn more_ranges_than_checks_take_turns() {
     let mut memory = Memory::default();
     for id in 0..40 {
-        memory.targets.push(Target { id: TargetId(id), ranges: vec![mib(1, 2)] });
+        memory.targets.push(Target {
+            id: TargetId(id),
+            ranges: vec![mib(1, 2)],
+            resident_bytes: None,
+        });
     }
     memory.hot = vec![mib(1, 2)];
     let mut monitor = Monitor::new(attrs(3, 16), 1).unwrap();

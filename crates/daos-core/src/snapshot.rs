@@ -26,8 +26,25 @@ pub struct Snapshot {
 pub struct TargetSnapshot {
     /// Which target.
     pub id: TargetId,
+    /// Its resident set at the last regions update, in bytes, where that is known.
+    pub resident_bytes: Option<u64>,
     /// Sorted, disjoint.
     pub regions: Vec<RegionSnapshot>,
+}
+
+impl TargetSnapshot {
+    /// Keeps only what lies in `range`; regions at its edges are cut. How much of
+    /// that is resident is not known.
+    pub fn crop(&mut self, range: AddrRange) {
+        self.resident_bytes = None;
+        self.regions.retain_mut(|region| match region.range.intersect(&range) {
+            Some(inside) => {
+                region.range = inside;
+                true
+            }
+            None => false,
+        });
+    }
 }
 
 /// A region as it was in one aggregation interval.

@@ -1,46 +1,21 @@
 //! What this machine is, for records and for `daos doctor`. Facts only.
 
-use serde::{Deserialize, Serialize};
+use daos_core::{Host, PAGE_SIZE};
 use std::fs;
 use std::path::Path;
 
-/// The machine that a record was made on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
-pub struct Host {
-    /// Kernel release, as `uname -r` says it.
-    pub kernel: String,
-    /// Machine, as `uname -m` says it.
-    pub arch: String,
-    /// Name of the host.
-    pub hostname: String,
-    /// CPUs that this process may use.
-    pub cpus: u32,
-    /// Memory in bytes.
-    pub mem_total_bytes: u64,
-}
-
-impl Host {
-    /// This machine.
-    pub fn here() -> Self {
-        let uname = rustix::system::uname();
-        let text = |s: &std::ffi::CStr| s.to_string_lossy().into_owned();
-        let cpus = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
-        Host {
-            kernel: text(uname.release()),
-            arch: text(uname.machine()),
-            hostname: text(uname.nodename()),
-            cpus,
-            mem_total_bytes: meminfo(Path::new("/proc"), "MemTotal").unwrap_or(0),
-        }
-    }
-
-    /// The kernel's version as (major, minor); (0, 0) when it can't be read.
-    pub fn kernel_version(&self) -> (u32, u32) {
-        let mut numbers = self
-            .kernel
-            .split(|c: char| !c.is_ascii_digit())
-            .map(|number| number.parse().unwrap_or(0));
-        (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
+/// This machine.
+pub fn here() -> Host {
+    let uname = rustix::system::uname();
+    let text = |s: &std::ffi::CStr| s.to_string_lossy().into_owned();
+    let cpus = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
+    Host {
+        kernel: text(uname.release()),
+        arch: text(uname.machine()),
+        hostname: text(uname.nodename()),
+        cpus,
+        mem_total_bytes: meminfo(Path::new("/proc"), "MemTotal").unwrap_or(0),
+        page_size: PAGE_SIZE,
     }
 }
 
@@ -68,15 +43,6 @@ fn kib_field(text: &str, name: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn versions_of_all_kinds() {
-        let version =
-            |kernel: &str| Host { kernel: kernel.into(), ..Host::default() }.kernel_version();
-        assert_eq!(version("6.1.0-38-amd64"), (6, 1));
-        assert_eq!(version("6.18.44-fc-v595"), (6, 18));
-        assert_eq!(version("strange"), (0, 0));
-    }
 
     #[test]
     fn fields_are_in_bytes() {

@@ -8,16 +8,22 @@
 //! | [`process`] | a target process, held by a pidfd |
 //! | [`maps`] | `/proc/PID/maps` |
 //! | [`madvise`] | `process_madvise(2)` in batches |
+//! | [`claim`] | one monitor for a process |
+//! | [`damon`] | the kernel's own DAMON, noticed |
 //! | [`cpu`] | CPU time, and the CPU to run on |
 //! | [`driver`] | the loop that drives a monitor |
-//! | [`host`] | what this machine is and offers |
+//! | [`host`] | what this machine is |
+//! | [`support`] | what it offers: rights, BTF, swap, huge pages |
 
+pub mod claim;
 pub mod cpu;
+pub mod damon;
 pub mod driver;
 pub mod host;
 pub mod madvise;
 pub mod maps;
 pub mod process;
+pub mod support;
 
 pub use driver::{Driver, DriverError, Stop};
 pub use process::{Process, ProcessError};

@@ -2,7 +2,7 @@
 
 use crate::madvise;
 use crate::maps;
-use daos_core::{AddrRange, Mapping};
+use daos_core::{AddrRange, Mapping, PAGE_SIZE};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
@@ -119,6 +119,13 @@ impl Process {
         let mappings = maps::read(Path::new(PROC), self.pid).unwrap_or_default();
         // The file was opened by number: believe it only if the process was there until after.
         if self.is_alive() { mappings } else { Vec::new() }
+    }
+
+    /// Its resident set in bytes; `None` when it has ended.
+    pub fn resident_bytes(&self) -> Option<u64> {
+        let path = Path::new(PROC).join(self.pid.to_string()).join("statm");
+        let pages: u64 = fs::read_to_string(path).ok()?.split(' ').nth(1)?.parse().ok()?;
+        self.is_alive().then_some(pages * PAGE_SIZE)
     }
 
     /// Its command line, or the name the kernel has for it.

@@ -1,0 +1,132 @@
+//! What this host offers a monitor and its actions. Facts only; what to make of
+//! them is the caller's. Every reader takes a root, so that a test can hand it a tree.
+
+use crate::host;
+use serde::Serialize;
+use std::fs;
+use std::path::Path;
+
+/// Rights that a process has, of those that monitoring needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rights(u64);
+
+/// A right: its name, and its bit in the kernel's sets.
+pub const NEEDED_RIGHTS: [(&str, u32); 4] =
+    [("CAP_BPF", 39), ("CAP_PERFMON", 38), ("CAP_SYS_PTRACE", 19), ("CAP_SYS_NICE", 23)];
+/// This one stands for the first two of the others.
+const SYS_ADMIN: u32 = 21;
+
+impl Rights {
+    /// The effective rights of process `pid`; none when they can't be read.
+    pub fn of(proc: &Path, pid: u32) -> Self {
+        let status = fs::read_to_string(proc.join(pid.to_string()).join("status"));
+        let status = status.unwrap_or_default();
+        let set = status
+            .lines()
+            .find_map(|l| l.strip_prefix("CapEff:"))
+            .and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok());
+        Self(set.unwrap_or(0))
+    }
+
+    /// The needed ones that are missing.
+    pub fn missing(self) -> Vec<&'static str> {
+        let has = |bit: u32| self.0 & (1 << bit) != 0;
+        let covered = |bit: u32| has(bit) || (matches!(bit, 38 | 39) && has(SYS_ADMIN));
+        let missing = NEEDED_RIGHTS.iter().filter(|(_, bit)| !covered(*bit));
+        missing.map(|(name, _)| *name).collect()
+    }
+}
+
+/// Whether the kernel describes its own types, which the eBPF programs need.
+pub fn has_btf(sys: &Path) -> bool {
+    sys.join("kernel/btf/vmlinux").exists()
+}
+
+/// Swap of this host.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct Swap {
+    /// Size of all devices in bytes.
+    pub total_bytes: u64,
+    /// Bytes in use.
+    pub used_bytes: u64,
+    /// The devices and files.
+    pub devices: Vec<String>,
+}
+
+impl Swap {
+    /// From `/proc/swaps` and `/proc/meminfo`.
+    pub fn read(proc: &Path) -> Self {
+        let swaps = fs::read_to_string(proc.join("swaps")).unwrap_or_default();
+        let devices = swaps.lines().skip(1).filter_map(|l| l.split_whitespace().next());
+        let total_bytes = host::meminfo(proc, "SwapTotal").unwrap_or(0);
+        let free_bytes = host::meminfo(proc, "SwapFree").unwrap_or(0);
+        Self {
+            total_bytes,
+            used_bytes: total_bytes.saturating_sub(free_bytes),
+            devices: devices.map(str::to_owned).collect(),
+        }
+    }
+}
+
+/// How the host hands out transparent huge pages.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct HugePages {
+    /// `always`, `madvise` or `never`; empty where the kernel has none.
+    pub enabled: String,
+    /// When a fault waits for one.
+    pub defrag: String,
+}
+
+impl HugePages {
+    /// From `/sys/kernel/mm/transparent_hugepage`.
+    pub fn read(sys: &Path) -> Self {
+        let dir = sys.join("kernel/mm/transparent_hugepage");
+        let chosen = |name| selected(&fs::read_to_string(dir.join(name)).unwrap_or_default());
+        Self { enabled: chosen("enabled"), defrag: chosen("defrag") }
+    }
+}
+
+/// The word in brackets: `always [madvise] never`.
+fn selected(choices: &str) -> String {
+    let word = choices.split_whitespace().find_map(|w| w.strip_prefix('[')?.strip_suffix(']'));
+    word.unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rights_are_read_from_the_effective_set() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("1")).unwrap();
+        let status = |set: &str| {
+            fs::write(dir.path().join("1/status"), format!("Name: x\nCapEff:\t{set}\n")).unwrap();
+            Rights::of(dir.path(), 1).missing()
+        };
+        assert_eq!(status("000001ffffffffff"), Vec::<&str>::new());
+        assert_eq!(status("0000000000000000").len(), 4);
+        assert_eq!(status("0000000000a80000"), Vec::<&str>::new(), "ptrace, admin, nice");
+        assert_eq!(status("0000000000280000"), ["CAP_SYS_NICE"]);
+    }
+
+    #[test]
+    fn choices_are_in_brackets() {
+        assert_eq!(selected("always [madvise] never\n"), "madvise");
+        assert_eq!(selected(""), "");
+    }
+
+    #[test]
+    fn swap_devices_are_listed() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(
+            dir.path().join("swaps"),
+            "Filename Type Size Used Priority\n/dev/zram0 partition 1024 512 -2\n",
+        )
+        .unwrap();
+        fs::write(dir.path().join("meminfo"), "SwapTotal: 1024 kB\nSwapFree: 512 kB\n").unwrap();
+        let swap = Swap::read(dir.path());
+        assert_eq!((swap.total_bytes, swap.used_bytes), (1 << 20, 512 << 10));
+        assert_eq!(swap.devices, ["/dev/zram0"]);
+    }
+}

@@ -1,0 +1,168 @@
+//! Writes a record, frame by frame.
+//!
+//! A frame is put together in memory and handed to the kernel in one write.
+//! Nothing waits in this process, so nothing is lost when it is killed. At one
+//! frame an aggregation interval, that is ten writes a second.
+
+use crate::codec;
+use crate::end::End;
+use crate::error::WriteError;
+use crate::frame::{self, MAGIC};
+use crate::header::Header;
+use daos_core::{Snapshot, TargetInfo};
+use serde::Serialize;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Seek, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+/// Writes a record to `W`, which should not buffer.
+///
+/// After an error of the system the record may end inside a frame. Readers cope
+/// with that; what is written behind it is lost to them.
+#[derive(Debug)]
+pub struct Writer<W> {
+    out: W,
+    /// Where it goes, where that has a name.
+    path: Option<PathBuf>,
+    /// What is to be written next.
+    buffer: Vec<u8>,
+}
+
+impl<W: Write> Writer<W> {
+    /// Begins a record.
+    pub fn new(out: W, header: &Header) -> Result<Self, WriteError> {
+        let mut writer = Self { out, path: None, buffer: Vec::new() };
+        writer.begin(header)?;
+        Ok(writer)
+    }
+
+    /// Records a target that is new or whose mappings changed, in front of the
+    /// first snapshot that it holds for.
+    pub fn target(&mut self, target: &TargetInfo) -> Result<(), WriteError> {
+        self.write(frame::TARGET, |out| json(target, out))
+    }
+
+    /// Records a snapshot.
+    pub fn snapshot(&mut self, snapshot: &Snapshot) -> Result<(), WriteError> {
+        self.write(frame::SNAPSHOT, |out| codec::encode(snapshot, out))
+    }
+
+    /// Ends the record.
+    pub fn finish(mut self, end: &End) -> Result<(), WriteError> {
+        self.write(frame::END, |out| json(end, out))
+    }
+
+    fn begin(&mut self, header: &Header) -> Result<(), WriteError> {
+        self.buffer = frame::prelude();
+        self.write(frame::HEADER, |out| json(header, out))
+    }
+
+    /// Writes one frame, behind what the buffer already holds.
+    fn write(
+        &mut self,
+        kind: u8,
+        payload: impl FnOnce(&mut Vec<u8>) -> Result<(), &'static str>,
+    ) -> Result<(), WriteError> {
+        frame::append(&mut self.buffer, kind, payload).map_err(WriteError::Refused)?;
+        let written = self.out.write_all(&self.buffer).and_then(|()| self.out.flush());
+        self.buffer.clear();
+        written.map_err(|source| self.failed(source))
+    }
+
+    fn failed(&self, source: io::Error) -> WriteError {
+        let to = self.path.as_ref().map_or("the record".into(), |path| path.display().to_string());
+        WriteError::Write { to, source }
+    }
+}
+
+/// Where a record will be written, held open before anything is recorded.
+///
+/// So a file that can't be written is found out before a command is started, and
+/// an older record is there until there is something to replace it.
+#[derive(Debug)]
+pub struct Destination {
+    file: File,
+    path: PathBuf,
+    /// Bytes that are there now; 0 for a new file and for a device.
+    old_size: u64,
+    /// This opened it first, so it goes when nothing was recorded.
+    created: bool,
+}
+
+impl Destination {
+    /// Opens `path`, creating the file if there is none. A record that is there
+    /// already will be replaced; any other file that is not empty is left as it
+    /// is, which is an error.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, WriteError> {
+        let path = path.as_ref().to_owned();
+        let opened =
+            open(&path).map_err(|source| WriteError::Create { path: path.clone(), source });
+        let (file, old_size, created) = opened?;
+        if old_size > 0 && !is_record(&file) {
+            return Err(WriteError::Occupied(path));
+        }
+        Ok(Self { file, path, old_size, created })
+    }
+
+    /// Begins the record. When this fails, no new file is left behind.
+    pub fn begin(mut self, header: &Header) -> Result<Writer<File>, WriteError> {
+        // A second handle on the same file: this one stays, to clean up.
+        let out = self
+            .file
+            .try_clone()
+            .map_err(|source| WriteError::Create { path: self.path.clone(), source })?;
+        let mut writer = Writer { out, path: Some(self.path.clone()), buffer: Vec::new() };
+        writer.begin(header)?;
+        writer.cut_behind(self.old_size)?;
+        self.created = false;
+        Ok(writer)
+    }
+}
+
+impl Drop for Destination {
+    fn drop(&mut self) {
+        if self.created {
+            // Nothing was recorded in it, so nothing is lost if this fails.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+impl Writer<File> {
+    /// Cuts off what an older record of this size has behind the new header.
+    fn cut_behind(&mut self, old_size: u64) -> Result<(), WriteError> {
+        let cut = match old_size {
+            0 => Ok(()),
+            _ => self.out.stream_position().and_then(|end| self.out.set_len(end)),
+        };
+        cut.map_err(|source| self.failed(source))
+    }
+}
+
+/// Opens `path`, and gives its size in bytes (0 for a device) and whether it is new.
+fn open(path: &Path) -> io::Result<(File, u64, bool)> {
+    let options = || {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true);
+        options
+    };
+    match options().create_new(true).open(path) {
+        Ok(file) => Ok((file, 0, true)),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            let file = options().open(path)?;
+            let size = file.metadata()?.len();
+            Ok((file, size, false))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn is_record(file: &File) -> bool {
+    let mut begin = [0; MAGIC.len()];
+    file.read_exact_at(&mut begin, 0).is_ok() && begin == MAGIC
+}
+
+fn json(value: &impl Serialize, out: &mut Vec<u8>) -> Result<(), &'static str> {
+    serde_json::to_writer(out, value).map_err(|_| "it has no JSON form")
+}

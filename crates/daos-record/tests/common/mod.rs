@@ -1,0 +1,137 @@
+//! Records to test with.
+
+#![allow(dead_code, reason = "no test uses all of it")]
+
+use daos_core::Host;
+use daos_core::{
+    AddrRange, Cost, Mapping, MonitorAttrs, PAGE_SIZE, RegionSnapshot, Rng, Snapshot, TargetId,
+    TargetInfo, TargetSnapshot,
+};
+use daos_record::{End, Header, Record, Writer};
+use std::path::PathBuf;
+use tempfile::TempDir;
+
+pub fn header() -> Header {
+    Header {
+        daos_version: "0.1.0".into(),
+        created_unix_s: 1_790_000_000,
+        start_monotonic_us: 123_456_789,
+        attrs: MonitorAttrs::default(),
+        seed: u64::MAX,
+        monitor: "reference".into(),
+        backend: "sim".into(),
+        command: vec!["sort".into(), "big file".into()],
+        host: Host {
+            kernel: "6.1.0".into(),
+            arch: "x86_64".into(),
+            hostname: "box".into(),
+            cpus: 2,
+            mem_total_bytes: 4 << 30,
+            page_size: PAGE_SIZE,
+        },
+    }
+}
+
+pub fn target(id: u32, name: &str) -> TargetInfo {
+    let range = AddrRange::new(0x40_0000, 0x80_0000);
+    let mappings = vec![Mapping { range, name: "[heap]".into() }];
+    TargetInfo { id: TargetId(id), pid: Some(100 + id), name: name.into(), mappings }
+}
+
+/// Snapshot number `index` of a process with `regions` regions in its heap, its
+/// mmap area and its stack.
+pub fn snapshot(index: u64, regions: u64, rng: &mut Rng) -> Snapshot {
+    let mut end = 0;
+    let region = |place| {
+        let (size_bits, age_bits) = (rng.below(16), rng.below(16));
+        let areas = [0x5555_5555_4000, 0x7f00_0000_0000, 0x7ffc_0000_0000];
+        let area = areas[(place * areas.len() as u64 / regions) as usize];
+        let start = if area > end { area } else { end };
+        end = start + (1 + rng.below(2 << size_bits)) * PAGE_SIZE;
+        RegionSnapshot {
+            range: AddrRange::new(start, end),
+            nr_accesses: rng.below(21) as u32,
+            nr_unobserved: if rng.below(50) == 0 { 1 + rng.below(20) as u32 } else { 0 },
+            age: rng.below(1 << age_bits) as u32,
+        }
+    };
+    let regions_of_target = (0..regions).map(region).collect();
+    Snapshot {
+        start_us: index * 100_000,
+        end_us: (index + 1) * 100_000,
+        aggregation_us: 100_000,
+        max_nr_accesses: 20,
+        targets: vec![TargetSnapshot { regions: regions_of_target, ..Default::default() }],
+        cost: Cost {
+            checks: (0..20).map(|_| (regions - rng.below(3)) as u32).collect(),
+            late_ticks: rng.below(2) as u32,
+            missed_ticks: 0,
+            cpu_us: 1000 + rng.below(1000),
+        },
+    }
+}
+
+pub fn end() -> End {
+    End { reason: "the target ended".into(), exit_status: Some(3), ..End::default() }
+}
+
+/// The bytes of a whole record: two targets, `count` snapshots, an end. Also
+/// where each frame behind the header ends.
+pub fn record(count: u64) -> (Vec<u8>, Vec<usize>) {
+    let mut bytes = Recorded::default();
+    let mut rng = Rng::new(1);
+    let mut writer = Writer::new(&mut bytes, &header()).unwrap();
+    writer.target(&target(0, "sort")).unwrap();
+    for index in 0..count {
+        if index == count / 2 {
+            writer.target(&target(1, "child")).unwrap();
+        }
+        writer.snapshot(&snapshot(index, 5, &mut rng)).unwrap();
+    }
+    writer.finish(&end()).unwrap();
+    (bytes.bytes, bytes.ends)
+}
+
+/// A file in memory that notes where each write ends.
+#[derive(Default)]
+pub struct Recorded {
+    pub bytes: Vec<u8>,
+    pub ends: Vec<usize>,
+}
+
+impl std::io::Write for Recorded {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.bytes.extend(bytes);
+        self.ends.push(self.bytes.len());
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A file in a directory that goes away with the test.
+pub struct TestFile {
+    pub path: PathBuf,
+    directory: TempDir,
+}
+
+impl TestFile {
+    pub fn new(bytes: &[u8]) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("record.daos");
+        std::fs::write(&path, bytes).unwrap();
+        Self { path, directory }
+    }
+
+    pub fn record(&self) -> Record {
+        Record::open(&self.path).unwrap()
+    }
+
+    /// What `message` says of the file, with its name alone.
+    pub fn without_directory(&self, message: impl ToString) -> String {
+        let directory = format!("{}/", self.directory.path().display());
+        message.to_string().replace(&directory, "")
+    }
+}

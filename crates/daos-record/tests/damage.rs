@@ -1,0 +1,167 @@
+//! Broken records: what is whole is read, the rest is told, nothing panics.
+
+mod common;
+
+use common::TestFile;
+use daos_core::SnapshotSource;
+use daos_record::{Extent, Flaw, ReadError, Record};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::Index;
+
+/// Reads a file to its end. What an open record promises must hold.
+fn read(file: &TestFile) -> Option<Record> {
+    let record = Record::open(&file.path).ok()?;
+    let snapshots = record.snapshots().map(Result::unwrap).count() as u64;
+    assert_eq!(record.extent().snapshots, snapshots);
+    let mut replay = record.replay();
+    while replay.next_snapshot().unwrap().is_some() {}
+    Some(record)
+}
+
+#[test]
+fn a_record_cut_anywhere_is_read_to_its_last_whole_frame() {
+    let (bytes, ends) = common::record(3);
+    for length in 0..=bytes.len() {
+        let record = read(&TestFile::new(&bytes[..length]));
+        let frames = ends.iter().filter(|end| **end <= length).count();
+        let Some(record) = record else {
+            assert_eq!(frames, 0, "{length} bytes");
+            continue;
+        };
+        // Header, target, snapshot, target, snapshot, snapshot, end.
+        let snapshots = [0, 0, 1, 1, 2, 3, 3][frames - 1];
+        assert_eq!(record.extent().snapshots, snapshots, "{length} bytes");
+        assert_eq!(record.damage().is_none(), ends.contains(&length), "{length} bytes");
+        assert_eq!(record.end().is_some(), length == bytes.len());
+    }
+}
+
+#[test]
+fn damage_is_told_in_a_sentence() {
+    let (bytes, ends) = common::record(37);
+    let before_last_snapshot = ends[ends.len() - 3];
+    let file = TestFile::new(&bytes[..before_last_snapshot + 20]);
+    let record = read(&file).unwrap();
+    let damage = record.damage().unwrap();
+    assert_eq!(damage.offset, before_last_snapshot as u64);
+    assert_eq!(damage.readable, Extent { snapshots: 36, start_us: 0, end_us: 3_600_000 });
+    let Flaw::Torn { needs, has: 20 } = damage.flaw else { panic!("{damage:?}") };
+    assert_eq!(
+        file.without_directory(damage),
+        format!(
+            "record.daos is cut short at byte {before_last_snapshot} \
+             (a frame of {needs} bytes has 20): the first 36 snapshots (3.6 s) could be read"
+        )
+    );
+}
+
+#[test]
+fn reading_stops_at_a_corrupt_frame() {
+    let (mut bytes, ends) = common::record(4);
+    bytes[ends[2] + 12] ^= 1;
+    let file = TestFile::new(&bytes);
+    let record = read(&file).unwrap();
+    assert_eq!(
+        file.without_directory(record.damage().unwrap()),
+        format!(
+            "record.daos is damaged at byte {} (the checksum of a frame is wrong): \
+             the first snapshot (0.1 s) could be read",
+            ends[2]
+        )
+    );
+    assert_eq!(record.end(), None);
+}
+
+#[test]
+fn what_stands_behind_the_end_is_told() {
+    let (bytes, _) = common::record(2);
+    let record = read(&TestFile::new(&bytes.repeat(2))).unwrap();
+    assert_eq!(record.damage().unwrap().offset, bytes.len() as u64);
+    let record = read(&TestFile::new(&[&bytes[..], &[0; 100]].concat())).unwrap();
+    assert_eq!(record.extent().snapshots, 2);
+    assert!(record.end().is_some() && record.damage().is_some());
+}
+
+#[test]
+fn a_record_that_shrinks_while_it_is_read_is_an_error() {
+    let (bytes, ends) = common::record(10);
+    let file = TestFile::new(&bytes);
+    let record = file.record();
+    std::fs::write(&file.path, &bytes[..ends[3]]).unwrap();
+    let mut snapshots = record.snapshots();
+    assert!(snapshots.next().unwrap().is_ok() && snapshots.next().unwrap().is_ok());
+    let error = snapshots.next().unwrap().unwrap_err().to_string();
+    assert!(error.contains("the file became shorter"), "{error}");
+    assert!(snapshots.next().is_none());
+
+    let mut changed = bytes.clone();
+    changed[ends[3] + 12] ^= 1;
+    std::fs::write(&file.path, changed).unwrap();
+    let error = record.snapshots().find_map(Result::err).unwrap();
+    assert!(matches!(error, ReadError::Changed { offset, .. } if offset == ends[3] as u64));
+}
+
+/// A frame with a right checksum.
+fn frame(kind: u8, payload: &[u8]) -> Vec<u8> {
+    let mut frame = vec![kind];
+    frame.extend((payload.len() as u32).to_le_bytes());
+    frame.extend(payload);
+    frame.extend(crc32fast::hash(&frame).to_le_bytes());
+    frame
+}
+
+#[test]
+fn kinds_of_later_releases_are_skipped() {
+    let (bytes, ends) = common::record(2);
+    let (head, tail) = bytes.split_at(ends[1]);
+    let record = read(&TestFile::new(&[head, &frame(5, b"pages"), tail].concat())).unwrap();
+    assert_eq!(record.extent().snapshots, 2);
+    assert_eq!(record.damage(), None);
+}
+
+#[test]
+fn a_length_of_gigabytes_is_not_believed() {
+    let (mut bytes, ends) = common::record(2);
+    bytes[ends[1] + 4] = 0xff;
+    let record = read(&TestFile::new(&bytes)).unwrap();
+    let flaw = Flaw::Corrupt("the length of a frame is impossible");
+    assert_eq!(record.damage().unwrap().flaw, flaw);
+}
+
+proptest! {
+    #[test]
+    fn changed_bytes_are_survived(
+        changes in vec((any::<Index>(), any::<u8>()), 0..6),
+        length: Index,
+        truncate: bool,
+    ) {
+        let (mut bytes, _) = common::record(6);
+        for (place, byte) in changes {
+            let place = place.index(bytes.len());
+            bytes[place] = byte;
+        }
+        if truncate {
+            bytes.truncate(length.index(bytes.len()));
+        }
+        read(&TestFile::new(&bytes));
+    }
+
+    #[test]
+    fn any_bytes_are_survived(bytes in vec(any::<u8>(), 0..400), frames in 0..3usize) {
+        let (record, ends) = common::record(2);
+        read(&TestFile::new(&bytes));
+        read(&TestFile::new(&[&record[..12], &bytes].concat()));
+        read(&TestFile::new(&[&record[..ends[frames]], &bytes].concat()));
+    }
+
+    #[test]
+    fn any_payload_is_survived(
+        payload in vec(prop_oneof![0..4u8, any::<u8>()], 0..200),
+        kind in 0..7u8,
+    ) {
+        let (record, ends) = common::record(2);
+        read(&TestFile::new(&[&record[..ends[1]], &frame(kind, &payload)].concat()));
+        read(&TestFile::new(&[&record[..12], &frame(1, &payload)].concat()));
+    }
+}

@@ -1,0 +1,166 @@
+//! Files that are no records, and files that a record may not replace.
+
+mod common;
+
+use common::TestFile;
+use daos_record::{Destination, Record, WriteError, Writer};
+use std::error::Error;
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+/// What opening a file of these bytes says.
+fn refusal(bytes: &[u8]) -> String {
+    let file = TestFile::new(bytes);
+    file.without_directory(Record::open(&file.path).unwrap_err())
+}
+
+#[test]
+fn foreign_files_are_named_for_what_they_are() {
+    let hint = "give the file that `daos record` wrote";
+    for (bytes, looks_like) in [
+        (&b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0"[..], "a program"),
+        (b"PERFILE2h\0\0\0\0\0\0\0", "a perf.data file of perf or damo"),
+        (b"hello\n", "text"),
+        (b"\x1f\x8b\x08\0", "data of another program"),
+    ] {
+        let expected =
+            format!("record.daos is not a daos record, it looks like {looks_like}; {hint}");
+        assert_eq!(refusal(bytes), expected);
+    }
+    assert_eq!(refusal(b""), "record.daos is empty; record again");
+}
+
+#[test]
+fn a_missing_file_and_a_directory_are_named() {
+    let file = TestFile::new(b"");
+    let missing = Record::open(file.path.with_file_name("none.daos")).unwrap_err();
+    assert_eq!(
+        file.without_directory(&missing),
+        "cannot open the record none.daos; check its name and rights"
+    );
+    assert!(missing.source().unwrap().to_string().contains("No such file"));
+    let directory = Record::open(file.path.parent().unwrap()).unwrap_err().to_string();
+    assert!(directory.contains("is a directory, not a file"), "{directory}");
+}
+
+#[test]
+fn a_newer_record_asks_for_an_upgrade() {
+    let (mut bytes, _) = common::record(1);
+    bytes[8] = 2;
+    assert_eq!(
+        refusal(&bytes),
+        "record.daos has record format version 2, and this daos reads up to 1; upgrade daos"
+    );
+    bytes[8] = 0;
+    assert!(refusal(&bytes).contains("its format version is 0"));
+}
+
+#[test]
+fn a_damaged_header_is_told() {
+    let (mut bytes, ends) = common::record(1);
+    assert_eq!(
+        refusal(&bytes[..5]),
+        "the header of record.daos is damaged (a frame of 12 bytes has 5): \
+         nothing could be read; record again"
+    );
+    assert!(refusal(&bytes[..12]).contains("it is missing"));
+    assert!(refusal(&bytes[..ends[0] - 1]).contains("a frame of"));
+    bytes[20] ^= 1;
+    assert!(refusal(&bytes).contains("checksum"));
+}
+
+#[test]
+fn fields_of_later_releases_are_ignored_and_missing_ones_refused() {
+    let (bytes, _) = common::record(0);
+    let with_header = |json: &str| {
+        let mut frame = vec![1];
+        frame.extend((json.len() as u32).to_le_bytes());
+        frame.extend(json.as_bytes());
+        frame.extend(crc32fast::hash(&frame).to_le_bytes());
+        [&bytes[..12], &frame].concat()
+    };
+    let json = serde_json::to_string(&common::header()).unwrap();
+    let later = json.replacen('{', r#"{"moon_phase":"full","#, 1);
+    assert_eq!(*TestFile::new(&with_header(&later)).record().header(), common::header());
+    assert!(refusal(&with_header(&json.replace("seed", "sown"))).contains("JSON"));
+}
+
+#[test]
+fn an_older_record_is_replaced_to_its_end() {
+    let file = TestFile::new(&common::record(50).0);
+    create(&file.path).unwrap().finish(&common::end()).unwrap();
+    let record = file.record();
+    assert_eq!(record.damage(), None);
+    assert_eq!(record.extent().snapshots, 0);
+    assert_eq!(record.end(), Some(&common::end()));
+}
+
+#[test]
+fn other_files_are_not_replaced() {
+    for bytes in [&b"\x7fELF\x02\x01\x01\0\0\0"[..], b"hi"] {
+        let file = TestFile::new(bytes);
+        let error = create(&file.path).unwrap_err();
+        assert!(matches!(error, WriteError::Occupied(_)), "{error}");
+        assert_eq!(std::fs::read(&file.path).unwrap(), bytes);
+    }
+    let empty = TestFile::new(b"");
+    drop(create(&empty.path).unwrap());
+    assert_eq!(empty.record().end(), None);
+}
+
+#[test]
+fn a_record_that_cannot_be_created_names_its_path() {
+    let file = TestFile::new(b"");
+    let error = create(&file.path.join("below")).unwrap_err();
+    assert_eq!(
+        file.without_directory(error),
+        "cannot create the record record.daos/below; choose a file that you may write"
+    );
+}
+
+#[test]
+fn nothing_recorded_leaves_things_as_they_were() {
+    let old = TestFile::new(&common::record(50).0);
+    drop(Destination::open(&old.path).unwrap());
+    assert_eq!(old.record().extent().snapshots, 50);
+
+    let new = old.path.with_file_name("new.daos");
+    let destination = Destination::open(&new).unwrap();
+    assert!(new.exists(), "it is known to be writable");
+    drop(destination);
+    assert!(!new.exists());
+}
+
+/// Begins a record in the file `path`.
+fn create(path: &Path) -> Result<Writer<File>, WriteError> {
+    Destination::open(path)?.begin(&common::header())
+}
+
+/// A disk with room for so many bytes.
+struct Disk(usize);
+
+impl io::Write for Disk {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = bytes.len().min(self.0);
+        self.0 -= written;
+        if written == 0 { Err(io::ErrorKind::StorageFull.into()) } else { Ok(written) }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_full_disk_is_told_with_its_cause() {
+    let mut writer = Writer::new(Disk(2000), &common::header()).unwrap();
+    let target = common::target(0, "sort");
+    let error = (0..100).find_map(|_| writer.target(&target).err()).unwrap();
+    assert_eq!(
+        error.to_string(),
+        "cannot write to the record; what was written before can be read"
+    );
+    let source = error.source().unwrap().downcast_ref::<io::Error>().unwrap();
+    assert_eq!(source.kind(), io::ErrorKind::StorageFull);
+}
