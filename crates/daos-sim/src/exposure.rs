@@ -1,0 +1,62 @@
+//! What befell the pages of a region between two times.
+//!
+//! Neighbouring windows are armed and checked together, so what holds for the
+//! interval as a whole is worked out once and kept until another one is asked for.
+
+use crate::load::{Load, Walked};
+use crate::timeline::Timeline;
+use daos_core::rng::mix;
+
+/// The accesses to one region in one interval.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Exposure {
+    from_us: u64,
+    to_us: u64,
+    /// Bytes in a page.
+    page: u64,
+    /// The chance that a random access met a page.
+    chance: f64,
+    /// Where strides went.
+    walked: Vec<Walked>,
+    /// What draws of this interval are derived from.
+    key: u64,
+}
+
+impl Exposure {
+    /// Makes this the exposure of pages of `page` bytes to `load` in an interval.
+    pub fn of(
+        &mut self,
+        load: &Load,
+        timeline: &Timeline,
+        seed: u64,
+        (from_us, to_us): (u64, u64),
+        page: u64,
+    ) -> &Self {
+        if (self.from_us, self.to_us, self.page) != (from_us, to_us, page) {
+            let (from, to) = (timeline.at(from_us), timeline.at(to_us));
+            let accesses_a_page = load.random(from, to) * page as f64 / load.len as f64;
+            self.chance = -(-accesses_a_page).exp_m1();
+            load.walked(timeline, from, to, &mut self.walked);
+            self.key = mix(mix(seed) ^ from_us);
+            (self.from_us, self.to_us, self.page) = (from_us, to_us, page);
+        }
+        self
+    }
+
+    /// Whether no page was accessed, for sure.
+    pub fn is_idle(&self) -> bool {
+        self.chance == 0.0 && self.walked.is_empty()
+    }
+
+    /// Whether the page at `offset` bytes in its region and at `address` was not
+    /// accessed.
+    pub fn spared(&self, offset: u64, address: u64) -> bool {
+        unit(mix(self.key ^ address)) >= self.chance
+            && !self.walked.iter().any(|w| w.touches(offset, offset + self.page))
+    }
+}
+
+/// A number in `0.0..1.0` from the upper bits of a hash.
+fn unit(hash: u64) -> f64 {
+    (hash >> 11) as f64 / (1u64 << 53) as f64
+}

@@ -1,0 +1,143 @@
+//! A monitor over a simulated space, in simulated time.
+
+use crate::cost::CostModel;
+use crate::space::SimSpace;
+use daos_core::{Monitor, Snapshot, SnapshotSource, TargetInfo};
+use std::convert::Infallible;
+
+/// Ticks a [`Monitor`] over a [`SimSpace`] until a duration has passed, as fast
+/// as it can. Every tick is on time; a snapshot's CPU time is what the model
+/// says that its checks would have taken.
+#[derive(Debug)]
+pub struct SimSource {
+    monitor: Monitor,
+    space: SimSpace,
+    model: CostModel,
+    next_tick_us: u64,
+    end_us: u64,
+    /// CPU time in microseconds that was handed out with snapshots.
+    cpu_us: u64,
+    target_told: bool,
+}
+
+impl SimSource {
+    /// Starts at the space's time; there are ticks up to and at `duration_us`
+    /// microseconds from then.
+    pub fn new(monitor: Monitor, space: SimSpace, model: CostModel, duration_us: u64) -> Self {
+        let now_us = space.now_us();
+        Self {
+            cpu_us: model.monitor_us(&space.counters()) as u64,
+            next_tick_us: now_us,
+            end_us: now_us.saturating_add(duration_us),
+            monitor,
+            space,
+            model,
+            target_told: false,
+        }
+    }
+
+    /// The space, for its truth and its counters.
+    pub fn space(&self) -> &SimSpace {
+        &self.space
+    }
+
+    /// The monitor.
+    pub fn monitor(&self) -> &Monitor {
+        &self.monitor
+    }
+}
+
+impl SnapshotSource for SimSource {
+    type Error = Infallible;
+
+    fn next_snapshot(&mut self) -> Result<Option<Snapshot>, Infallible> {
+        while self.next_tick_us <= self.end_us {
+            let now_us = self.next_tick_us;
+            self.next_tick_us += self.monitor.attrs().sample_us;
+            self.space.set_now_us(now_us);
+            if let Some(mut snapshot) = self.monitor.tick(&mut self.space, now_us)? {
+                let cpu_us = self.model.monitor_us(&self.space.counters()) as u64;
+                snapshot.cost.cpu_us = cpu_us - std::mem::replace(&mut self.cpu_us, cpu_us);
+                return Ok(Some(snapshot));
+            }
+        }
+        Ok(None)
+    }
+
+    fn changed_targets(&mut self) -> Vec<TargetInfo> {
+        let first = !std::mem::replace(&mut self.target_told, true);
+        first.then(|| self.space.target_info()).into_iter().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::space::SimOptions;
+    use daos_core::MonitorAttrs;
+    use daos_workload::Config;
+
+    const HOT_BLOCK: &str = "\
+below, 384M
+hot, 128M
+above, 512M
+
+busy
+60s
+hot, random, 0, 1
+";
+
+    fn source(seed: u64, duration_us: u64) -> SimSource {
+        let config = Config::parse("block.cfg", HOT_BLOCK).unwrap();
+        let space = SimSpace::new(config, SimOptions { seed, ..SimOptions::default() });
+        let monitor = Monitor::new(MonitorAttrs::default(), seed).unwrap();
+        SimSource::new(monitor, space, CostModel::SAME_CPU, duration_us)
+    }
+
+    fn snapshots(mut source: SimSource) -> Vec<Snapshot> {
+        std::iter::from_fn(|| source.next_snapshot().unwrap()).collect()
+    }
+
+    #[test]
+    fn gives_a_snapshot_an_aggregation_interval() {
+        let snapshots = snapshots(source(1, 1_000_000));
+        assert_eq!(snapshots.len(), 10);
+        assert_eq!((snapshots[9].start_us, snapshots[9].end_us), (900_000, 1_000_000));
+        assert!(snapshots.iter().all(|s| s.cost.cpu_us > 0 && s.cost.missed_ticks == 0));
+    }
+
+    #[test]
+    fn names_its_target_once() {
+        let mut source = source(1, 0);
+        let [info] = &source.changed_targets()[..] else { panic!("one target") };
+        assert_eq!(info.name, "block.cfg");
+        let names: Vec<&str> = info.mappings.iter().map(|m| m.name.as_str()).collect();
+        assert_eq!(names, ["below", "hot", "above"]);
+        assert!(source.changed_targets().is_empty());
+    }
+
+    #[test]
+    fn same_seed_same_snapshots() {
+        assert_eq!(snapshots(source(7, 2_000_000)), snapshots(source(7, 2_000_000)));
+        assert_ne!(snapshots(source(7, 2_000_000)), snapshots(source(8, 2_000_000)));
+    }
+
+    #[test]
+    fn a_hot_block_is_found() {
+        let source = source(3, 20_000_000);
+        let hot = source.space().ranges()[1];
+        let (mut reported, mut right, mut there) = (0, 0, 0);
+        for snapshot in snapshots(source).iter().skip(50) {
+            there += hot.len();
+            for region in &snapshot.targets[0].regions {
+                if snapshot.access_rate(region) >= 0.25 {
+                    reported += region.range.len();
+                    right += region.range.intersect(&hot).map_or(0, |r| r.len());
+                }
+            }
+        }
+        let share = |part: u64, whole: u64| part as f64 / whole as f64;
+        assert!(share(right, reported) > 0.9, "precision {}", share(right, reported));
+        assert!(share(right, there) > 0.9, "recall {}", share(right, there));
+    }
+}

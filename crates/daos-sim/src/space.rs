@@ -1,0 +1,237 @@
+//! The simulated target: its memory, its accessed bits, its clock.
+//!
+//! A page's accessed bit is not simulated access by access. Armed at one time and
+//! looked at later, it is set if a stride passed it in between, or with the
+//! chance that one of the random accesses in between met it. That chance is drawn
+//! from a hash of seed, page and time, and the answer is kept, so looking twice
+//! gives the same answer, and an accessed page stays accessed until it is armed.
+
+use crate::bits::{BITS, Bits};
+use crate::block::{BLOCK_SIZE, Blocks};
+use crate::cost::Counters;
+use crate::exposure::Exposure;
+use crate::world::{Segment, World};
+use daos_core::access::MAX_WINDOW_PAGES;
+use daos_core::{
+    AccessCheck, AddrRange, Capabilities, Mapping, Observation, PAGE_SIZE, PageBits, Target,
+    TargetId, TargetInfo, Window,
+};
+use daos_workload::{Config, rate};
+use std::convert::Infallible;
+
+/// The one target.
+pub(crate) const TARGET: TargetId = TargetId(0);
+
+/// How to simulate a configuration, beyond what it says itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SimOptions {
+    /// Where the first region starts, in bytes; rounded up to 2 MiB, and down to
+    /// 2^56 if it is above.
+    pub base: u64,
+    /// Seed of the draws.
+    pub seed: u64,
+    /// Accesses per second of all patterns of a phase together; taken as at most
+    /// 10^12.
+    pub accesses_per_sec: u64,
+    /// Whether memory is of huge pages: then 512 pages share an accessed bit,
+    /// wherever a whole huge page fits.
+    pub huge_pages: bool,
+}
+
+impl Default for SimOptions {
+    fn default() -> Self {
+        Self { base: 0x7f00_0000_0000, seed: 0, accesses_per_sec: 20_000_000, huge_pages: false }
+    }
+}
+
+/// How often the pages of a range are truly accessed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RangeRate {
+    /// A region of the workload.
+    pub range: AddrRange,
+    /// The chance that a page of it is accessed within a sampling interval, 0 to 1.
+    pub rate: f64,
+}
+
+/// A simulated address space, with one target that never ends.
+///
+/// Time starts at 0, with the first phase, and stands still until it is set. All
+/// memory was written before, so the accessed bits are set.
+#[derive(Debug, Clone)]
+pub struct SimSpace {
+    world: World,
+    blocks: Blocks,
+    now_us: u64,
+    counters: Counters,
+    /// Of each region, the last one that was asked for.
+    exposures: Vec<Exposure>,
+}
+
+impl SimSpace {
+    /// The space of a configuration at time 0.
+    pub fn new(config: Config, options: SimOptions) -> Self {
+        let world = World::new(config, options);
+        Self {
+            blocks: Blocks::new(world.whole()),
+            exposures: vec![Exposure::default(); world.ranges.len()],
+            world,
+            now_us: 0,
+            counters: Counters::default(),
+        }
+    }
+
+    /// The time, in microseconds since the first phase began.
+    pub fn now_us(&self) -> u64 {
+        self.now_us
+    }
+
+    /// Sets the time. It never runs backwards: an earlier time changes nothing.
+    pub fn set_now_us(&mut self, now_us: u64) {
+        self.now_us = self.now_us.max(now_us);
+    }
+
+    /// Lets microseconds pass.
+    pub fn advance_us(&mut self, us: u64) {
+        self.set_now_us(self.now_us.saturating_add(us));
+    }
+
+    /// What was asked of this space so far.
+    pub fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// What the state of the accessed bits takes, in bytes.
+    pub fn state_bytes(&self) -> usize {
+        self.blocks.bytes()
+    }
+
+    /// The page-aligned range of each region, in the configuration's order.
+    pub fn ranges(&self) -> &[AddrRange] {
+        &self.world.ranges
+    }
+
+    /// The workload that it follows.
+    pub fn config(&self) -> &Config {
+        &self.world.config
+    }
+
+    /// The target under the name of its configuration, each region a mapping.
+    pub fn target_info(&self) -> TargetInfo {
+        let named = self.world.ranges.iter().zip(&self.world.config.regions);
+        TargetInfo {
+            id: TARGET,
+            pid: None,
+            name: self.world.config.name.clone(),
+            mappings: named
+                .map(|(range, region)| Mapping { range: *range, name: region.name.clone() })
+                .collect(),
+        }
+    }
+
+    /// The true access rate of each region: the chance that a page of it is
+    /// accessed within `sample_us` microseconds, on average over the time from
+    /// `from_us` to `to_us`. Sampling intervals across the end of a phase count
+    /// as if they lay in one.
+    pub fn truth(&self, from_us: u64, to_us: u64, sample_us: u64) -> Vec<RangeRate> {
+        let World { config, options, timeline, ranges, .. } = &self.world;
+        let (from, to) = (timeline.at(from_us), timeline.at(to_us));
+        let page = if options.huge_pages { BLOCK_SIZE } else { PAGE_SIZE };
+        let per_sample = options.accesses_per_sec as f64 * sample_us as f64 / 1e6;
+
+        let rate_in = |phase: usize, region: usize| {
+            let phase = &config.phases[phase];
+            let total = phase.total_weight() as f64;
+            rate::any(phase.patterns.iter().filter(|p| p.region == region).map(|p| {
+                let accesses = per_sample * f64::from(p.weight) / total;
+                rate::touched(p.order, config.regions[region].len, page, accesses)
+            }))
+        };
+        let mean = |region: usize| {
+            let weighted = (0..config.phases.len())
+                .map(|p| timeline.time_in(p, from, to) as f64 * rate_in(p, region))
+                .sum::<f64>();
+            weighted / to_us.saturating_sub(from_us).max(1) as f64
+        };
+        let rated =
+            |(region, range): (usize, &AddrRange)| RangeRate { range: *range, rate: mean(region) };
+        ranges.iter().enumerate().map(rated).collect()
+    }
+
+    fn arm_window(&mut self, window: &Window) {
+        let mut cleared = 0;
+        for segment in self.world.segments(window) {
+            let block = self.blocks.make(segment.block);
+            self.counters.entries_set_again +=
+                self.world.settle(segment, block, self.now_us, &mut self.exposures);
+            // A huge page is armed as a whole.
+            let (first, pages) =
+                if segment.huge { (0, BITS) } else { (segment.first, segment.pages) };
+            cleared += segment.entries(block.armed.insert(first, pages));
+        }
+        self.counters.windows_armed += 1;
+        self.counters.entries_cleared += cleared;
+        self.counters.flushes += u64::from(cleared > 0);
+    }
+
+    fn check_window(&mut self, window: &Window) -> Observation {
+        let mut found = Observation::default();
+        let mut pages = PageBits::default();
+        for segment in self.world.segments(window) {
+            let Segment { first, pages: count, in_window, .. } = segment;
+            found.present += count;
+            found.accessed += match self.blocks.get(segment.block) {
+                None => Bits::default().missing(first, count, in_window, &mut pages),
+                Some(block) => {
+                    self.counters.entries_set_again +=
+                        self.world.settle(segment, block, self.now_us, &mut self.exposures);
+                    block.armed.missing(first, count, in_window, &mut pages)
+                }
+            };
+            self.counters.entries_read += segment.entries(count);
+        }
+        self.counters.windows_read += 1;
+        found.pages = Some(pages);
+        found
+    }
+}
+
+impl AccessCheck for SimSpace {
+    type Error = Infallible;
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            name: "sim",
+            max_window_pages: MAX_WINDOW_PAGES,
+            page_bits: true,
+            // The holes between regions are of 2 MiB at most.
+            sparse: false,
+        }
+    }
+
+    /// One range with the holes in it. To the monitor of a real process the
+    /// regions of a workload lie in its mmap area like that. Given one by one,
+    /// they would tell it every edge that it is there to find.
+    fn targets(&mut self) -> Result<Vec<Target>, Infallible> {
+        // All of it was written before monitoring began.
+        let resident_bytes = Some(self.config().bytes());
+        Ok(vec![Target { id: TARGET, ranges: vec![self.world.whole()], resident_bytes }])
+    }
+
+    fn arm(&mut self, windows: &[Window]) -> Result<(), Infallible> {
+        windows.iter().for_each(|w| self.arm_window(w));
+        Ok(())
+    }
+
+    fn check(
+        &mut self,
+        windows: &[Window],
+        found: &mut Vec<Observation>,
+    ) -> Result<(), Infallible> {
+        found.extend(windows.iter().map(|w| self.check_window(w)));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[path = "space_tests.rs"]
+mod tests;

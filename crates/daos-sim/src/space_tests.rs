@@ -1,0 +1,251 @@
+//! Tests of the simulated space: statistics, consistency, and what it costs.
+
+use super::*;
+use proptest::prelude::*;
+
+const MIXED: &str = "\
+cold, 64M
+hot, 64M
+swept, 10000000
+
+one
+2s
+hot, random, 0, 3
+swept, stride, 4096, 1
+
+two
+1s
+hot, random, 0, 1
+";
+
+const SAMPLE_US: u64 = 5000;
+
+fn space(text: &str, options: SimOptions) -> SimSpace {
+    SimSpace::new(Config::parse("test", text).unwrap(), options)
+}
+
+fn mixed(seed: u64) -> SimSpace {
+    space(MIXED, SimOptions { seed, accesses_per_sec: 2_000_000, ..SimOptions::default() })
+}
+
+fn window(start: u64, pages: u32) -> Window {
+    Window { target: TARGET, start, pages }
+}
+
+/// Windows over all of a range.
+fn windows(range: AddrRange) -> Vec<Window> {
+    (range.start..range.end)
+        .step_by(BLOCK_SIZE as usize)
+        .map(|start| {
+            window(start, ((range.end.min(start + BLOCK_SIZE) - start) / PAGE_SIZE) as u32)
+        })
+        .collect()
+}
+
+fn check(space: &mut SimSpace, windows: &[Window]) -> Vec<Observation> {
+    let mut found = Vec::new();
+    space.check(windows, &mut found).unwrap();
+    found
+}
+
+fn accessed(space: &mut SimSpace, range: AddrRange) -> u32 {
+    check(space, &windows(range)).iter().map(|o| o.accessed).sum()
+}
+
+/// The share of a range's pages accessed in a sampling interval, on average over
+/// all of them between two times.
+fn measured(space: &mut SimSpace, region: usize, until_us: u64) -> f64 {
+    let range = space.ranges()[region];
+    let (mut sum, mut intervals) = (0, 0);
+    while space.now_us() + SAMPLE_US <= until_us {
+        space.arm(&windows(range)).unwrap();
+        space.advance_us(SAMPLE_US);
+        sum += u64::from(accessed(space, range));
+        intervals += 1;
+    }
+    sum as f64 / (intervals * range.pages()) as f64
+}
+
+#[test]
+fn never_armed_pages_read_as_accessed() {
+    let mut space = mixed(0);
+    for region in 0..3 {
+        let range = space.ranges()[region];
+        assert_eq!(u64::from(accessed(&mut space, range)), range.pages());
+    }
+}
+
+#[test]
+fn cold_pages_stay_unaccessed_once_armed() {
+    let mut space = mixed(0);
+    let cold = space.ranges()[0];
+    space.arm(&windows(cold)).unwrap();
+    space.advance_us(3_600_000_000);
+    assert_eq!(accessed(&mut space, cold), 0);
+}
+
+#[test]
+fn statistics_match_the_truth() {
+    for region in 0..3 {
+        let mut space = mixed(42);
+        let truth = space.truth(0, 3_000_000, SAMPLE_US)[region].rate;
+        let measured = measured(&mut space, region, 3_000_000);
+        assert!((measured - truth).abs() < 0.01, "region {region}: {measured}, truly {truth}");
+    }
+}
+
+#[test]
+fn truth_is_per_phase_and_repeats() {
+    let space = mixed(0);
+    let rate = |from, to, region: usize| space.truth(from, to, SAMPLE_US)[region].rate;
+    // 1.5 and 2 million accesses a second to 16384 pages.
+    let expected = |per_sec: f64| 1.0 - (-per_sec * 0.005 / 16384.0).exp();
+    assert!((rate(0, 2_000_000, 1) - expected(1.5e6)).abs() < 1e-9);
+    assert!((rate(2_000_000, 3_000_000, 1) - expected(2e6)).abs() < 1e-9);
+    assert!((rate(3_000_000, 5_000_000, 1) - expected(1.5e6)).abs() < 1e-9);
+    assert_eq!(rate(2_000_000, 3_000_000, 2), 0.0);
+    assert_eq!(rate(0, 9_000_000, 0), 0.0);
+}
+
+#[test]
+fn an_answer_does_not_change_by_being_asked_for() {
+    let mut space = mixed(5);
+    let hot = space.ranges()[1];
+    space.arm(&windows(hot)).unwrap();
+    let mut last = vec![Observation { pages: Some([0; 8]), ..Observation::default() }; 32];
+    for _ in 0..10 {
+        space.advance_us(1000);
+        let found = check(&mut space, &windows(hot));
+        assert_eq!(found, check(&mut space, &windows(hot)));
+        for (before, now) in last.iter().zip(&found) {
+            let (before, now) = (before.pages.unwrap(), now.pages.unwrap());
+            assert!((0..8).all(|i| before[i] & !now[i] == 0), "an accessed page was forgotten");
+        }
+        last = found;
+    }
+}
+
+#[test]
+fn arming_one_page_does_not_change_the_others_chances() {
+    let mut space = mixed(6);
+    let hot = space.ranges()[1];
+    space.arm(&windows(hot)).unwrap();
+    for page in 0..5 {
+        space.advance_us(1000);
+        space.arm(&[window(hot.start + page * 40 * PAGE_SIZE, 1)]).unwrap();
+    }
+    let truth = space.truth(0, 5000, SAMPLE_US)[1].rate;
+    let share = f64::from(accessed(&mut space, hot)) / hot.pages() as f64;
+    assert!((share - truth).abs() < 0.02, "{share}, truly {truth}");
+}
+
+#[test]
+fn a_window_says_which_pages() {
+    let mut space = mixed(1);
+    let cold = space.ranges()[0];
+    // Pages 500..524, across two blocks, of which 510..514 are armed.
+    space.arm(&[window(cold.start + 510 * PAGE_SIZE, 4)]).unwrap();
+    let found = check(&mut space, &[window(cold.start + 500 * PAGE_SIZE, 24)])[0];
+    assert_eq!((found.present, found.accessed, found.unobservable), (24, 20, 0));
+    assert_eq!(found.pages.unwrap()[0], 0xff_c3ff);
+    assert_eq!(found.pages.unwrap()[1..], [0; 7]);
+}
+
+#[test]
+fn what_is_not_mapped_is_not_present() {
+    let mut space = mixed(0);
+    let end = space.ranges()[2].end;
+    let stranger = Window { target: TargetId(1), start: space.ranges()[0].start, pages: 1 };
+    let found = check(&mut space, &[window(end - PAGE_SIZE, 2), window(end, 1), stranger]);
+    assert_eq!(found.iter().map(|o| o.present).collect::<Vec<_>>(), [1, 0, 0]);
+}
+
+#[test]
+fn a_huge_page_has_one_bit() {
+    let text = "hot, 9M\n\nbusy\n1s\nhot, random, 0, 1\n";
+    let mut space = space(
+        text,
+        SimOptions { huge_pages: true, accesses_per_sec: 1000, ..SimOptions::default() },
+    );
+    let hot = space.ranges()[0];
+    space.arm(&[window(hot.start + PAGE_SIZE, 1)]).unwrap();
+    assert_eq!(check(&mut space, &windows(hot))[0].accessed, 0);
+    space.arm(&windows(hot)).unwrap();
+    space.advance_us(2000);
+    for found in &check(&mut space, &windows(hot))[..4] {
+        assert!(found.accessed == 0 || found.accessed == 512);
+    }
+    // Four huge pages and 256 small ones; the first was armed twice.
+    let counters = space.counters();
+    assert_eq!(counters.entries_cleared, 4 + 256);
+    assert_eq!((counters.windows_armed, counters.flushes), (6, 5));
+    let rate = space.truth(0, 1_000_000, 2000)[0].rate;
+    assert!((rate - (1.0 - (-4.0f64 / 9.0).exp())).abs() < 1e-9);
+}
+
+#[test]
+fn counts_what_it_was_asked_for() {
+    let mut space = mixed(0);
+    let ranges = space.ranges().to_vec();
+    space.arm(&[window(ranges[0].start, 512), window(ranges[0].start, 512)]).unwrap();
+    space.arm(&[window(ranges[1].start, 8)]).unwrap();
+    space.advance_us(1_000_000);
+    check(&mut space, &[window(ranges[1].start, 8)]);
+    assert_eq!(
+        space.counters(),
+        Counters {
+            windows_read: 1,
+            entries_read: 8,
+            windows_armed: 3,
+            entries_cleared: 520,
+            flushes: 2,
+            entries_set_again: 8,
+        }
+    );
+}
+
+#[test]
+fn five_terabytes_cost_little() {
+    let text = "cold, 4608G\nhot, 512G\n\nbusy\n1s\nhot, random, 0, 1\n";
+    let mut space = space(text, SimOptions::default());
+    let mut rng = daos_core::Rng::new(1);
+    for _ in 0..1000 {
+        let pages: Vec<Window> = space
+            .ranges()
+            .iter()
+            .map(|r| window(r.start + rng.below(r.pages()) * PAGE_SIZE, 1))
+            .collect();
+        space.arm(&pages).unwrap();
+        space.advance_us(SAMPLE_US);
+        assert_eq!(check(&mut space, &pages)[0].accessed, 0);
+    }
+    // A pointer for each block, and the two blocks of each round.
+    assert!(space.state_bytes() <= (5 << 19) * 8 + 16 + 2000 * 72, "{}", space.state_bytes());
+}
+
+proptest! {
+    #[test]
+    fn same_seed_same_answers(
+        seed: u64,
+        asked in prop::collection::vec((0u64..60_000, 1u32..=512, 0u64..20_000, any::<bool>()), 1..40),
+    ) {
+        let run = || {
+            let mut space = mixed(seed);
+            let start = space.ranges()[0].start;
+            let mut found = Vec::new();
+            for (page, pages, us, arm) in &asked {
+                let w = [window(start + page * PAGE_SIZE, *pages)];
+                if *arm { space.arm(&w).unwrap() } else { space.check(&w, &mut found).unwrap() }
+                space.advance_us(*us);
+            }
+            found
+        };
+        let found = run();
+        for o in &found {
+            prop_assert!(o.accessed <= o.present);
+            let bits: u32 = o.pages.unwrap().iter().map(|w| w.count_ones()).sum();
+            prop_assert_eq!(bits, o.accessed);
+        }
+        prop_assert_eq!(found, run());
+    }
+}
