@@ -1,0 +1,98 @@
+//! The filling of the cells.
+
+use super::layout::Row;
+use super::{Heatmap, Segment};
+use crate::names;
+use daos_core::{Snapshot, TargetInfo, TargetSnapshot};
+
+/// What was seen, in a cell or in a row of one snapshot.
+#[derive(Debug, Clone, Copy, Default)]
+struct Seen {
+    /// Bytes, or bytes times microseconds, that were monitored.
+    monitored: f64,
+    /// The same, times the access rate.
+    accessed: f64,
+}
+
+/// Cells as they fill.
+#[derive(Debug)]
+pub struct Cells {
+    times: Vec<u64>,
+    rows: Vec<Row>,
+    /// Row by row.
+    cells: Vec<Seen>,
+    /// What the snapshot at hand saw in each row: kept to be used again.
+    profile: Vec<Seen>,
+}
+
+impl Cells {
+    /// Empty cells between the edges of columns and for rows by target and address.
+    pub fn new(times: Vec<u64>, rows: Vec<Row>) -> Self {
+        let cells = vec![Seen::default(); rows.len() * times.len().saturating_sub(1)];
+        let profile = vec![Seen::default(); rows.len()];
+        Self { times, rows, cells, profile }
+    }
+
+    /// Takes in a snapshot: first how much of each row it saw, then for how long
+    /// in each column.
+    pub fn add(&mut self, snapshot: &Snapshot) {
+        self.profile.fill(Seen::default());
+        for target in &snapshot.targets {
+            self.add_target(snapshot, target);
+        }
+        let columns = self.times.len().saturating_sub(1);
+        let first = self.times.partition_point(|&edge| edge <= snapshot.start_us);
+        for column in first.saturating_sub(1)..columns {
+            let start = self.times[column].max(snapshot.start_us);
+            let end = self.times[column + 1].min(snapshot.end_us);
+            if start >= end {
+                break;
+            }
+            let time = (end - start) as f64;
+            for (row, seen) in self.profile.iter().enumerate() {
+                let cell = &mut self.cells[row * columns + column];
+                cell.monitored += seen.monitored * time;
+                cell.accessed += seen.accessed * time;
+            }
+        }
+    }
+
+    /// Both rows and regions are sorted, so one walk along both finds what they
+    /// share. A region of which nothing could be observed counts as not monitored.
+    fn add_target(&mut self, snapshot: &Snapshot, target: &TargetSnapshot) {
+        let mut first = self.rows.partition_point(|row| row.target < target.id);
+        let behind = self.rows.partition_point(|row| row.target <= target.id);
+        let observed = |region: &&_| snapshot.unobserved_share(region) < 1.0;
+        for region in target.regions.iter().filter(observed) {
+            let rate = snapshot.access_rate(region).min(1.0);
+            while first < behind && self.rows[first].range.end <= region.range.start {
+                first += 1;
+            }
+            for index in first..behind {
+                let Some(shared) = self.rows[index].range.intersect(&region.range) else { break };
+                let bytes = shared.len() as f64;
+                self.profile[index].monitored += bytes;
+                self.profile[index].accessed += bytes * rate;
+            }
+        }
+    }
+
+    /// The heat map.
+    pub fn finish(self, targets: &[TargetInfo]) -> Heatmap {
+        let columns = self.times.len().saturating_sub(1).max(1);
+        let mut segments: Vec<Segment> = Vec::new();
+        for (row, cells) in self.rows.iter().zip(self.cells.chunks(columns)) {
+            if row.segment == segments.len() {
+                let name = names::target(targets, row.target);
+                let addresses = vec![row.range.start];
+                segments.push(Segment { target: row.target, name, addresses, rates: Vec::new() });
+            }
+            let segment = &mut segments[row.segment];
+            let rate = |seen: &Seen| (seen.monitored > 0.0).then(|| seen.accessed / seen.monitored);
+            segment.addresses.push(row.range.end);
+            segment.rates.push(cells.iter().map(rate).collect());
+        }
+        let title = super::title(targets, &segments);
+        Heatmap { title, times: self.times, segments }
+    }
+}

@@ -1,0 +1,150 @@
+//! From what the snapshots cover to columns and rows.
+
+use super::Options;
+use super::coverage::Coverage;
+use daos_core::{AddrRange, Snapshot, TargetId};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// A gap is left out if it is larger than this share of what is covered.
+const LARGE_GAP: u64 = 50;
+
+/// A segment gets at least this share of the rows, so that a stack of 132 KiB
+/// beside a gigabyte of heap can be seen and labelled.
+const SMALL_SEGMENT: usize = 40;
+
+/// A row: a part of a segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Row {
+    /// Whose addresses.
+    pub target: TargetId,
+    /// Number of the segment that it is a part of, from 0.
+    pub segment: usize,
+    /// Its addresses.
+    pub range: AddrRange,
+}
+
+/// The part of the options that narrows what is shown, as a filter.
+#[derive(Debug, Clone, Copy)]
+struct View {
+    address: AddrRange,
+    time: (u64, u64),
+    target: Option<TargetId>,
+}
+
+/// When and where there is something to show.
+#[derive(Debug)]
+pub struct Extent {
+    view: View,
+    time: Option<(u64, u64)>,
+    coverage: BTreeMap<TargetId, Coverage>,
+}
+
+impl Extent {
+    /// Nothing yet.
+    pub fn new(options: &Options) -> Self {
+        let view = View {
+            address: options.address.unwrap_or(AddrRange::new(0, u64::MAX)),
+            time: options.time.unwrap_or((0, u64::MAX)),
+            target: options.target,
+        };
+        Self { view, time: None, coverage: BTreeMap::new() }
+    }
+
+    /// Takes in what `snapshot` covers.
+    pub fn add(&mut self, snapshot: &Snapshot) {
+        let start = snapshot.start_us.max(self.view.time.0);
+        let end = snapshot.end_us.min(self.view.time.1);
+        if start >= end {
+            return;
+        }
+        let (first, last) = self.time.unwrap_or((start, end));
+        self.time = Some((first.min(start), last.max(end)));
+        let shown = |id| self.view.target.is_none_or(|wanted| wanted == id);
+        for target in snapshot.targets.iter().filter(|target| shown(target.id)) {
+            let coverage = self.coverage.entry(target.id).or_default();
+            for region in &target.regions {
+                if let Some(range) = region.range.intersect(&self.view.address) {
+                    coverage.add(range);
+                }
+            }
+        }
+    }
+
+    /// The edges of the columns, and the rows by target and rising address.
+    pub fn lay_out(&self, options: &Options) -> (Vec<u64>, Vec<Row>) {
+        let segments = self.segments(options.rows);
+        let Some((from, to)) = self.time.filter(|_| !segments.is_empty()) else {
+            return (Vec::new(), Vec::new());
+        };
+        let rows = segments.iter().zip(shares(&segments, options.rows)).enumerate();
+        let rows = rows.flat_map(|(segment, (&(target, range), count))| {
+            let edges = edges(range.start, range.end, count);
+            let row =
+                move |at: &[u64]| Row { target, segment, range: AddrRange::new(at[0], at[1]) };
+            edges.windows(2).map(row).collect::<Vec<_>>()
+        });
+        (edges(from, to, options.columns), rows.collect())
+    }
+
+    /// What is covered, without the large gaps. When that leaves more segments
+    /// than `rows` can show side by side, the largest gaps go first.
+    fn segments(&self, rows: usize) -> Vec<(TargetId, AddrRange)> {
+        let covered: u64 = self.coverage.values().map(Coverage::bytes).sum();
+        let gaps = self.coverage.iter().flat_map(|(&id, c)| c.gaps().map(move |gap| (id, gap)));
+        let mut large: Vec<_> = gaps.filter(|(_, gap)| gap.len() > covered / LARGE_GAP).collect();
+        large.sort_by_key(|(_, gap)| Reverse(gap.len()));
+        large.truncate((rows / 8).max(6).saturating_sub(self.coverage.len()));
+        let of_target = |(&id, coverage): (&TargetId, &Coverage)| {
+            let segments = coverage.closed(|gap| large.contains(&(id, *gap)));
+            segments.into_iter().map(move |range| (id, range)).collect::<Vec<_>>()
+        };
+        self.coverage.iter().flat_map(of_target).collect()
+    }
+}
+
+/// How many of `rows` rows each segment gets: the least each, and the rest by size.
+fn shares(segments: &[(TargetId, AddrRange)], rows: usize) -> Vec<usize> {
+    let least = (rows / SMALL_SEGMENT).max(1);
+    let rest = rows.saturating_sub(least * segments.len()) as u128;
+    let total: u128 = segments.iter().map(|(_, range)| u128::from(range.len())).sum();
+    let mut below = 0;
+    let share = |(_, range): &(TargetId, AddrRange)| {
+        let upto = below + u128::from(range.len());
+        let rows = upto * rest / total - below * rest / total;
+        below = upto;
+        least + rows as usize
+    };
+    segments.iter().map(share).collect()
+}
+
+/// The edges of `from..to` cut into `count` nearly equal parts, or fewer if there
+/// is less to cut; at least one.
+fn edges(from: u64, to: u64, count: usize) -> Vec<u64> {
+    let count = (count as u64).clamp(1, to - from);
+    let edge = |i| from + (u128::from(to - from) * u128::from(i) / u128::from(count)) as u64;
+    (0..=count).map(edge).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn range(start: u64, end: u64) -> (TargetId, AddrRange) {
+        (TargetId(0), AddrRange::new(start, end))
+    }
+
+    #[test]
+    fn all_rows_are_given_out() {
+        let segments = [range(0, 1000), range(5000, 5001), range(9000, 9500)];
+        assert_eq!(shares(&segments, 40), [25, 1, 14]);
+        assert_eq!(shares(&segments, 2), [1, 1, 1]);
+    }
+
+    #[test]
+    fn edges_are_exact_and_never_the_same() {
+        assert_eq!(edges(0, 10, 4), [0, 2, 5, 7, 10]);
+        assert_eq!(edges(7, 9, 100), [7, 8, 9]);
+        assert_eq!(edges(0, u64::MAX, 2), [0, u64::MAX / 2, u64::MAX]);
+    }
+}

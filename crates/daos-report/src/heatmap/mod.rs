@@ -1,0 +1,193 @@
+//! The heat map: when which addresses were accessed how often.
+//!
+//! Time runs to the right, addresses upwards, as in the paper's Figure 6. Two
+//! decisions shape it:
+//!
+//! * The address space of a process is mostly gaps. What no snapshot covers is
+//!   left out where it is larger than a fiftieth of what is shown; what remains
+//!   are [`Segment`]s, drawn with a visible break between them.
+//! * A cell is the exact mean over its bytes and its time. Nothing is resampled
+//!   from a coarser grid, so zooming in shows the regions as they were recorded.
+//!
+//! Making one takes two passes over the snapshots: the first finds what is
+//! covered, the second fills the cells.
+
+mod cells;
+mod coverage;
+mod layout;
+mod picture;
+mod table;
+mod text;
+
+use crate::error::RenderError;
+use crate::format::Format;
+use crate::style::Style;
+use crate::{names, units};
+use daos_core::{AddrRange, Snapshot, TargetId, TargetInfo};
+use std::io::Write;
+
+/// The formats of a heat map: all.
+pub const FORMATS: &[Format] = &Format::ALL;
+
+/// What to show, and how finely.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// Only these addresses.
+    pub address: Option<AddrRange>,
+    /// Only from the first to the second moment, in microseconds since the
+    /// record began.
+    pub time: Option<(u64, u64)>,
+    /// Only this target; else all, one above the other.
+    pub target: Option<TargetId>,
+    /// Cells from left to right, at least 1.
+    pub columns: usize,
+    /// Cells from bottom to top, at least 1. More are used if there are more
+    /// segments than this.
+    pub rows: usize,
+}
+
+impl Options {
+    /// Everything, as finely as `format` can show it.
+    pub fn new(format: Format, style: &Style) -> Self {
+        let (columns, rows) = match format {
+            Format::Text => text::cells(style),
+            Format::Svg | Format::Png => picture::CELLS,
+            Format::Json | Format::Csv => (100, 100),
+        };
+        Self { address: None, time: None, target: None, columns, rows }
+    }
+}
+
+/// Access rates by time and address.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Heatmap {
+    /// What the targets shown are called.
+    pub title: String,
+    /// Where columns begin, in microseconds, and where the last one ends: one
+    /// more than there are columns. Empty if there is nothing to show.
+    pub times: Vec<u64>,
+    /// By target, then by rising address.
+    pub segments: Vec<Segment>,
+}
+
+/// Addresses of one target without a gap worth leaving out.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Segment {
+    /// Whose addresses.
+    pub target: TargetId,
+    /// What that target is called.
+    pub name: String,
+    /// Where rows begin, in bytes, and where the last one ends: one more than
+    /// there are rows, of which there is at least one.
+    pub addresses: Vec<u64>,
+    /// Row by row, the lowest address first, in each the cells by rising time:
+    /// the mean access rate, 0 to 1, over those of its bytes and of its time
+    /// that were monitored, or `None` if none were.
+    pub rates: Vec<Vec<Option<f64>>>,
+}
+
+impl Segment {
+    /// Its addresses.
+    pub fn range(&self) -> AddrRange {
+        AddrRange::new(self.addresses[0], self.addresses[self.addresses.len() - 1])
+    }
+}
+
+impl Heatmap {
+    /// From when to when, in microseconds; `None` if there is nothing to show.
+    pub fn time(&self) -> Option<(u64, u64)> {
+        Some((*self.times.first()?, *self.times.last()?))
+    }
+
+    /// Bytes from the lowest to the highest address of each segment, together.
+    pub fn bytes(&self) -> u64 {
+        self.segments.iter().map(|segment| segment.range().len()).sum()
+    }
+
+    /// The break above a segment: what lies between it and the next one.
+    fn break_above(&self, index: usize) -> Option<Break> {
+        let (below, above) = (&self.segments[index], self.segments.get(index + 1)?);
+        Some(match below.target == above.target {
+            true => Break::Gap(above.range().start - below.range().end),
+            false => Break::Target,
+        })
+    }
+
+    /// Whether the segments belong to more than one target.
+    fn has_many_targets(&self) -> bool {
+        self.segments.windows(2).any(|pair| pair[0].target != pair[1].target)
+    }
+
+    /// What stands over it: whose memory it shows.
+    fn headline(&self) -> String {
+        format!("Memory accesses of {}", self.title)
+    }
+
+    /// What stands below that: how long and how much; or that there is nothing.
+    fn summary(&self) -> String {
+        let Some((from, to)) = self.time() else { return "nothing was monitored here".to_owned() };
+        let (from, to) = (units::seconds(from), units::seconds(to));
+        format!("{from} to {to} s, {} of addresses", units::bytes(self.bytes()))
+    }
+}
+
+/// What lies between two segments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Break {
+    /// So many bytes that were not monitored.
+    Gap(u64),
+    /// Above it, another target begins.
+    Target,
+}
+
+/// Makes a heat map. `snapshots` is called twice and gives the same snapshots
+/// each time; what it or its items fail with is passed through.
+pub fn compute<I, E>(
+    mut snapshots: impl FnMut() -> Result<I, E>,
+    targets: &[TargetInfo],
+    options: &Options,
+) -> Result<Heatmap, E>
+where
+    I: Iterator<Item = Result<Snapshot, E>>,
+{
+    let mut extent = layout::Extent::new(options);
+    for snapshot in snapshots()? {
+        extent.add(&snapshot?);
+    }
+    let (times, rows) = extent.lay_out(options);
+    let mut cells = cells::Cells::new(times, rows);
+    for snapshot in snapshots()? {
+        cells.add(&snapshot?);
+    }
+    Ok(cells.finish(targets))
+}
+
+/// Writes a heat map.
+///
+/// # Errors
+///
+/// [`RenderError::Write`] if `out` fails, [`RenderError::Picture`] if a PNG can't
+/// be made.
+pub fn render(
+    heatmap: &Heatmap,
+    format: Format,
+    style: &Style,
+    out: &mut impl Write,
+) -> Result<(), RenderError> {
+    match format {
+        Format::Text => text::write(heatmap, style, out),
+        Format::Json => table::json(heatmap, out),
+        Format::Csv => table::csv(heatmap, out),
+        Format::Svg | Format::Png => crate::png::write(picture::draw(heatmap), format, out),
+    }
+}
+
+/// The title of a heat map of `segments`.
+fn title(targets: &[TargetInfo], segments: &[Segment]) -> String {
+    let mut ids: Vec<_> = segments.iter().map(|segment| segment.target).collect();
+    ids.dedup();
+    names::targets(targets, &ids)
+}
+
+#[cfg(test)]
+mod tests;

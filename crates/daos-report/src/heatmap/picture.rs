@@ -1,0 +1,144 @@
+//! The heat map as a picture.
+
+use super::{Break, Heatmap, Segment};
+use crate::canvas::{Anchor, Canvas, GREY, INK, Rect};
+use crate::ramp::{self, MARKS, SHADES};
+use crate::{ticks, units};
+
+/// Columns and rows of cells that suit the picture: four dots each.
+pub const CELLS: (usize, usize) = (AREA.w as usize / 4, AREA.h as usize / 4);
+
+/// Where the segments and the breaks between them are.
+const AREA: Rect = Rect { x: 150.0, y: 90.0, w: 920.0, h: 544.0 };
+
+/// Height of a break, and of the name above a target where there are several.
+const BREAK: f64 = 16.0;
+
+/// The least distance between two labels of the address axis.
+const LABEL_EVERY: f64 = 26.0;
+
+/// Draws headline, segments, axes and legend.
+pub fn draw(heatmap: &Heatmap) -> Canvas {
+    let mut canvas = Canvas::default();
+    canvas.text((40.0, 40.0), 18.0, Anchor::Start, INK, &heatmap.headline());
+    canvas.text((40.0, 64.0), 13.0, Anchor::Start, GREY, &heatmap.summary());
+    if let Some(time) = heatmap.time() {
+        draw_segments(&mut canvas, heatmap);
+        draw_time_axis(&mut canvas, time);
+    }
+    draw_legend(&mut canvas);
+    canvas
+}
+
+/// From the bottom up. Segments share the height that the breaks leave by their rows.
+fn draw_segments(canvas: &mut Canvas, heatmap: &Heatmap) {
+    let many = heatmap.has_many_targets();
+    let breaks = heatmap.segments.len() - 1 + usize::from(many);
+    let rows: usize = heatmap.segments.iter().map(|segment| segment.rates.len()).sum();
+    let row_height = (AREA.h - BREAK * breaks as f64).max(0.0) / rows as f64;
+    let mut floor = AREA.bottom();
+    for (index, segment) in heatmap.segments.iter().enumerate() {
+        let top = floor - segment.rates.len() as f64 * row_height;
+        let area = Rect { x: AREA.x, y: top.round(), w: AREA.w, h: floor.round() - top.round() };
+        draw_cells(canvas, segment, &heatmap.times, area);
+        draw_addresses(canvas, segment, area);
+        let middle = area.y - BREAK / 2.0;
+        match heatmap.break_above(index) {
+            Some(Break::Gap(bytes)) => draw_gap(canvas, bytes, middle),
+            _ if many => {
+                canvas.text((AREA.x, middle + 5.0), 12.0, Anchor::Start, INK, &segment.name);
+            }
+            _ => {}
+        }
+        floor = top - BREAK;
+    }
+    let beside = (24.0, AREA.y + AREA.h / 2.0);
+    canvas.text(beside, 13.0, Anchor::Upwards, GREY, "address (+ from the start of its segment)");
+}
+
+/// Cells of one shade and row that touch become one rectangle, and all rectangles
+/// of one shade one path.
+fn draw_cells(canvas: &mut Canvas, segment: &Segment, times: &[u64], area: Rect) {
+    canvas.hatch(area);
+    let (start, length) = (times[0] as f64, (times[times.len() - 1] - times[0]) as f64);
+    let x = |at: u64| (area.x + (at as f64 - start) / length * area.w).round();
+    let y = |row: usize| (area.bottom() - row as f64 / segment.rates.len() as f64 * area.h).round();
+    let mut shades: Vec<Vec<Rect>> = vec![Vec::new(); SHADES];
+    for (row, rates) in segment.rates.iter().enumerate() {
+        let mut column = 0;
+        for run in rates.chunk_by(|a, b| a.map(ramp::shade) == b.map(ramp::shade)) {
+            let (left, right) = (x(times[column]), x(times[column + run.len()]));
+            column += run.len();
+            if let Some(rate) = run[0] {
+                let rect = Rect { x: left, y: y(row + 1), w: right - left, h: y(row) - y(row + 1) };
+                shades[ramp::shade(rate)].push(rect);
+            }
+        }
+    }
+    for (shade, rects) in shades.iter().enumerate().filter(|(_, rects)| !rects.is_empty()) {
+        canvas.rects(rects, &ramp::hex(ramp::shade_color(shade)));
+    }
+}
+
+/// The segment's axis: the address where it begins, and round distances from there.
+fn draw_addresses(canvas: &mut Canvas, segment: &Segment, area: Rect) {
+    let range = segment.range();
+    let mut mark = |y: f64, label: &str| {
+        canvas.line((area.x - 6.0, y), (area.x, y), GREY);
+        canvas.text((area.x - 10.0, y + 4.0), 12.0, Anchor::End, INK, label);
+    };
+    mark(area.bottom(), &format!("{:#x}", range.start));
+    let most = (area.h / LABEL_EVERY / 1.5) as usize;
+    for tick in ticks::bytes(range.len() as f64, most).iter().skip(1) {
+        let y = area.bottom() - tick.value / range.len() as f64 * area.h;
+        if area.bottom() - y >= LABEL_EVERY {
+            mark(y, &format!("+{}", tick.label));
+        }
+    }
+    canvas.line((area.x, area.y), (area.x, area.bottom()), GREY);
+}
+
+/// A break: a torn axis, and how much is left out.
+fn draw_gap(canvas: &mut Canvas, bytes: u64, middle: f64) {
+    for y in [middle - 3.0, middle + 3.0] {
+        canvas.line((AREA.x - 7.0, y + 3.0), (AREA.x + 7.0, y - 3.0), GREY);
+    }
+    let note = format!("{} of unmonitored addresses left out", units::bytes(bytes));
+    let centre = AREA.x + AREA.w / 2.0;
+    canvas.text((centre, middle + 4.0), 11.0, Anchor::Middle, GREY, &note);
+}
+
+fn draw_time_axis(canvas: &mut Canvas, (from, to): (u64, u64)) {
+    let (from, to) = (from as f64 / 1e6, to as f64 / 1e6);
+    let floor = AREA.bottom();
+    canvas.line((AREA.x, floor), (AREA.right(), floor), GREY);
+    for tick in ticks::decimal(from, to, 12) {
+        let x = AREA.x + (tick.value - from) / (to - from) * AREA.w;
+        canvas.line((x, floor), (x, floor + 6.0), GREY);
+        canvas.text((x, floor + 21.0), 12.0, Anchor::Middle, INK, &tick.label);
+    }
+    let below = (AREA.x + AREA.w / 2.0, floor + 46.0);
+    canvas.text(below, 13.0, Anchor::Middle, GREY, "time since the record began (s)");
+}
+
+/// A bar of all shades with the marked rates beside it.
+fn draw_legend(canvas: &mut Canvas) {
+    let bar = Rect { x: AREA.right() + 26.0, y: AREA.y + 24.0, w: 18.0, h: 64.0 * 4.0 };
+    canvas.text((bar.x, AREA.y + 8.0), 13.0, Anchor::Start, GREY, "access rate");
+    let height = bar.h / SHADES as f64;
+    for shade in 0..SHADES {
+        let y = bar.bottom() - (shade + 1) as f64 * height;
+        canvas.rect(Rect { y, h: height, ..bar }, &ramp::hex(ramp::shade_color(shade)));
+    }
+    for mark in MARKS {
+        let y = bar.bottom() - ramp::position(mark) * bar.h;
+        canvas.line((bar.right(), y), (bar.right() + 5.0, y), GREY);
+        canvas.text((bar.right() + 10.0, y + 4.0), 12.0, Anchor::Start, INK, &units::percent(mark));
+    }
+    let swatch = Rect { y: bar.bottom() + 24.0, h: 18.0, ..bar };
+    canvas.hatch(swatch);
+    for (line, word) in ["not", "monitored"].into_iter().enumerate() {
+        let at = (swatch.right() + 10.0, swatch.y + 7.0 + 14.0 * line as f64);
+        canvas.text(at, 12.0, Anchor::Start, INK, word);
+    }
+}

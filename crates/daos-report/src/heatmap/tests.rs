@@ -1,0 +1,215 @@
+use super::*;
+use crate::testing::{HEAP, MIB, MMAP, record, region, snapshot, source, targets, written};
+use daos_core::RegionSnapshot;
+use proptest::prelude::*;
+use std::convert::Infallible;
+
+fn options(columns: usize, rows: usize) -> Options {
+    Options { address: None, time: None, target: None, columns, rows }
+}
+
+fn map(snapshots: &[Snapshot], options: Options) -> Heatmap {
+    let Ok(map) = compute(|| Ok::<_, Infallible>(source(snapshots)), &targets(), &options);
+    map
+}
+
+fn rendered(heatmap: &Heatmap, format: Format, style: Style) -> String {
+    written(|out| render(heatmap, format, &style, out))
+}
+
+const NARROW: Style = Style { color: false, unicode: true, width: 72, height: 32 };
+
+#[test]
+fn a_cell_is_the_mean_over_its_bytes_and_its_time() {
+    let first = snapshot(0, 10, &[region(0, 4096, 20), region(4096, 8192, 0)]);
+    let second = snapshot(10, 40, &[region(0, 8192, 10)]);
+    let one = map(&[first.clone(), second.clone()], options(1, 1));
+    assert_eq!(one.segments[0].rates, [[Some(0.5)]]);
+    let four = map(&[first, second], options(2, 2));
+    assert_eq!(four.times, [0, 20, 40]);
+    assert_eq!(four.segments[0].addresses, [0, 4096, 8192]);
+    assert_eq!(four.segments[0].rates, [[Some(0.75), Some(0.5)], [Some(0.25), Some(0.5)]]);
+}
+
+#[test]
+fn cold_differs_from_not_monitored() {
+    let half = snapshot(0, 10, &[region(0, 4096, 0)]);
+    let whole = snapshot(10, 20, &[region(0, 8192, 0)]);
+    let map = map(&[half, whole], options(2, 2));
+    assert_eq!(map.segments[0].rates, [[Some(0.0), Some(0.0)], [None, Some(0.0)]]);
+}
+
+#[test]
+fn what_could_not_be_observed_was_not_monitored() {
+    let locked = RegionSnapshot { nr_unobserved: 20, ..region(0, 4096, 0) };
+    let map = map(&[snapshot(0, 10, &[locked])], options(1, 1));
+    assert_eq!(map.segments[0].rates, [[None]]);
+}
+
+#[test]
+fn large_gaps_are_left_out() {
+    let map = map(&record(), options(20, 40));
+    let ranges: Vec<_> = map.segments.iter().map(|segment| segment.range().start).collect();
+    assert_eq!(ranges, [HEAP, MMAP, crate::testing::STACK]);
+    assert_eq!(map.bytes(), 320 * MIB + 132 * 1024);
+    assert_eq!(map.segments.iter().map(|segment| segment.rates.len()).sum::<usize>(), 40);
+}
+
+#[test]
+fn many_small_pieces_share_few_segments() {
+    let pieces: Vec<_> =
+        (0..500).map(|i| region(i << 30, (i << 30) + (4096 << (i / 100)), 1)).collect();
+    let map = map(&[snapshot(0, 10, &pieces)], options(4, 40));
+    assert_eq!(map.segments.len(), 6);
+}
+
+#[test]
+fn targets_are_stacked_or_chosen() {
+    let mut both = snapshot(0, 10, &[region(0, 4096, 20)]);
+    let mut other = both.targets[0].clone();
+    other.id = TargetId(7);
+    other.regions[0].nr_accesses = 5;
+    both.targets.push(other);
+    let all = map(&[both.clone()], options(1, 2));
+    let ids: Vec<_> = all.segments.iter().map(|segment| segment.target.0).collect();
+    assert_eq!(ids, [0, 7]);
+    assert_eq!(all.title, "redis-server *:6379 (pid 4711) and 1 more");
+    let text = rendered(&all, Format::Text, NARROW);
+    assert!(text.contains("target 7"), "{text}");
+    let one = map(&[both], Options { target: Some(TargetId(7)), ..options(1, 2) });
+    assert_eq!(one.segments[0].rates, [[Some(0.25)], [Some(0.25)]]);
+}
+
+#[test]
+fn failures_of_the_source_pass_through() {
+    let broken = || Ok([Err("broken")].into_iter());
+    assert_eq!(compute(broken, &[], &options(1, 1)), Err("broken"));
+    let closed = || Err::<std::iter::Empty<Result<Snapshot, _>>, _>("closed");
+    assert_eq!(compute(closed, &[], &options(1, 1)), Err("closed"));
+}
+
+#[test]
+fn nothing_is_said_to_be_nothing() {
+    let empty = snapshot(5, 5, &[region(0, 4096, 1)]);
+    let elsewhere = Options { address: Some(AddrRange::new(7, 7)), ..options(9, 9) };
+    let nothings =
+        [map(&[], options(9, 9)), map(&[empty], options(9, 9)), map(&record(), elsewhere)];
+    for nothing in nothings {
+        for format in Format::ALL {
+            let mut out = Vec::new();
+            render(&nothing, format, &Style::default(), &mut out).unwrap();
+            assert!(!out.is_empty());
+        }
+        let text = rendered(&nothing, Format::Text, NARROW);
+        assert_eq!(text, "Memory accesses of no target\nnothing was monitored here\n");
+        assert_eq!(rendered(&nothing, Format::Csv, NARROW).lines().count(), 1);
+    }
+}
+
+#[test]
+fn one_snapshot_is_enough() {
+    for format in Format::ALL {
+        let map = map(&record()[..1], Options::new(format, &NARROW));
+        let mut out = Vec::new();
+        render(&map, format, &NARROW, &mut out).unwrap();
+        assert!(!String::from_utf8_lossy(&out).contains("NaN"));
+    }
+}
+
+#[test]
+fn text() {
+    let map = map(&record(), Options::new(Format::Text, &NARROW));
+    insta::assert_snapshot!(rendered(&map, Format::Text, NARROW));
+}
+
+#[test]
+fn text_in_ascii() {
+    let style = Style { unicode: false, ..NARROW };
+    let zoomed = Options {
+        address: Some(AddrRange::new(MMAP, MMAP + 64 * MIB)),
+        time: Some((0, 700_000)),
+        ..Options::new(Format::Text, &style)
+    };
+    insta::assert_snapshot!(rendered(&map(&record(), zoomed), Format::Text, style));
+}
+
+#[test]
+fn text_in_colour() {
+    let style = Style { color: true, width: 40, height: 16, ..NARROW };
+    let map = map(&record(), Options::new(Format::Text, &style));
+    insta::assert_snapshot!(rendered(&map, Format::Text, style).replace('\x1b', "^"));
+}
+
+#[test]
+fn data() {
+    let map = map(&record(), options(2, 4));
+    insta::assert_snapshot!("json", rendered(&map, Format::Json, NARROW));
+    insta::assert_snapshot!("csv", rendered(&map, Format::Csv, NARROW));
+}
+
+#[test]
+fn picture() {
+    let map = map(&record(), options(4, 12));
+    insta::assert_snapshot!(rendered(&map, Format::Svg, NARROW));
+}
+
+/// Snapshots that follow each other, with regions without gaps over 16 pages.
+fn gapless() -> impl Strategy<Value = Vec<Snapshot>> {
+    let regions = prop::collection::vec((1u64..16, 0u32..=20), 1..6);
+    prop::collection::vec((1u64..50, regions), 1..12).prop_map(|moments| {
+        let mut now = 0;
+        let mut moment = |(length, cuts): (u64, Vec<(u64, u32)>)| {
+            let mut edges: Vec<_> =
+                cuts.iter().map(|(at, _)| at * 4096).chain([0, 65536]).collect();
+            edges.sort_unstable();
+            edges.dedup();
+            let regions: Vec<_> = edges
+                .windows(2)
+                .zip(cuts.iter().map(|(_, count)| *count).cycle())
+                .map(|(edge, count)| region(edge[0], edge[1], count))
+                .collect();
+            now += length;
+            snapshot(now - length, now, &regions)
+        };
+        moments.into_iter().map(&mut moment).collect()
+    })
+}
+
+/// The mean rate of a gapless heat map over all bytes and all its time.
+fn mean(map: &Heatmap) -> f64 {
+    let mut sum = 0.0;
+    let mut weight = 0.0;
+    for segment in &map.segments {
+        for (addresses, row) in segment.addresses.windows(2).zip(&segment.rates) {
+            for (times, rate) in map.times.windows(2).zip(row) {
+                let area = ((addresses[1] - addresses[0]) * (times[1] - times[0])) as f64;
+                sum += area * rate.expect("no gaps");
+                weight += area;
+            }
+        }
+    }
+    sum / weight
+}
+
+proptest! {
+    #[test]
+    fn the_mean_rate_does_not_depend_on_the_grid(
+        snapshots in gapless(), columns in 1usize..30, rows in 1usize..30,
+    ) {
+        let coarse = mean(&map(&snapshots, options(1, 1)));
+        let fine = mean(&map(&snapshots, options(columns, rows)));
+        prop_assert!((coarse - fine).abs() < 1e-9, "{} {}", coarse, fine);
+    }
+
+    #[test]
+    fn zooming_is_cropping(snapshots in gapless(), column in 0usize..5, row in 0usize..4) {
+        let whole = map(&snapshots, options(5, 4));
+        let column = column.min(whole.times.len() - 2);
+        let time = (whole.times[column], whole.times[column + 1]);
+        let segment = &whole.segments[0];
+        let address = AddrRange::new(segment.addresses[row], segment.addresses[row + 1]);
+        let zoom = Options { address: Some(address), time: Some(time), ..options(1, 1) };
+        let cell = map(&snapshots, zoom).segments[0].rates[0][0].unwrap();
+        prop_assert!((cell - segment.rates[row][column].unwrap()).abs() < 1e-9);
+    }
+}

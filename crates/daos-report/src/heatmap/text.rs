@@ -1,0 +1,157 @@
+//! The heat map in a terminal.
+//!
+//! With colour, a character shows two cells one above the other: the upper half
+//! block in one colour on a background of another. Without, a character is a cell.
+
+use super::{Break, Heatmap, Segment};
+use crate::error::RenderError;
+use crate::ramp::{self, MARKS};
+use crate::style::Style;
+use crate::{ticks, units};
+use std::io::Write;
+
+/// Characters to the left of the cells: an address, a blank and the axis.
+const GUTTER: usize = 16;
+
+/// Lines that are not cells: two of headline, two breaks, three of axis and
+/// legend, and one for the prompt.
+const OTHER_LINES: usize = 8;
+
+/// Lines of cells between two labels of the address axis, at least.
+const LABEL_EVERY: usize = 3;
+
+/// Columns and rows of cells that fit.
+pub fn cells(style: &Style) -> (usize, usize) {
+    let lines = style.height.saturating_sub(OTHER_LINES).max(8);
+    (style.room(GUTTER + 1), lines * cells_per_character(style))
+}
+
+fn cells_per_character(style: &Style) -> usize {
+    if style.color && style.unicode { 2 } else { 1 }
+}
+
+/// Writes headline, cells from the highest address down, time axis and legend.
+pub fn write(heatmap: &Heatmap, style: &Style, out: &mut impl Write) -> Result<(), RenderError> {
+    writeln!(out, "{}\n{}", heatmap.headline(), heatmap.summary())?;
+    let Some(time) = heatmap.time() else { return Ok(()) };
+    let columns = heatmap.times.len() - 1;
+    for (index, segment) in heatmap.segments.iter().enumerate().rev() {
+        let gap = heatmap.break_above(index);
+        if let Some(Break::Gap(bytes)) = gap {
+            writeln!(out, "{}", gap_line(bytes, columns, style))?;
+        } else if heatmap.has_many_targets() {
+            writeln!(out, "{:GUTTER$}{}", "", segment.name)?;
+        }
+        write_segment(segment, style, out)?;
+    }
+    write_time_axis(time, columns, style, out)?;
+    write_legend(style, out)
+}
+
+fn write_segment(
+    segment: &Segment,
+    style: &Style,
+    out: &mut impl Write,
+) -> Result<(), RenderError> {
+    let lines: Vec<_> = segment.rates.chunks(cells_per_character(style)).collect();
+    let labels = labels(segment, lines.len(), cells_per_character(style));
+    let axis = if style.unicode { '│' } else { '|' };
+    for (cells, label) in lines.iter().zip(labels).rev() {
+        writeln!(out, "{label:>14} {axis}{}", line(cells, style))?;
+    }
+    Ok(())
+}
+
+/// A label for each line from the bottom: the address where the segment begins,
+/// and above it round distances from there.
+fn labels(segment: &Segment, lines: usize, rows_per_line: usize) -> Vec<String> {
+    let mut labels = vec![String::new(); lines];
+    let start = segment.range().start;
+    for tick in ticks::bytes(segment.range().len() as f64, lines / (LABEL_EVERY + 1)).iter().skip(1)
+    {
+        let address = start + tick.value as u64;
+        let row = segment.addresses.partition_point(|&edge| edge <= address) - 1;
+        let line = row / rows_per_line;
+        if line >= LABEL_EVERY && line < lines {
+            labels[line] = format!("+{}", tick.label);
+        }
+    }
+    labels[0] = format!("{start:#x}");
+    labels
+}
+
+/// One line of cells: one row, or two of which the first is the lower.
+fn line(rows: &[Vec<Option<f64>>], style: &Style) -> String {
+    let lower = &rows[0];
+    if !style.color {
+        return lower.iter().map(|&rate| ramp::character(rate, style.unicode)).collect();
+    }
+    let mut line = String::new();
+    let mut before = None;
+    for (column, &rate) in lower.iter().enumerate() {
+        let upper = rows.get(1).map(|row| color(row[column]));
+        let cell = (upper, color(rate));
+        if before.replace(cell) != Some(cell) {
+            line += &escape(cell);
+        }
+        line.push(if style.unicode { '▀' } else { ' ' });
+    }
+    line + "\x1b[0m"
+}
+
+/// Sets the colours of an upper and a lower cell. Where there is no upper one, the
+/// lower one fills the character.
+fn escape((upper, lower): (Option<u8>, u8)) -> String {
+    format!("\x1b[38;5;{};48;5;{lower}m", upper.unwrap_or(lower))
+}
+
+fn color(rate: Option<f64>) -> u8 {
+    ramp::palette(rate.map_or(ramp::UNMONITORED, ramp::color))
+}
+
+fn gap_line(bytes: u64, columns: usize, style: &Style) -> String {
+    let dash = if style.unicode { "┄" } else { "~" };
+    let note = format!(" {} not shown ", units::bytes(bytes));
+    let left = columns.saturating_sub(note.len()) / 2;
+    let right = columns.saturating_sub(note.len() + left);
+    format!("{:GUTTER$}{}{note}{}", "", dash.repeat(left), dash.repeat(right))
+}
+
+fn write_time_axis(
+    (from, to): (u64, u64),
+    columns: usize,
+    style: &Style,
+    out: &mut impl Write,
+) -> Result<(), RenderError> {
+    let (corner, dash, mark) = if style.unicode { ('└', '─', '┬') } else { ('+', '-', '+') };
+    let mut axis = vec![dash; columns];
+    let mut numbers = String::new();
+    let span = (to - from) as f64 / 1e6;
+    for tick in ticks::decimal(from as f64 / 1e6, to as f64 / 1e6, (columns / 10).max(2)) {
+        let column = ((tick.value - from as f64 / 1e6) / span * columns as f64) as usize;
+        axis[column.min(columns - 1)] = mark;
+        let start = column.saturating_sub(tick.label.len() / 2);
+        if numbers.is_empty() || numbers.len() < start {
+            numbers = format!("{numbers:start$}{}", tick.label);
+        }
+    }
+    let axis: String = axis.into_iter().collect();
+    writeln!(out, "{:>14} {corner}{axis}", "")?;
+    writeln!(out, "{:>14}  {numbers}", "time (s)")?;
+    Ok(())
+}
+
+fn write_legend(style: &Style, out: &mut impl Write) -> Result<(), RenderError> {
+    let swatch = |rate: Option<f64>| match style.color {
+        true => format!("\x1b[48;5;{}m  \x1b[0m", color(rate)),
+        false => ramp::character(rate, style.unicode).to_string(),
+    };
+    let bound = |mark: f64| match style.color || mark == 0.0 {
+        true => units::percent(mark),
+        false => format!("to {}", units::percent(mark)),
+    };
+    let marks = MARKS.map(|mark| format!("{} {}", swatch(Some(mark)), bound(mark)));
+    let none = if style.color { swatch(None) } else { "blank".to_owned() };
+    writeln!(out, "{:>14}  {}   {none} not monitored", "access rate", marks.join("  "))?;
+    Ok(())
+}

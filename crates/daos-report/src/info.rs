@@ -1,0 +1,142 @@
+//! How a record came about.
+
+use crate::error::RenderError;
+use crate::format::Format;
+use crate::{names, units};
+use daos_core::{MonitorAttrs, TargetId, TargetInfo};
+use serde::{Deserialize, Serialize};
+use std::io::Write;
+
+/// The formats of the information on a record.
+pub const FORMATS: &[Format] = &[Format::Text, Format::Json];
+
+/// How a record came about: everything needed to understand it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Info {
+    /// The intervals and bounds of the monitor.
+    pub attributes: MonitorAttrs,
+    /// The seed of its random generator.
+    pub seed: u64,
+    /// What was monitored.
+    pub targets: Vec<InfoTarget>,
+    /// What checked the accesses: `ebpf-vaddr`, `sim`.
+    pub backend: String,
+    /// How regions were adjusted: `reference`.
+    pub monitor: String,
+    /// The name of the machine.
+    pub host: String,
+    /// Its kernel.
+    pub kernel: String,
+    /// The version of `daos` that recorded.
+    pub version: String,
+    /// From the first tick to the end of the last snapshot, in microseconds.
+    pub duration_us: u64,
+    /// Snapshots that can be read.
+    pub snapshots: u64,
+    /// What is wrong with the file, if something is.
+    pub damage: Option<String>,
+}
+
+/// One thing that was monitored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InfoTarget {
+    /// Its number in this record.
+    pub id: TargetId,
+    /// Its process number, where it is a process.
+    pub pid: Option<u32>,
+    /// Its command line, or the name of what is simulated.
+    pub name: String,
+    /// Bytes that it has mapped.
+    pub mapped_bytes: u64,
+}
+
+impl From<&TargetInfo> for InfoTarget {
+    fn from(info: &TargetInfo) -> Self {
+        Self {
+            id: info.id,
+            pid: info.pid,
+            name: info.name.clone(),
+            mapped_bytes: info.mappings.iter().map(|mapping| mapping.range.len()).sum(),
+        }
+    }
+}
+
+/// Writes the information on a record.
+///
+/// # Errors
+///
+/// [`RenderError::Unsupported`] for CSV and pictures, [`RenderError::Write`] if
+/// `out` fails.
+pub fn render(info: &Info, format: Format, out: &mut impl Write) -> Result<(), RenderError> {
+    match format {
+        Format::Text => text(info, out),
+        Format::Json => {
+            serde_json::to_writer(&mut *out, info).map_err(std::io::Error::from)?;
+            writeln!(out)?;
+            Ok(())
+        }
+        _ => Err(format.refused("info", FORMATS)),
+    }
+}
+
+fn text(info: &Info, out: &mut impl Write) -> Result<(), RenderError> {
+    let mut line = |name: &str, value: &str| writeln!(out, "{name:>12}  {value}");
+    let attrs = &info.attributes;
+    let [sample, aggregation, update] =
+        [attrs.sample_us, attrs.aggregation_us, attrs.update_us].map(units::duration);
+    for (index, target) in info.targets.iter().enumerate() {
+        let pid = target.pid.map_or(String::new(), |pid| format!(" (pid {pid})"));
+        let mapped = units::bytes(target.mapped_bytes);
+        let value = format!("{}{pid}, {mapped} mapped", names::printable(&target.name));
+        line(if index == 0 { "target" } else { "" }, &value)?;
+    }
+    line("duration", &units::duration(info.duration_us))?;
+    line("snapshots", &info.snapshots.to_string())?;
+    let intervals = format!("sampling {sample}, aggregation {aggregation}, update {update}");
+    line("intervals", &intervals)?;
+    line("regions", &format!("{} to {}", attrs.min_regions, attrs.max_regions))?;
+    line("monitor", &info.monitor)?;
+    line("backend", &info.backend)?;
+    line("seed", &info.seed.to_string())?;
+    line("host", &info.host)?;
+    line("kernel", &info.kernel)?;
+    line("recorded by", &format!("daos {}", info.version))?;
+    if let Some(damage) = &info.damage {
+        line("damage", damage)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{targets, written};
+
+    fn info() -> Info {
+        Info {
+            attributes: MonitorAttrs::default(),
+            seed: 42,
+            targets: targets().iter().map(InfoTarget::from).collect(),
+            backend: "ebpf-vaddr".to_owned(),
+            monitor: "reference".to_owned(),
+            host: "box".to_owned(),
+            kernel: "6.18.0".to_owned(),
+            version: "0.1.0".to_owned(),
+            duration_us: 2_000_000,
+            snapshots: 20,
+            damage: Some("the last frame is cut off after 12 of 80 bytes".to_owned()),
+        }
+    }
+
+    #[test]
+    fn text_and_json() {
+        insta::assert_snapshot!("text", written(|out| render(&info(), Format::Text, out)));
+        insta::assert_snapshot!("json", written(|out| render(&info(), Format::Json, out)));
+    }
+
+    #[test]
+    fn information_is_no_table() {
+        let error = render(&info(), Format::Csv, &mut Vec::new()).unwrap_err();
+        assert_eq!(error.to_string(), "info can be text or json, not csv");
+    }
+}

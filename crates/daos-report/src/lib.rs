@@ -1,0 +1,48 @@
+//! What a record shows: snapshots to data, and data to text and pictures.
+//!
+//! Each report is a pure function from an iterator of
+//! [`Snapshot`](daos_core::Snapshot)s to a plain value, and a `render` that
+//! writes that value in a [`Format`]. An hour of monitoring is 36,000 snapshots
+//! of a thousand regions, so reports stream: none holds more than a few numbers
+//! of each snapshot, and the heat map, which must know the extent of what it
+//! draws, asks for the snapshots twice.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`heatmap`] | when which addresses were accessed how often |
+//! | [`wss`] | how much memory was in use |
+//! | [`regions`] | the snapshots themselves |
+//! | [`overhead`] | what the monitoring cost |
+//! | [`info`] | how a record came about |
+//!
+//! All pictures are drawn once, as SVG; a PNG is that SVG rasterised with a
+//! font that comes along, so it looks the same on a machine that has no fonts.
+
+#![forbid(unsafe_code)]
+
+mod bars;
+mod canvas;
+mod csv;
+mod distribution;
+mod error;
+mod format;
+pub mod heatmap;
+pub mod info;
+mod names;
+pub mod overhead;
+mod panel;
+mod png;
+mod ramp;
+pub mod regions;
+mod series;
+mod style;
+#[cfg(test)]
+mod testing;
+mod ticks;
+mod units;
+pub mod wss;
+
+pub use distribution::Distribution;
+pub use error::{RenderError, StreamError};
+pub use format::{Format, UnknownFormat};
+pub use style::Style;

@@ -1,0 +1,66 @@
+use super::*;
+use crate::testing::{record, snapshot, source, targets, written};
+
+const STYLE: Style = Style { color: false, unicode: true, width: 80, height: 30 };
+
+const GIVEN: Options = Options {
+    max_regions: Some(1000),
+    setup_cpu_us: Some(210_000),
+    peak_rss_bytes: Some(11_700_000),
+};
+
+fn of(snapshots: &[Snapshot], options: Options) -> Overhead {
+    let Ok(overhead) = compute(source(snapshots), &targets(), &options);
+    overhead
+}
+
+fn rendered(overhead: &Overhead, format: Format) -> String {
+    written(|out| render(overhead, format, &STYLE, out))
+}
+
+#[test]
+fn costs_add_up() {
+    let overhead = of(&record(), GIVEN);
+    assert_eq!((overhead.checks_per_tick.count(), overhead.late_ticks), (400, 1));
+    assert_eq!((overhead.elapsed_us(), overhead.cpu_us), (2_000_000, 27_500));
+    assert_eq!(overhead.cpu_percent(), Some(1.375));
+}
+
+#[test]
+fn the_histogram_holds_every_tick() {
+    let (width, ticks) = of(&record(), GIVEN).histogram(10);
+    assert_eq!((width, ticks.len()), (100, 10));
+    assert_eq!(ticks.iter().sum::<u64>(), 400);
+    assert_eq!(of(&[], Options::default()).histogram(10), (1, vec![0]));
+}
+
+#[test]
+fn the_json_keeps_its_fields() {
+    insta::assert_snapshot!("json", rendered(&of(&record(), GIVEN), Format::Json));
+    insta::assert_snapshot!(
+        "json_of_nothing",
+        rendered(&of(&[], Options::default()), Format::Json)
+    );
+}
+
+#[test]
+fn little_is_shown_without_nonsense() {
+    let unticked = of(&[snapshot(0, 0, &[])], Options::default());
+    for overhead in [&of(&[], GIVEN), &unticked, &of(&record()[..1], Options::default())] {
+        for format in Format::ALL {
+            let mut out = Vec::new();
+            render(overhead, format, &STYLE, &mut out).unwrap();
+            assert!(!String::from_utf8_lossy(&out).contains("NaN"));
+        }
+    }
+}
+
+#[test]
+fn text() {
+    insta::assert_snapshot!(rendered(&of(&record(), GIVEN), Format::Text));
+}
+
+#[test]
+fn csv() {
+    insta::assert_snapshot!(rendered(&of(&record()[..3], GIVEN), Format::Csv));
+}

@@ -1,0 +1,62 @@
+use super::*;
+use crate::testing::{record, source, targets, written};
+
+fn listed(snapshots: &[Snapshot], options: Options, format: Format) -> String {
+    let style = Style::default();
+    written(|out| render(source(snapshots), &targets(), &options, format, &style, out))
+}
+
+#[test]
+fn text_shows_the_last_snapshot() {
+    let mut moments = record();
+    moments[19].targets[0].regions[1].nr_unobserved = 5;
+    insta::assert_snapshot!(listed(&moments, Options::default(), Format::Text));
+}
+
+#[test]
+fn a_time_shows_all_snapshots_in_it() {
+    let options = Options { time: Some((50_000, 150_000)), ..Options::default() };
+    let text = listed(&record(), options, Format::Text);
+    assert_eq!(text.matches("regions").count(), 2, "{text}");
+    let last = Options { last: Some(true), ..options };
+    assert_eq!(listed(&record(), last, Format::Json).matches("start_us").count(), 1);
+}
+
+#[test]
+fn data() {
+    insta::assert_snapshot!("json", listed(&record()[..2], Options::default(), Format::Json));
+    insta::assert_snapshot!("csv", listed(&record()[..2], Options::default(), Format::Csv));
+}
+
+#[test]
+fn the_json_is_a_list_whatever_is_in_it() {
+    for (length, options) in [
+        (0, Options::default()),
+        (3, Options::default()),
+        (3, Options { target: Some(TargetId(9)), ..Options::default() }),
+    ] {
+        let json = listed(&record()[..length], options, Format::Json);
+        let list: Vec<SnapshotJson> = serde_json::from_str(&json).unwrap();
+        assert_eq!(list.len(), if options.target.is_some() { 0 } else { length });
+    }
+    assert_eq!(listed(&[], Options::default(), Format::Text), "no snapshots\n");
+}
+
+#[test]
+fn what_came_before_a_failure_is_written() {
+    let broken = record().into_iter().take(1).map(Ok).chain([Err(io::Error::other("torn"))]);
+    let mut out = Vec::new();
+    let options = Options::default();
+    let error =
+        render(broken, &[], &options, Format::Json, &Style::default(), &mut out).unwrap_err();
+    assert_eq!(error.to_string(), "torn");
+    assert_eq!(serde_json::from_slice::<Vec<SnapshotJson>>(&out).unwrap().len(), 1);
+}
+
+#[test]
+fn regions_are_no_picture() {
+    let options = Options::default();
+    let style = Style::default();
+    let error = render(source(&[]), &[], &options, Format::Png, &style, &mut Vec::new());
+    assert_eq!(error.unwrap_err().to_string(), "regions can be text, json or csv, not png");
+}

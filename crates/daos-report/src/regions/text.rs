@@ -1,0 +1,78 @@
+//! Snapshots as tables in a terminal.
+
+use super::List;
+use crate::style::Style;
+use crate::{bars, names, units};
+use daos_core::{RegionSnapshot, Snapshot, TargetInfo};
+use std::io::{self, Write};
+
+/// Characters of the bar of an access rate.
+const BAR: usize = 10;
+
+/// A table for each target of each snapshot.
+pub struct Tables<'a> {
+    targets: &'a [TargetInfo],
+    style: Style,
+    written: bool,
+}
+
+impl<'a> Tables<'a> {
+    /// Tables of regions of `targets`.
+    pub fn new(targets: &'a [TargetInfo], style: Style) -> Self {
+        Self { targets, style, written: false }
+    }
+
+    fn row(&self, snapshot: &Snapshot, region: &RegionSnapshot, mapping: &str) -> String {
+        let rate = snapshot.access_rate(region);
+        let unobserved = match snapshot.unobserved_share(region) {
+            share if share > 0.0 => format!("  ({} unobserved)", units::percent(share)),
+            _ => String::new(),
+        };
+        format!(
+            "{:>14} {:>14} {:>9} {:>7} {:BAR$} {:>8}  {mapping}{unobserved}",
+            format!("{:#x}", region.range.start),
+            format!("{:#x}", region.range.end),
+            units::bytes(region.range.len()),
+            units::percent(rate),
+            bars::bar(rate, BAR, self.style.unicode),
+            units::duration(snapshot.age_us(region)),
+        )
+    }
+}
+
+impl List for Tables<'_> {
+    fn begin(&mut self, _out: &mut dyn Write) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn snapshot(&mut self, snapshot: &Snapshot, out: &mut dyn Write) -> io::Result<()> {
+        for target in &snapshot.targets {
+            if self.written {
+                writeln!(out)?;
+            }
+            self.written = true;
+            let name = names::target(self.targets, target.id);
+            let (from, to) = (snapshot.start_us as f64 / 1e6, snapshot.end_us as f64 / 1e6);
+            let count = target.regions.len();
+            writeln!(out, "{name}: {from:.3} to {to:.3} s, {count} regions")?;
+            writeln!(
+                out,
+                "{:>14} {:>14} {:>9} {:>7} {:BAR$} {:>8}  mapping",
+                "start", "end", "size", "rate", "", "age"
+            )?;
+            let info = self.targets.iter().find(|info| info.id == target.id);
+            for region in &target.regions {
+                let row = self.row(snapshot, region, &names::mapping(info, &region.range));
+                writeln!(out, "{}", row.trim_end())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        if !self.written {
+            writeln!(out, "no snapshots")?;
+        }
+        Ok(())
+    }
+}

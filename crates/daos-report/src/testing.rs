@@ -1,0 +1,83 @@
+//! A small record made by hand, and rendering to a string.
+
+use daos_core::{
+    AddrRange, Cost, Mapping, RegionSnapshot, Snapshot, TargetId, TargetInfo, TargetSnapshot,
+};
+use std::convert::Infallible;
+
+pub const MIB: u64 = 1 << 20;
+pub const HEAP: u64 = 0x5555_5556_0000;
+pub const MMAP: u64 = 0x7fff_e800_0000;
+pub const STACK: u64 = 0x7fff_fffd_e000;
+
+/// A region of a snapshot in which 20 accesses are the most.
+pub fn region(start: u64, end: u64, nr_accesses: u32) -> RegionSnapshot {
+    RegionSnapshot { range: AddrRange::new(start, end), nr_accesses, nr_unobserved: 0, age: 3 }
+}
+
+/// A snapshot of one target.
+pub fn snapshot(start_us: u64, end_us: u64, regions: &[RegionSnapshot]) -> Snapshot {
+    Snapshot {
+        start_us,
+        end_us,
+        aggregation_us: 100_000,
+        max_nr_accesses: 20,
+        targets: vec![TargetSnapshot { regions: regions.to_vec(), ..Default::default() }],
+        cost: Cost::default(),
+    }
+}
+
+/// Two seconds of a program with a heap of 64 MiB, the lowest eighth of it hot,
+/// 256 MiB of mapped memory of which a 64th, ever higher, is in use, and a stack.
+pub fn record() -> Vec<Snapshot> {
+    let moment = |i: u64| {
+        let hot = MMAP + i * 12 * MIB;
+        let regions = [
+            region(HEAP, HEAP + 8 * MIB, 18),
+            region(HEAP + 8 * MIB, HEAP + 64 * MIB, 0),
+            region(MMAP, hot, 0),
+            region(hot, hot + 4 * MIB, 7),
+            region(hot + 4 * MIB, MMAP + 256 * MIB, u32::from(i == 12)),
+            region(STACK, STACK + 132 * 1024, 1 + (i % 2) as u32),
+        ];
+        let regions: Vec<_> = regions.into_iter().filter(|r| !r.range.is_empty()).collect();
+        let cost = Cost {
+            checks: (0..20).map(|tick| 100 + (i * 40 + tick) as u32).collect(),
+            late_ticks: u32::from(i == 3),
+            missed_ticks: 0,
+            cpu_us: 900 + 50 * i,
+        };
+        Snapshot { cost, ..snapshot(i * 100_000, (i + 1) * 100_000, &regions) }
+    };
+    (0..20).map(moment).collect()
+}
+
+/// The program of [`record`].
+pub fn targets() -> Vec<TargetInfo> {
+    let mapping = |start, size, name: &str| Mapping {
+        range: AddrRange::new(start, start + size),
+        name: name.to_owned(),
+    };
+    vec![TargetInfo {
+        id: TargetId(0),
+        pid: Some(4711),
+        name: "redis-server *:6379".to_owned(),
+        mappings: vec![
+            mapping(HEAP, 64 * MIB, "[heap]"),
+            mapping(MMAP, 256 * MIB, ""),
+            mapping(STACK, 132 * 1024, "[stack]"),
+        ],
+    }]
+}
+
+/// The same snapshots, as a source that does not fail.
+pub fn source(snapshots: &[Snapshot]) -> impl Iterator<Item = Result<Snapshot, Infallible>> {
+    snapshots.iter().cloned().map(Ok)
+}
+
+/// What `render` writes.
+pub fn written<E: std::fmt::Debug>(render: impl FnOnce(&mut Vec<u8>) -> Result<(), E>) -> String {
+    let mut out = Vec::new();
+    render(&mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}

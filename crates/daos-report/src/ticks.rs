@@ -1,0 +1,89 @@
+//! Round numbers for the marks of an axis.
+
+use crate::units;
+
+/// A mark of an axis.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tick {
+    /// Where it stands.
+    pub value: f64,
+    /// What it says.
+    pub label: String,
+}
+
+/// At most `most` multiples of 1, 2 or 5 times a power of ten in `from..=to`.
+pub fn decimal(from: f64, to: f64, most: usize) -> Vec<Tick> {
+    if from.partial_cmp(&to) != Some(std::cmp::Ordering::Less) {
+        return Vec::new();
+    }
+    let coarsest = (to - from) / most.max(1) as f64;
+    let power = coarsest.log10().floor() as i32;
+    let steps = [(1.0, power), (2.0, power), (5.0, power), (1.0, power + 1), (2.0, power + 1)];
+    let fits = |&(digit, power): &(f64, i32)| {
+        let step = digit * 10f64.powi(power);
+        (to / step + 1e-9).floor() - (from / step - 1e-9).ceil() < most.max(1) as f64
+    };
+    let (digit, power) = steps.into_iter().find(fits).unwrap_or((5.0, power + 1));
+    let step = digit * 10f64.powi(power);
+    let decimals = power.min(0).unsigned_abs() as usize;
+    multiples(step, from, to, |value| format!("{value:.decimals$}"))
+}
+
+/// At most about `most` sizes in `0..=to` bytes, a power of two apart.
+pub fn bytes(to: f64, most: usize) -> Vec<Tick> {
+    multiples(binary_step(to, most), 0.0, to, |value| units::bytes(value as u64))
+}
+
+/// The smallest power of two of which no more than `most` fit into `span`; at least 1.
+fn binary_step(span: f64, most: usize) -> f64 {
+    let mut step = 1.0;
+    while step * (most.max(1) as f64) < span {
+        step *= 2.0;
+    }
+    step
+}
+
+fn multiples(step: f64, from: f64, to: f64, label: impl Fn(f64) -> String) -> Vec<Tick> {
+    let first = (from / step - 1e-9).ceil() as i64;
+    let last = (to / step + 1e-9).floor() as i64;
+    let tick = |value: f64| Tick { value, label: label(value) };
+    (first..=last).map(|i| tick(i as f64 * step)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(ticks: Vec<Tick>) -> Vec<String> {
+        ticks.into_iter().map(|tick| tick.label).collect()
+    }
+
+    #[test]
+    fn decimal_ticks_are_round() {
+        assert_eq!(labels(decimal(0.0, 20.0, 6)), ["0", "5", "10", "15", "20"]);
+        assert_eq!(labels(decimal(12.1, 12.9, 5)), ["12.2", "12.4", "12.6", "12.8"]);
+        assert_eq!(
+            labels(decimal(0.0, 3600.0, 8)),
+            ["0", "500", "1000", "1500", "2000", "2500", "3000", "3500"]
+        );
+        assert!(decimal(1.0, 1.0, 5).is_empty());
+        assert!(decimal(0.0, f64::NAN, 5).is_empty());
+    }
+
+    #[test]
+    fn never_more_ticks_than_asked_for() {
+        for most in 1..12 {
+            for span in [0.003, 0.7, 1.0, 9.9, 47.0, 100.0, 86_400.0] {
+                let ticks = decimal(0.0, span, most);
+                assert!((1..=most).contains(&ticks.len()), "{most} {span} {ticks:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn sizes_are_powers_of_two_apart() {
+        let mib = f64::from(1 << 20);
+        assert_eq!(labels(bytes(410.0 * mib, 4)), ["0 B", "128 MiB", "256 MiB", "384 MiB"]);
+        assert_eq!(labels(bytes(0.0, 4)), ["0 B"]);
+    }
+}

@@ -1,0 +1,191 @@
+//! The working set: how much memory was in use.
+//!
+//! The working set of a snapshot is the bytes of the regions that were accessed,
+//! each region counted whole. It is what the kernel's tool counts too, and it
+//! leans to the high side: one access in a large region counts all of its bytes.
+//! A threshold on the access rate ([`Options::min_rate`]) tells what is used often
+//! from what was touched once. Every snapshot counts, the first ones too.
+
+mod picture;
+mod table;
+mod text;
+
+use crate::distribution::Distribution;
+use crate::error::RenderError;
+use crate::format::Format;
+use crate::series::Series;
+use crate::style::Style;
+use crate::{names, png};
+use daos_core::{Snapshot, TargetId, TargetInfo, TargetSnapshot};
+use std::collections::BTreeSet;
+use std::io::Write;
+
+/// The formats of a working set: all.
+pub const FORMATS: &[Format] = &Format::ALL;
+
+/// The access rate from which on memory is called hot.
+pub const HOT: f64 = 0.25;
+
+/// What to count, and what to say of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Options {
+    /// Count regions whose access rate, 0 to 1, is at least this. With 0, the
+    /// default, count all that were accessed at all; with [`HOT`], hot memory.
+    pub min_rate: f64,
+    /// Only snapshots that overlap the time from the first to the second moment,
+    /// in microseconds since the record began.
+    pub time: Option<(u64, u64)>,
+    /// Only this target; else all together.
+    pub target: Option<TargetId>,
+    /// Which percentiles of the distribution over snapshots to give, 0 to 100.
+    pub percentiles: Vec<f64>,
+    /// Whether the JSON also lists the working set of each snapshot.
+    pub timeline: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            min_rate: 0.0,
+            time: None,
+            target: None,
+            percentiles: vec![0.0, 25.0, 50.0, 75.0, 100.0],
+            timeline: false,
+        }
+    }
+}
+
+/// The percentiles from `first` up to and with `last`, `step` apart; all of them
+/// clamped to 0 to 100. Only `first` if `step` is not above 0.
+pub fn percentile_range(first: f64, last: f64, step: f64) -> Vec<f64> {
+    let steps = if step > 0.0 { ((last - first) / step + 1e-9).clamp(0.0, 1e6) as u32 } else { 0 };
+    (0..=steps).map(|i| (first + f64::from(i) * step).clamp(0.0, 100.0)).collect()
+}
+
+/// The working set over the snapshots of a record, in bytes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Wss {
+    /// What the targets counted are called.
+    pub title: String,
+    /// What was asked for.
+    pub options: Options,
+    /// From the start of the first to the end of the last snapshot, in
+    /// microseconds since the record began; zero to zero without snapshots.
+    pub time: (u64, u64),
+    /// The end of each snapshot in microseconds, and its working set.
+    pub timeline: Vec<(u64, u64)>,
+    /// The largest resident set of the targets counted, in bytes, where the record
+    /// knows it: what the working set is to be compared with.
+    pub resident_bytes: Option<u64>,
+    sizes: Distribution,
+}
+
+/// Counts the working set of each snapshot; what `snapshots` fails with is
+/// passed through.
+pub fn compute<E>(
+    snapshots: impl IntoIterator<Item = Result<Snapshot, E>>,
+    targets: &[TargetInfo],
+    options: &Options,
+) -> Result<Wss, E> {
+    let mut time = None;
+    let mut timeline = Vec::new();
+    let mut sizes = Distribution::default();
+    let mut ids = BTreeSet::new();
+    let mut resident_bytes = None;
+    let (from, to) = options.time.unwrap_or((0, u64::MAX));
+    for snapshot in snapshots {
+        let snapshot = snapshot?;
+        if snapshot.end_us <= from || to <= snapshot.start_us {
+            continue;
+        }
+        let bytes = working_set(&snapshot, options, &mut ids);
+        time = Some((time.map_or(snapshot.start_us, |(start, _)| start), snapshot.end_us));
+        timeline.push((snapshot.end_us, bytes));
+        sizes.add(bytes);
+        resident_bytes = resident_bytes.max(resident_set(&snapshot, options));
+    }
+    let ids: Vec<_> = ids.into_iter().collect();
+    let title = names::targets(targets, &ids);
+    let time = time.unwrap_or((0, 0));
+    Ok(Wss { title, options: options.clone(), time, timeline, sizes, resident_bytes })
+}
+
+/// The resident set of the targets counted, where it is known.
+fn resident_set(snapshot: &Snapshot, options: &Options) -> Option<u64> {
+    let counted = |target: &&TargetSnapshot| options.target.is_none_or(|id| id == target.id);
+    snapshot.targets.iter().filter(counted).map(|target| target.resident_bytes).sum()
+}
+
+/// The working set of one snapshot. Adds the targets that it counts to `ids`.
+fn working_set(snapshot: &Snapshot, options: &Options, ids: &mut BTreeSet<TargetId>) -> u64 {
+    let wanted = |id| options.target.is_none_or(|target| target == id);
+    let mut bytes = 0;
+    for target in snapshot.targets.iter().filter(|target| wanted(target.id)) {
+        ids.insert(target.id);
+        let used = target.regions.iter().filter(|region| {
+            region.nr_accesses > 0 && snapshot.access_rate(region) >= options.min_rate
+        });
+        bytes += used.map(|region| region.range.len()).sum::<u64>();
+    }
+    bytes
+}
+
+impl Wss {
+    /// How many snapshots were counted.
+    pub fn snapshots(&self) -> u64 {
+        self.sizes.count()
+    }
+
+    /// The working set that `percent` (0 to 100) of the snapshots don't exceed,
+    /// in bytes; one that occurred. `None` without snapshots.
+    pub fn percentile(&self, percent: f64) -> Option<u64> {
+        self.sizes.percentile(percent)
+    }
+
+    /// The mean over snapshots, in bytes; `None` without snapshots.
+    pub fn mean(&self) -> Option<f64> {
+        self.sizes.mean()
+    }
+
+    /// What a picture or a bar must have room for, in bytes.
+    fn largest(&self) -> u64 {
+        self.percentile(100.0).max(self.resident_bytes).unwrap_or(0)
+    }
+
+    fn series(&self) -> Series {
+        Series::new(self.timeline.iter().map(|&(at, bytes)| (at, bytes as f64)))
+    }
+
+    /// What is counted, in words.
+    fn meaning(&self) -> String {
+        match self.options.min_rate {
+            rate if rate > 0.0 => {
+                format!("regions accessed at a rate of at least {}", crate::units::percent(rate))
+            }
+            _ => "regions accessed at all".to_owned(),
+        }
+    }
+}
+
+/// Writes a working set.
+///
+/// # Errors
+///
+/// [`RenderError::Write`] if `out` fails, [`RenderError::Picture`] if a PNG can't
+/// be made.
+pub fn render(
+    wss: &Wss,
+    format: Format,
+    style: &Style,
+    out: &mut impl Write,
+) -> Result<(), RenderError> {
+    match format {
+        Format::Text => text::write(wss, style, out),
+        Format::Json => table::json(wss, out),
+        Format::Csv => table::csv(wss, out),
+        Format::Svg | Format::Png => png::write(picture::draw(wss), format, out),
+    }
+}
+
+#[cfg(test)]
+mod tests;

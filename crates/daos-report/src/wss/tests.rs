@@ -1,0 +1,98 @@
+use super::*;
+use crate::testing::{MIB, record, region, snapshot, source, targets, written};
+use proptest::prelude::*;
+
+const STYLE: Style = Style { color: false, unicode: true, width: 80, height: 30 };
+
+fn of(snapshots: &[Snapshot], options: Options) -> Wss {
+    let Ok(wss) = compute(source(snapshots), &targets(), &options);
+    wss
+}
+
+fn rendered(wss: &Wss, format: Format) -> String {
+    written(|out| render(wss, format, &STYLE, out))
+}
+
+#[test]
+fn regions_count_whole_from_the_threshold_on() {
+    let moment = snapshot(0, 10, &[region(0, 10, 0), region(10, 30, 1), region(30, 70, 5)]);
+    let bytes =
+        |min_rate| of(std::slice::from_ref(&moment), Options { min_rate, ..Options::default() });
+    let at = [0.0, 0.05, HOT, 0.26].map(|rate| bytes(rate).percentile(50.0).unwrap());
+    assert_eq!(at, [60, 60, 40, 0]);
+}
+
+#[test]
+fn time_narrows_the_snapshots() {
+    let options = Options { time: Some((300_000, 500_000)), ..Options::default() };
+    let wss = of(&record(), options);
+    assert_eq!((wss.snapshots(), wss.time), (2, (300_000, 500_000)));
+}
+
+#[test]
+fn percentiles_can_be_a_range() {
+    assert_eq!(percentile_range(0.0, 100.0, 25.0), [0.0, 25.0, 50.0, 75.0, 100.0]);
+    assert_eq!(percentile_range(99.0, 100.0, 0.5), [99.0, 99.5, 100.0]);
+    assert_eq!(percentile_range(50.0, 0.0, 5.0), [50.0]);
+    assert_eq!(percentile_range(50.0, 100.0, 0.0), [50.0]);
+}
+
+#[test]
+fn the_json_keeps_its_fields() {
+    let small = [snapshot(0, 10, &[region(0, 10, 1)]), snapshot(10, 20, &[region(0, 21, 1)])];
+    assert_eq!(
+        rendered(&of(&small, Options::default()), Format::Json),
+        "{\"unit\":\"bytes\",\"snapshots\":2,\"percentiles\":\
+         {\"0\":10,\"25\":10,\"50\":10,\"75\":21,\"100\":21},\"mean\":15.5}\n"
+    );
+    let asked = Options { percentiles: vec![99.5], timeline: true, ..Options::default() };
+    assert_eq!(
+        rendered(&of(&small, asked), Format::Json),
+        "{\"unit\":\"bytes\",\"snapshots\":2,\"percentiles\":{\"99.5\":21},\"mean\":15.5,\
+         \"timeline\":[[10,10],[20,21]]}\n"
+    );
+}
+
+#[test]
+fn no_snapshots_have_no_working_set() {
+    let none = of(&[], Options::default());
+    assert!(rendered(&none, Format::Json).contains("\"0\":null"));
+    assert!(rendered(&none, Format::Text).ends_with("no snapshots\n"));
+    for format in Format::ALL {
+        for wss in [&none, &of(&record()[..1], Options::default())] {
+            let mut out = Vec::new();
+            render(wss, format, &STYLE, &mut out).unwrap();
+            assert!(!String::from_utf8_lossy(&out).contains("NaN"));
+        }
+    }
+}
+
+#[test]
+fn text() {
+    let mut record = record();
+    record[1].targets[0].resident_bytes = Some(321 * MIB);
+    record[2].targets[0].resident_bytes = Some(320 * MIB);
+    insta::assert_snapshot!(rendered(&of(&record, Options::default()), Format::Text));
+}
+
+#[test]
+fn csv() {
+    insta::assert_snapshot!(rendered(&of(&record()[..3], Options::default()), Format::Csv));
+}
+
+proptest! {
+    #[test]
+    fn the_working_set_lies_within_its_bounds(
+        counts in prop::collection::vec((1u64..1000, 0u32..=20), 1..20), rate in 0.0..1.0,
+    ) {
+        let mut at = 0;
+        let regions: Vec<_> = counts.iter().map(|&(size, count)| {
+            at += size;
+            region(at - size, at, count)
+        }).collect();
+        let moment = [snapshot(0, 10, &regions)];
+        let used = |min_rate| of(&moment, Options { min_rate, ..Options::default() }).percentile(0.0);
+        prop_assert!(used(rate) <= used(0.0));
+        prop_assert!(used(0.0) <= Some(at));
+    }
+}
