@@ -1,0 +1,320 @@
+//! The command line: what can be typed, and nothing of what it does.
+
+use crate::units;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use daos_core::{AddrRange, MonitorAttrs};
+use std::path::PathBuf;
+
+/// Where `record` writes and `report` reads unless told otherwise.
+pub const DEFAULT_RECORD: &str = "daos.data";
+
+/// Watches which memory a program really uses, on a stock Linux kernel.
+#[derive(Debug, Parser)]
+#[command(name = "daos", version, max_term_width = 100, arg_required_else_help = true)]
+#[command(after_help = "Start with `daos doctor`, then:\n  \
+    daos record -- ./program       watch a program from its start\n  \
+    daos record --pid 1234         watch a running process until Ctrl-C\n  \
+    daos report heatmap            show when it used what memory")]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Say what this host offers and, for each thing missing, what to do
+    Doctor(Doctor),
+    /// Monitor a program and record what memory it accesses
+    Record(Record),
+    /// Show what a record holds
+    #[command(subcommand)]
+    Report(Report),
+    /// Run an access pattern on real memory (masim's configuration format)
+    Workload(Workload),
+}
+
+#[derive(Debug, Args)]
+pub struct Doctor {
+    /// How to print it
+    #[arg(long, value_enum, default_value_t = Plain::Text)]
+    pub format: Plain,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Plain {
+    Text,
+    Json,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    daos record -- ./program --with args       from its start to its end\n  \
+    daos record --pid 1234 --duration 20s      a running process, for a while\n  \
+    daos record --pid 1234 --children          and the processes that it starts\n  \
+    daos record -o - --pid 1234 | jq .         as JSON lines, as they come\n  \
+    daos record --sim workloads/demo.cfg       a simulated address space, at once")]
+pub struct Record {
+    #[command(flatten)]
+    pub target: Target,
+    /// File to record to; `-` writes JSON lines to standard output
+    #[arg(short, long, value_name = "FILE", default_value = DEFAULT_RECORD)]
+    pub output: PathBuf,
+    /// Stop after this long, such as 20s or 5m. A command that was started is asked to end then
+    #[arg(short, long, value_name = "TIME", value_parser = units::duration_us)]
+    pub duration: Option<u64>,
+    /// Say nothing but errors
+    #[arg(short, long)]
+    pub quiet: bool,
+    #[command(flatten)]
+    pub monitoring: Monitoring,
+}
+
+/// What to watch. Exactly one form.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub struct Forms {
+    /// Processes to watch
+    #[arg(short, long, value_name = "PID", value_delimiter = ',', num_args = 1..)]
+    pub pid: Vec<u32>,
+    /// Simulate the access pattern of this file instead of watching a process
+    #[arg(long, value_name = "FILE")]
+    pub sim: Option<PathBuf>,
+    /// Command to start and watch; its exit status becomes that of daos
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct Target {
+    #[command(flatten)]
+    pub forms: Forms,
+    /// Watch the processes that the targets start, too
+    #[arg(long)]
+    pub children: bool,
+}
+
+/// How closely to look. The defaults are the paper's.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Monitoring")]
+pub struct Monitoring {
+    /// Sampling interval: from arming a page to checking it
+    #[arg(long, value_name = "TIME", default_value = "5ms", value_parser = units::duration_us)]
+    pub sample: u64,
+    /// Aggregation interval: one snapshot for each
+    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = units::duration_us)]
+    pub aggr: u64,
+    /// Regions update interval: how often mappings are read anew
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = units::duration_us)]
+    pub update: u64,
+    /// Lower bound on the number of regions, at least 3
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub min_regions: u32,
+    /// Upper bound on the number of regions, and so on the checks in a sampling interval
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    pub max_regions: u32,
+    /// Seed of the random choice of pages
+    #[arg(long, value_name = "N", default_value_t = 42)]
+    pub seed: u64,
+    /// What reads the accesses: eBPF on this kernel, or the simulator (with --sim)
+    #[arg(long, value_enum, default_value_t = Backend::Auto)]
+    pub backend: Backend,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Backend {
+    Auto,
+    Ebpf,
+    Sim,
+}
+
+impl Monitoring {
+    /// The attributes asked for, not validated yet.
+    pub fn attrs(&self) -> MonitorAttrs {
+        MonitorAttrs {
+            sample_us: self.sample,
+            aggregation_us: self.aggr,
+            update_us: self.update,
+            min_regions: self.min_regions,
+            max_regions: self.max_regions,
+        }
+    }
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Report {
+    /// When was which memory accessed how often
+    Heatmap(Heatmap),
+    /// Working set size: its distribution, and how it changes
+    Wss(Wss),
+    /// The regions of snapshots, as lists
+    Regions(Regions),
+    /// What the monitoring cost
+    Overhead(Overhead),
+    /// How, where and of what the record was made
+    Info(Info),
+}
+
+/// What every report takes.
+#[derive(Debug, Args)]
+pub struct Common {
+    /// The record
+    #[arg(value_name = "FILE", default_value = DEFAULT_RECORD)]
+    pub record: PathBuf,
+    /// How to show it; by default as the ending of OUT says, else as text
+    #[arg(short, long, value_enum)]
+    pub format: Option<Format>,
+    /// File to write to instead of standard output
+    #[arg(short, long, value_name = "OUT")]
+    pub output: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    Text,
+    Json,
+    Csv,
+    Svg,
+    Png,
+}
+
+/// Which part of the record.
+#[derive(Debug, Args)]
+pub struct Zoom {
+    /// Only these addresses: START-END or START+SIZE, such as 0x7f0000000000+64M
+    #[arg(long, value_name = "RANGE", value_parser = units::addresses)]
+    pub address: Option<AddrRange>,
+    /// Only this span since the start of the record, such as 2s-10s
+    #[arg(long, value_name = "SPAN", value_parser = units::time_span_us)]
+    pub time: Option<(u64, u64)>,
+    /// Only this target, by its place in the record (see `report info`)
+    #[arg(long, value_name = "N")]
+    pub target: Option<u32>,
+}
+
+#[derive(Debug, Args)]
+pub struct Heatmap {
+    #[command(flatten)]
+    pub common: Common,
+    #[command(flatten)]
+    pub zoom: Zoom,
+    /// Cells from left to right; as many as fit otherwise
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub width: Option<u32>,
+    /// Cells from bottom to top; as many as fit otherwise
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub height: Option<u32>,
+    #[command(flatten)]
+    pub color: Color,
+}
+
+#[derive(Debug, Args)]
+pub struct Color {
+    /// Colour in text: on a terminal, always or never
+    #[arg(long, value_enum, default_value_t = When::Auto)]
+    pub color: When,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum When {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Args)]
+pub struct Wss {
+    #[command(flatten)]
+    pub common: Common,
+    #[command(flatten)]
+    pub zoom: Zoom,
+    /// Count regions with at least this access rate; by default any access counts
+    #[arg(long, value_name = "SHARE", value_parser = units::share)]
+    pub min_rate: Option<f64>,
+    /// Percentiles to give, from 0 to 100
+    #[arg(long, value_name = "P", value_delimiter = ',', default_value = "0,25,50,75,100",
+          value_parser = clap::value_parser!(u8).range(0..=100))]
+    pub percentiles: Vec<u8>,
+    /// In JSON, also every snapshot's working set
+    #[arg(long)]
+    pub timeline: bool,
+    #[command(flatten)]
+    pub color: Color,
+}
+
+#[derive(Debug, Args)]
+pub struct Regions {
+    #[command(flatten)]
+    pub common: Common,
+    #[command(flatten)]
+    pub zoom: Zoom,
+    /// Every snapshot; text shows only the last one otherwise
+    #[arg(long)]
+    pub all: bool,
+    #[command(flatten)]
+    pub color: Color,
+}
+
+#[derive(Debug, Args)]
+pub struct Overhead {
+    #[command(flatten)]
+    pub common: Common,
+    #[command(flatten)]
+    pub color: Color,
+}
+
+#[derive(Debug, Args)]
+pub struct Info {
+    #[command(flatten)]
+    pub common: Common,
+}
+
+#[derive(Debug, Args)]
+pub struct Workload {
+    /// Configuration: regions, then phases
+    pub file: PathBuf,
+    /// Write what was truly accessed here, a JSON line for each phase
+    #[arg(long, value_name = "OUT")]
+    pub truth: Option<PathBuf>,
+    /// Threads that access the memory
+    #[arg(long, value_name = "N", default_value_t = 1,
+          value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub threads: u32,
+    /// Huge pages for its memory
+    #[arg(long, value_enum, default_value_t = Huge::Default)]
+    pub thp: Huge,
+    /// What the memory is
+    #[arg(long, value_enum, default_value_t = Kind::Private)]
+    pub memory: Kind,
+    /// Accesses a second, all threads together; as many as possible otherwise
+    #[arg(long, value_name = "N")]
+    pub rate: Option<f64>,
+    /// Times to run all phases
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub repeat: u32,
+    /// Seed of the random accesses
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Say nothing but errors
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Huge {
+    /// As the host is set
+    Default,
+    /// Ask for them
+    Always,
+    /// Refuse them
+    Never,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Kind {
+    /// Anonymous memory of its own
+    Private,
+    /// Anonymous memory that could be shared
+    Shared,
+    /// Locked into memory
+    Locked,
+}

@@ -1,0 +1,6 @@
+//! One file for each subcommand.
+
+pub mod doctor;
+pub mod record;
+pub mod report;
+pub mod workload;

@@ -1,0 +1,72 @@
+//! Where a recording goes: a record file, or JSON lines on standard output.
+
+use anyhow::{Context, Result};
+use daos_core::{Snapshot, TargetInfo};
+use daos_record::{Destination, End, Header, JsonLines, Writer};
+use std::fs::File;
+use std::io::{Stdout, stdout};
+use std::path::Path;
+
+/// Found writable, nothing written yet.
+#[derive(Debug)]
+pub enum Output {
+    File(Destination),
+    Stdout,
+}
+
+impl Output {
+    /// A file, or standard output for `-`.
+    pub fn open(path: &Path) -> Result<Self> {
+        if path == Path::new("-") {
+            Ok(Self::Stdout)
+        } else {
+            Ok(Self::File(Destination::open(path)?))
+        }
+    }
+
+    /// Whether standard output is taken.
+    pub fn is_stdout(&self) -> bool {
+        matches!(self, Self::Stdout)
+    }
+
+    /// Begins the recording.
+    pub fn begin(self, header: &Header) -> Result<Recording> {
+        Ok(match self {
+            Self::File(destination) => Recording::File(destination.begin(header)?),
+            Self::Stdout => Recording::Lines(JsonLines::new(stdout())),
+        })
+    }
+}
+
+/// A recording under way.
+#[derive(Debug)]
+pub enum Recording {
+    File(Writer<File>),
+    Lines(JsonLines<Stdout>),
+}
+
+impl Recording {
+    /// Targets that are new or changed, then the snapshot that they hold for.
+    pub fn snapshot(&mut self, targets: &[TargetInfo], snapshot: &Snapshot) -> Result<()> {
+        match self {
+            Self::File(writer) => {
+                for target in targets {
+                    writer.target(target)?;
+                }
+                writer.snapshot(snapshot)?;
+            }
+            Self::Lines(lines) => {
+                lines.snapshot(snapshot).context("cannot write to standard output")?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends it.
+    pub fn finish(self, end: &End) -> Result<()> {
+        if let Self::File(writer) = self {
+            writer.finish(end)?;
+        }
+        Ok(())
+    }
+}

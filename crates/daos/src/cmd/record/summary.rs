@@ -1,0 +1,88 @@
+//! What a recording adds up to: its last frame, and the lines on standard error.
+
+use crate::units;
+use daos_core::Snapshot;
+use daos_record::End;
+
+/// Sums over the snapshots of a recording.
+#[derive(Debug, Default)]
+pub struct Totals {
+    snapshots: u64,
+    checks: u64,
+    late_ticks: u64,
+    missed_ticks: u64,
+    cpu_us: u64,
+    elapsed_us: u64,
+    regions: Option<(usize, usize)>,
+    /// Bytes times checks: of everything, and of what could not be observed.
+    watched: f64,
+    unobserved: f64,
+}
+
+impl Totals {
+    /// Takes in one more snapshot.
+    pub fn add(&mut self, snapshot: &Snapshot) {
+        self.snapshots += 1;
+        self.checks += snapshot.cost.checks.iter().map(|&c| u64::from(c)).sum::<u64>();
+        self.late_ticks += u64::from(snapshot.cost.late_ticks);
+        self.missed_ticks += u64::from(snapshot.cost.missed_ticks);
+        self.cpu_us += snapshot.cost.cpu_us;
+        self.elapsed_us = snapshot.end_us;
+        let nr = snapshot.nr_regions();
+        self.regions = self.regions.map_or(Some((nr, nr)), |(l, h)| Some((l.min(nr), h.max(nr))));
+        for region in snapshot.targets.iter().flat_map(|t| &t.regions) {
+            self.watched += region.range.len() as f64;
+            self.unobserved += region.range.len() as f64 * snapshot.unobserved_share(region);
+        }
+    }
+
+    /// The end of a record that ended for `reason`.
+    pub fn end(&self, reason: &str, exit_status: Option<i32>, setup_cpu_us: u64) -> End {
+        End {
+            reason: reason.to_owned(),
+            exit_status,
+            elapsed_us: self.elapsed_us,
+            snapshots: self.snapshots,
+            checks: self.checks,
+            late_ticks: self.late_ticks,
+            missed_ticks: self.missed_ticks,
+            setup_cpu_us,
+            cpu_us: self.cpu_us,
+            peak_rss_bytes: daos_linux::host::my_peak_rss(),
+        }
+    }
+
+    /// Tells the user, on standard error.
+    pub fn tell(&self, end: &End, output: &str) {
+        let seconds = end.elapsed_us as f64 / 1e6;
+        if end.snapshots == 0 {
+            eprintln!(
+                "daos: recorded no snapshot: it was over before the first aggregation interval was"
+            );
+            return;
+        }
+        let (fewest, most) = self.regions.unwrap_or_default();
+        eprintln!(
+            "daos: recorded {seconds:.1} s: {} snapshots of {fewest} to {most} regions, {} pages checked",
+            end.snapshots, end.checks
+        );
+        eprintln!(
+            "daos: the monitor used {:.2} % of one CPU and {} of memory at most{}",
+            100.0 * end.cpu_us as f64 / end.elapsed_us.max(1) as f64,
+            units::bytes(end.peak_rss_bytes),
+            match (end.late_ticks, end.missed_ticks) {
+                (0, 0) => String::new(),
+                (late, missed) => format!("; {late} ticks came late, {missed} were missed"),
+            }
+        );
+        let unobserved = 100.0 * self.unobserved / self.watched.max(1.0);
+        if unobserved >= 1.0 {
+            eprintln!(
+                "daos: {unobserved:.0} % of the checks found memory that can't be observed (shared, locked or of a device)"
+            );
+        }
+        if output != "-" {
+            eprintln!("daos: in {output}; try `daos report heatmap {output}`");
+        }
+    }
+}

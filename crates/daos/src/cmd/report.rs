@@ -1,0 +1,100 @@
+//! `daos report`: opens a record, and has `daos-report` compute and draw.
+
+mod output;
+mod source;
+
+use crate::cli::{self, Common, Report};
+use anyhow::Result;
+use daos_core::TargetId;
+use daos_report::{heatmap, info, overhead, regions, wss};
+use output::{Output, style};
+use source::Source;
+
+/// Shows one report. Exit status 1 when the record is corrupt: what could be read
+/// is shown all the same.
+pub fn run(report: &Report) -> Result<i32> {
+    match report {
+        Report::Heatmap(args) => show_heatmap(args),
+        Report::Wss(args) => show_wss(args),
+        Report::Regions(args) => show_regions(args),
+        Report::Overhead(args) => show_overhead(args),
+        Report::Info(args) => show_info(args),
+    }
+}
+
+/// Opens what is read and what is written, in this order.
+fn open(common: &Common) -> Result<(Source, Output)> {
+    Ok((Source::open(&common.record)?, Output::open(common)?))
+}
+
+fn show_heatmap(args: &cli::Heatmap) -> Result<i32> {
+    let (source, mut output) = open(&args.common)?;
+    let style = style(&args.color);
+    let fitting = heatmap::Options::new(output.format, &style);
+    let options = heatmap::Options {
+        address: args.zoom.address,
+        time: args.zoom.time,
+        target: args.zoom.target.map(TargetId),
+        columns: args.width.map_or(fitting.columns, |n| n as usize),
+        rows: args.height.map_or(fitting.rows, |n| n as usize),
+    };
+    let map = heatmap::compute(|| Ok(source.snapshots()), &source.targets(), &options)?;
+    heatmap::render(&map, output.format, &style, &mut output)?;
+    output.finish()?;
+    Ok(source.status())
+}
+
+fn show_wss(args: &cli::Wss) -> Result<i32> {
+    let (source, mut output) = open(&args.common)?;
+    let options = wss::Options {
+        min_rate: args.min_rate.unwrap_or(0.0),
+        time: args.zoom.time,
+        target: args.zoom.target.map(TargetId),
+        percentiles: args.percentiles.iter().map(|&p| f64::from(p)).collect(),
+        timeline: args.timeline,
+    };
+    let snapshots = source.snapshots_in(args.zoom.address);
+    let wss = wss::compute(snapshots, &source.targets(), &options)?;
+    let format = output.format;
+    wss::render(&wss, format, &style(&args.color), &mut output)?;
+    output.finish()?;
+    Ok(source.status())
+}
+
+fn show_regions(args: &cli::Regions) -> Result<i32> {
+    let (source, mut output) = open(&args.common)?;
+    let options = regions::Options {
+        time: args.zoom.time,
+        target: args.zoom.target.map(TargetId),
+        last: args.all.then_some(false),
+    };
+    let snapshots = source.snapshots_in(args.zoom.address);
+    let style = style(&args.color);
+    let format = output.format;
+    regions::render(snapshots, &source.targets(), &options, format, &style, &mut output)?;
+    output.finish()?;
+    Ok(source.status())
+}
+
+fn show_overhead(args: &cli::Overhead) -> Result<i32> {
+    let (source, mut output) = open(&args.common)?;
+    let end = source.record.end();
+    let options = overhead::Options {
+        max_regions: Some(source.record.header().attrs.max_regions),
+        setup_cpu_us: end.map(|end| end.setup_cpu_us),
+        peak_rss_bytes: end.map(|end| end.peak_rss_bytes),
+    };
+    let cost = overhead::compute(source.snapshots(), &source.targets(), &options)?;
+    let format = output.format;
+    overhead::render(&cost, format, &style(&args.color), &mut output)?;
+    output.finish()?;
+    Ok(source.status())
+}
+
+fn show_info(args: &cli::Info) -> Result<i32> {
+    let (source, mut output) = open(&args.common)?;
+    let format = output.format;
+    info::render(&source.info(), format, &mut output)?;
+    output.finish()?;
+    Ok(source.status())
+}

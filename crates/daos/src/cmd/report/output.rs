@@ -1,0 +1,125 @@
+//! Where a report goes, in which form and style.
+
+use crate::Usage;
+use crate::cli::{self, Color, Common, When};
+use anyhow::{Context, Result};
+use daos_report::{Format, Style};
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Stdout, Write, stdout};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
+use terminal_size::terminal_size;
+
+/// Buffered; nothing of a file is seen under its name before [`finish`](Self::finish).
+pub struct Output {
+    pub format: Format,
+    to: To,
+}
+
+enum To {
+    Stdout(BufWriter<Stdout>),
+    /// A device or a pipe, which can only be written as it is.
+    Special(BufWriter<File>),
+    File(BufWriter<NamedTempFile>, PathBuf),
+}
+
+impl Output {
+    /// Standard output or the file asked for, in the format asked for or, failing
+    /// that, the one that the file's name ends in.
+    pub fn open(common: &Common) -> Result<Self> {
+        let named = common.output.as_deref().and_then(format_of);
+        let format = common.format.map(Into::into).or(named).unwrap_or_default();
+        let to = match &common.output {
+            Some(path) if path != Path::new("-") => {
+                open(path).with_context(|| format!("cannot write {}", path.display()))?
+            }
+            _ => To::Stdout(BufWriter::new(stdout())),
+        };
+        if format == Format::Png && matches!(to, To::Stdout(_)) && stdout().is_terminal() {
+            return Err(Usage("a PNG is not for a terminal; give it a file with -o".into()).into());
+        }
+        Ok(Self { format, to })
+    }
+
+    /// Puts a file in its place.
+    pub fn finish(mut self) -> Result<()> {
+        self.flush()?;
+        if let To::File(file, path) = self.to {
+            let file = file.into_inner().map_err(|err| err.into_error())?;
+            file.persist(&path)
+                .map_err(|err| err.error)
+                .with_context(|| format!("cannot write {}", path.display()))?;
+        }
+        Ok(())
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.to {
+            To::Stdout(out) => out.write(bytes),
+            To::Special(out) => out.write(bytes),
+            To::File(out, _) => out.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.to {
+            To::Stdout(out) => out.flush(),
+            To::Special(out) => out.flush(),
+            To::File(out, _) => out.flush(),
+        }
+    }
+}
+
+fn open(path: &Path) -> io::Result<To> {
+    if path.exists() && !path.is_file() {
+        return Ok(To::Special(BufWriter::new(File::options().write(true).open(path)?)));
+    }
+    let directory = match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    };
+    // As any new file: what the umask leaves.
+    let permissions = std::fs::Permissions::from_mode(0o666);
+    let file = tempfile::Builder::new().permissions(permissions).tempfile_in(directory)?;
+    Ok(To::File(BufWriter::new(file), path.to_owned()))
+}
+
+fn format_of(path: &Path) -> Option<Format> {
+    path.extension()?.to_str()?.to_ascii_lowercase().parse().ok()
+}
+
+impl From<cli::Format> for Format {
+    fn from(format: cli::Format) -> Self {
+        match format {
+            cli::Format::Text => Format::Text,
+            cli::Format::Json => Format::Json,
+            cli::Format::Csv => Format::Csv,
+            cli::Format::Svg => Format::Svg,
+            cli::Format::Png => Format::Png,
+        }
+    }
+}
+
+/// What standard output can show.
+pub fn style(color: &Color) -> Style {
+    let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let is = |name: &str, value: &str| std::env::var(name).is_ok_and(|v| v == value);
+    let plain = Style::default();
+    let terminal = stdout().is_terminal();
+    let (width, height) = terminal_size()
+        .filter(|_| terminal)
+        .map_or((plain.width, plain.height), |(w, h)| (w.0.into(), usize::from(h.0).max(20)));
+    Style {
+        color: match color.color {
+            When::Auto => terminal && !set("NO_COLOR") && !is("TERM", "dumb"),
+            When::Always => true,
+            When::Never => false,
+        },
+        unicode: !is("LC_ALL", "C") && !is("LC_ALL", "POSIX"),
+        width,
+        height,
+    }
+}

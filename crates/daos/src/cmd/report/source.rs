@@ -1,0 +1,73 @@
+//! The record that a report is made of.
+
+use anyhow::Result;
+use daos_core::{AddrRange, Snapshot, TargetInfo};
+use daos_record::{Flaw, ReadError, Record};
+use daos_report::info::Info;
+use std::path::Path;
+
+/// An opened record. What is wrong with it has been told on standard error.
+pub struct Source {
+    pub record: Record,
+}
+
+impl Source {
+    /// Opens the record at `path`.
+    pub fn open(path: &Path) -> Result<Self> {
+        let record = Record::open(path)?;
+        if let Some(damage) = record.damage() {
+            eprintln!("daos: {damage}");
+        }
+        Ok(Self { record })
+    }
+
+    /// 0, or 1 when the record is corrupt. One that is merely cut short, since its
+    /// recorder was killed, is whole up to there.
+    pub fn status(&self) -> i32 {
+        let corrupt = |flaw: &Flaw| matches!(flaw, Flaw::Corrupt(_));
+        i32::from(self.record.damage().is_some_and(|damage| corrupt(&damage.flaw)))
+    }
+
+    /// Its snapshots.
+    pub fn snapshots(&self) -> impl Iterator<Item = Result<Snapshot, ReadError>> {
+        self.record.snapshots()
+    }
+
+    /// Its snapshots, with regions cut to `address`.
+    pub fn snapshots_in(
+        &self,
+        address: Option<AddrRange>,
+    ) -> impl Iterator<Item = Result<Snapshot, ReadError>> {
+        self.snapshots().map(move |snapshot| {
+            let mut snapshot = snapshot?;
+            if let Some(address) = address {
+                snapshot.targets.iter_mut().for_each(|target| target.crop(address));
+            }
+            Ok(snapshot)
+        })
+    }
+
+    /// What was watched.
+    pub fn targets(&self) -> Vec<TargetInfo> {
+        self.record.targets().cloned().collect()
+    }
+
+    /// How the record came about.
+    pub fn info(&self) -> Info {
+        let header = self.record.header();
+        let extent = self.record.extent();
+        Info {
+            attributes: header.attrs,
+            seed: header.seed,
+            targets: self.record.targets().map(Into::into).collect(),
+            backend: header.backend.clone(),
+            monitor: header.monitor.clone(),
+            host: header.host.hostname.clone(),
+            kernel: header.host.kernel.clone(),
+            version: header.daos_version.clone(),
+            duration_us: extent.end_us,
+            snapshots: extent.snapshots,
+            damage: self.record.damage().map(ToString::to_string),
+        }
+    }
+}

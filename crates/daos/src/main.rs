@@ -1,0 +1,55 @@
+//! The `daos` command: reads the command line and hands over to one file per
+//! subcommand.
+//!
+//! Exit status: that of the command for `record -- COMMAND`; else 0 when done, 1
+//! when it could not, 2 for wrong usage.
+
+mod child;
+mod cli;
+mod cmd;
+mod signals;
+mod units;
+
+use clap::Parser;
+use cli::{Cli, Command};
+use std::process::ExitCode;
+
+/// Something was asked for that makes no sense. Exit status 2.
+#[derive(Debug)]
+pub struct Usage(pub String);
+
+impl std::fmt::Display for Usage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} (see `daos --help`)", self.0)
+    }
+}
+
+impl std::error::Error for Usage {}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let done = match cli.command {
+        Command::Doctor(args) => cmd::doctor::run(&args),
+        Command::Record(args) => cmd::record::run(&args),
+        Command::Report(args) => cmd::report::run(&args),
+        Command::Workload(args) => cmd::workload::run(&args),
+    };
+    match done {
+        // An exit status is a byte, also that of a command.
+        Ok(status) => ExitCode::from(status as u8),
+        Err(err) if is_broken_pipe(&err) => ExitCode::SUCCESS,
+        Err(err) => {
+            eprintln!("daos: {err:#}");
+            ExitCode::from(if err.is::<Usage>() { 2 } else { 1 })
+        }
+    }
+}
+
+/// Nobody reads our output any more, as behind `| head`: no reason to complain.
+fn is_broken_pipe(err: &anyhow::Error) -> bool {
+    err.chain().any(|cause| {
+        cause
+            .downcast_ref::<std::io::Error>()
+            .is_some_and(|io| io.kind() == std::io::ErrorKind::BrokenPipe)
+    })
+}

@@ -1,0 +1,16 @@
+//! Ctrl-C and its like set a flag; whoever works looks at it and ends cleanly.
+
+use anyhow::{Context, Result};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// A flag that SIGINT, SIGTERM and SIGHUP set.
+pub fn stop_flag() -> Result<Arc<AtomicBool>> {
+    let flag = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register(signal, Arc::clone(&flag))
+            .with_context(|| format!("taking over signal {signal}"))?;
+    }
+    Ok(flag)
+}
