@@ -6,7 +6,8 @@
 const PRESENT: u64 = 1 << 0;
 const ACCESSED: u64 = 1 << 5;
 
-/// Bits of an entry that may hold an address, before the CPU's width is known.
+/// Bits of an entry that may hold an address. Some of them may be an encryption bit
+/// instead, which is the same in all entries: enough to compare frames.
 pub(crate) const FRAME_MASK: u64 = 0x000f_ffff_ffff_f000;
 
 /// An entry that maps memory: a page at level 1, a huge page above.

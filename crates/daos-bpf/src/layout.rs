@@ -7,7 +7,7 @@
 
 use crate::BpfError;
 use crate::entry::{Entry, FRAME_MASK, bytes_mapped, table_shape};
-use crate::programs::{MemoryLayout, Programs, Request, Task};
+use crate::programs::{Facts, Found, MemoryLayout, Programs, Request, Task};
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 use std::ffi::c_void;
 use std::fs;
@@ -58,26 +58,25 @@ fn find_page_array(
     layout: MemoryLayout,
 ) -> Result<MemoryLayout, BpfError> {
     let probes = OwnPages::new().ok_or(BpfError::Layout("memory of our own"))?;
-    let mut frames = Vec::new();
-    for addr in probes.addresses() {
-        match read_one(programs, me, &layout, addr)? {
-            Some((entry, 1)) if entry.is_present() => {
-                frames.push((addr, entry.frame(1, layout.frame_mask)))
-            }
-            _ => return Err(BpfError::Layout("the frames of memory of our own")),
-        }
-    }
     let mut start = layout.direct_map;
-    while let Some(next) = next_mapped_gib(programs, me, &layout, start)? {
-        let numbers = frames.iter().map(|f| f.1);
-        let facts = programs.read_frames(numbers, next)?;
-        let ours = facts.iter().zip(&frames).all(|(fact, (addr, _))| {
-            fact.mapping & 3 == 1 && fact.mapcount == 1 && fact.index == addr >> 12
+    while let Some(page_array) = next_mapped_gib(programs, me, &layout, start)? {
+        let candidate = MemoryLayout { page_array, ..layout };
+        for (addr, out) in probes.addresses().zip(0..) {
+            programs.requests()[out as usize] = Request { va: addr, pages: 1, out };
+        }
+        programs.read_tables(me, &candidate, Facts::OfYoung, PROBES)?;
+        let Found { replies, entries, facts } = programs.found();
+        let ours = probes.addresses().enumerate().all(|(i, addr)| {
+            replies[i].level == 1
+                && Entry(entries[i]).is_young()
+                && facts[i].mapping & 3 == 1
+                && facts[i].mapcount == 1
+                && facts[i].index == addr >> 12
         });
         if ours {
-            return Ok(MemoryLayout { page_array: next, ..layout });
+            return Ok(candidate);
         }
-        let Some(behind) = next.checked_add(GIB) else { break };
+        let Some(behind) = page_array.checked_add(GIB) else { break };
         start = behind;
     }
     Err(BpfError::Layout("the array of page frames"))
@@ -112,10 +111,10 @@ fn read_one(
     addr: u64,
 ) -> Result<Option<(Entry, u32)>, BpfError> {
     programs.requests()[0] = Request { va: addr, pages: 1, out: 0 };
-    if programs.read_tables(me, layout, 1)?.is_none() {
+    if programs.read_tables(me, layout, Facts::None, 1)?.is_none() {
         return Ok(None);
     }
-    let (replies, entries) = programs.replies();
+    let Found { replies, entries, .. } = programs.found();
     let level = replies[0].level;
     let entry = if level == 1 { entries[0] } else { replies[0].entry };
     Ok(Some((Entry(entry), level)))

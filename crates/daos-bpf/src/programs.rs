@@ -44,6 +44,25 @@ pub(crate) struct MemoryLayout {
     pub(crate) levels: u32,
 }
 
+/// Whether to look up page frames, too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Facts {
+    /// Only the tables.
+    None,
+    /// Those behind young entries.
+    OfYoung,
+}
+
+/// Answers, in memory that is shared with the programs.
+pub(crate) struct Found<'a> {
+    /// One for each request.
+    pub(crate) replies: &'a [Reply; MAX_REQUESTS],
+    /// The level-1 entries of the requests, each from its `out` on.
+    pub(crate) entries: &'a [u64; MAX_ENTRIES],
+    /// Of each young entry, in the same places; of a huge page, at its `out`.
+    pub(crate) facts: &'a [FrameFacts; MAX_ENTRIES],
+}
+
 /// Where a task was when its tables were read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Whereabouts {
@@ -85,19 +104,20 @@ impl Programs {
         &mut self.shared().requests
     }
 
-    /// What the last [`read_tables`](Self::read_tables) found: a reply for each
-    /// request, and the entries that they point to.
-    pub(crate) fn replies(&mut self) -> (&[Reply; MAX_REQUESTS], &[u64; MAX_ENTRIES]) {
+    /// What the last [`read_tables`](Self::read_tables) found.
+    pub(crate) fn found(&mut self) -> Found<'_> {
         let shared = self.shared();
-        (&shared.replies, &shared.entries)
+        Found { replies: &shared.replies, entries: &shared.entries, facts: &shared.facts }
     }
 
-    /// Answers the first `nr` requests about the address space of `task`. `None`
-    /// when the task has left it: the answers are garbage then.
+    /// Answers the first `nr` requests about the address space of `task`; `with`
+    /// facts, also about the page frames behind young entries. `None` when the task
+    /// has left its address space: the answers are garbage then.
     pub(crate) fn read_tables(
         &mut self,
         task: &Task,
         layout: &MemoryLayout,
+        with: Facts,
         nr: usize,
     ) -> Result<Option<Whereabouts>, BpfError> {
         let mut ctx = types::tables_ctx {
@@ -105,6 +125,7 @@ impl Programs {
             start_boottime: task.start_boottime,
             direct_map: layout.direct_map,
             frame_mask: layout.frame_mask,
+            page_array: if with == Facts::OfYoung { layout.page_array } else { 0 },
             levels: layout.levels,
             nr: nr.min(MAX_REQUESTS) as u32,
             ..Default::default()
@@ -115,25 +136,6 @@ impl Programs {
         self.skel.progs.read_tables.test_run(input).map_err(BpfError::run)?;
         let there = Whereabouts { cpu: ctx.cpu, nr_threads: ctx.nr_threads };
         Ok((ctx.mm != 0).then_some(there))
-    }
-
-    /// Says what each of up to [`MAX_REQUESTS`] page frames is part of.
-    pub(crate) fn read_frames(
-        &mut self,
-        frames: impl Iterator<Item = u64>,
-        page_array: u64,
-    ) -> Result<&[FrameFacts], BpfError> {
-        let mut nr = 0;
-        for (slot, frame) in self.shared().frames.iter_mut().zip(frames) {
-            *slot = frame;
-            nr += 1;
-        }
-        let mut ctx = types::frames_ctx { page_array, nr: nr as u64 };
-        // SAFETY: plain old data, of which the program may change any byte.
-        let bytes = unsafe { as_bytes_mut(&mut ctx) };
-        let input = ProgramInput { context_in: Some(bytes), ..Default::default() };
-        self.skel.progs.read_frames.test_run(input).map_err(BpfError::run)?;
-        Ok(&self.shared().facts[..nr])
     }
 
     /// A thread of the process behind `pidfd` that has an address space; `None`

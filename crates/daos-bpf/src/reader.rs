@@ -1,9 +1,10 @@
 //! The page-table entries behind windows of a target's memory, in batches.
 
 use crate::BpfError;
-use crate::entry::{Entry, bytes_mapped};
+use crate::entry::{Entry, FRAME_MASK, bytes_mapped};
 use crate::programs::{
-    FrameFacts, MAX_ENTRIES, MAX_REQUESTS, MemoryLayout, Programs, Request, Task, Whereabouts,
+    Facts, Found, FrameFacts, MAX_ENTRIES, MAX_REQUESTS, MemoryLayout, Programs, Request, Task,
+    Whereabouts,
 };
 use daos_core::{AddrRange, PAGE_SIZE, Window};
 use std::os::fd::BorrowedFd;
@@ -21,15 +22,16 @@ pub(crate) struct Piece {
     pub(crate) range: AddrRange,
 }
 
-/// What the tables say of a piece.
+/// What the tables say of a piece. Facts stand beside young entries only, and only
+/// if they were asked for.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Answer<'a> {
     /// Nothing is mapped there.
     Empty,
     /// One entry of this level maps all of it.
-    Huge(Entry, u32),
+    Huge(Entry, u32, &'a FrameFacts),
     /// An entry for each page, as numbers of [`Entry`].
-    Pages(&'a [u64]),
+    Pages(&'a [u64], &'a [FrameFacts]),
     /// The tables changed while they were read.
     Torn,
 }
@@ -62,11 +64,6 @@ impl Reader {
         self.programs.find_task(pidfd)
     }
 
-    /// Number of the frame that an entry of `level` maps first.
-    pub(crate) fn frame(&self, entry: Entry, level: u32) -> u64 {
-        entry.frame(level, self.layout.frame_mask)
-    }
-
     /// Hands `each` the answer for every piece of `windows`, in their order.
     /// Returns where the task is; `None` when it has left its address space, and
     /// then what was handed out since the last batch is missing, not wrong.
@@ -74,6 +71,7 @@ impl Reader {
         &mut self,
         task: &Task,
         windows: impl Iterator<Item = Window>,
+        with: Facts,
         mut each: impl FnMut(Piece, Answer<'_>),
     ) -> Result<Option<Whereabouts>, BpfError> {
         let mut there = None;
@@ -85,23 +83,24 @@ impl Reader {
             if self.pieces.is_empty() {
                 return Ok(there);
             }
-            there = self.programs.read_tables(task, &self.layout, used)?;
+            there = self.programs.read_tables(task, &self.layout, with, used)?;
             if there.is_none() {
                 return Ok(None);
             }
-            let (replies, entries) = self.programs.replies();
+            let Found { replies, entries, facts } = self.programs.found();
             let mut next = 0;
             for (piece, reply) in self.pieces.iter().zip(replies) {
-                let pages = piece.range.pages() as usize;
-                let ptes = &entries[next..next + pages];
-                next += pages;
+                let these = next..next + piece.range.pages() as usize;
+                next = these.end;
                 let entry = Entry(reply.entry);
                 each(
                     *piece,
                     match reply {
                         r if r.torn != 0 => Answer::Torn,
-                        r if r.level == 1 => Answer::Pages(ptes),
-                        r if entry.is_present() => Answer::Huge(entry, r.level),
+                        r if r.level == 1 => Answer::Pages(&entries[these.clone()], &facts[these]),
+                        r if entry.is_present() => {
+                            Answer::Huge(entry, r.level, &facts[these.start])
+                        }
                         _ => Answer::Empty,
                     },
                 );
@@ -124,21 +123,6 @@ impl Reader {
         self.pieces.len()
     }
 
-    /// Hands `each` the facts of every frame, with its index.
-    pub(crate) fn frames(
-        &mut self,
-        frames: &[u64],
-        mut each: impl FnMut(usize, &FrameFacts),
-    ) -> Result<(), BpfError> {
-        for (batch, chunk) in frames.chunks(MAX_REQUESTS).enumerate() {
-            let facts = self.programs.read_frames(chunk.iter().copied(), self.layout.page_array)?;
-            for (i, fact) in facts.iter().enumerate() {
-                each(batch * MAX_REQUESTS + i, fact);
-            }
-        }
-        Ok(())
-    }
-
     /// Whether consecutive pages of `range` map consecutive frames from `first` on.
     pub(crate) fn maps_in_a_row(
         &mut self,
@@ -146,15 +130,14 @@ impl Reader {
         range: AddrRange,
         first: u64,
     ) -> Result<bool, BpfError> {
-        let mask = self.layout.frame_mask;
         let mut expected = first;
         let mut in_a_row = true;
         let window =
             Window { target: Default::default(), start: range.start, pages: range.pages() as u32 };
-        let there = self.read(task, std::iter::once(window), |_, answer| {
-            let Answer::Pages(ptes) = answer else { return in_a_row = false };
+        let there = self.read(task, std::iter::once(window), Facts::None, |_, answer| {
+            let Answer::Pages(ptes, _) = answer else { return in_a_row = false };
             for &pte in ptes {
-                in_a_row &= Entry(pte).is_present() && Entry(pte).frame(1, mask) == expected;
+                in_a_row &= Entry(pte).is_present() && Entry(pte).frame(1, FRAME_MASK) == expected;
                 expected += 1;
             }
         })?;

@@ -5,9 +5,9 @@
 //! most, a later read proves that it stayed untouched.
 
 use crate::BpfError;
-use crate::entry::Entry;
+use crate::entry::{Entry, FRAME_MASK};
 use crate::folio::{Arming, Young, arming};
-use crate::programs::{Task, Whereabouts};
+use crate::programs::{Facts, FrameFacts, Task, Whereabouts};
 use crate::reader::{Answer, Piece, Reader, huge_page, page_of};
 use daos_core::access::{MAX_WINDOW_PAGES, PageBits};
 use daos_core::{
@@ -51,6 +51,8 @@ pub struct VirtualMemory {
     placement: Placement,
     /// Pages and huge pages that the last arming had to leave, sorted.
     unobservable: Vec<(TargetId, u64)>,
+    /// What is to be armed next; kept for its allocation.
+    advise: Vec<AddrRange>,
 }
 
 impl VirtualMemory {
@@ -67,6 +69,7 @@ impl VirtualMemory {
             whole_folios: host::here().kernel_version() >= (6, 10),
             placement: Placement::new(),
             unobservable: Vec::new(),
+            advise: Vec::new(),
         })
     }
 
@@ -108,52 +111,45 @@ impl VirtualMemory {
         }
     }
 
-    /// Arms the windows of one target. Returns where the target is.
+    /// Arms the windows of one target.
     fn arm_space(&mut self, at: usize, windows: &[Window]) -> Result<(), BpfError> {
-        let id = self.spaces[at].id;
         let Some(task) = self.task(at)? else { return Ok(()) };
-        let mut young = Vec::new();
-        let mut frames = Vec::new();
-        let there = self.reader.read(&task, windows.iter().copied(), |piece, answer| {
-            young.extend(young_pages(&piece, answer));
-        })?;
-        let Some(there) = there else {
-            self.spaces[at].task = None;
-            return Ok(());
-        };
-        // Two windows may lie in one huge page.
-        young.sort_unstable_by_key(|y| y.range.start);
-        young.dedup();
-        frames.extend(young.iter().map(|y| self.reader.frame(y.entry, y.level)));
-
-        let mut advise = Vec::with_capacity(young.len());
+        let mut advise = std::mem::take(&mut self.advise);
         let mut whole = Vec::new();
-        let (whole_folios, refused) = (self.whole_folios, &self.spaces[at].refused);
-        let unobservable = &mut self.unobservable;
-        self.reader.frames(&frames, |i, facts| {
-            let page = Young { range: young[i].range, frame: frames[i], level: young[i].level };
-            let known_refused = refused.iter().any(|r| r.contains(page.range.start));
-            match arming(&page, facts, whole_folios) {
-                Arming::Advise(range) if !known_refused => advise.push(range),
-                Arming::WholeFolio(range, first) if !known_refused => {
-                    whole.push((page.range.start, range, first));
+        let (reader, space) = (&mut self.reader, &self.spaces[at]);
+        let there =
+            reader.read(&task, windows.iter().copied(), Facts::OfYoung, |piece, answer| {
+                for_each_young(&piece, answer, |page, facts| {
+                    let refused = space.refused.iter().any(|r| r.contains(page.range.start));
+                    match arming(&page, facts, self.whole_folios) {
+                        Arming::Advise(range) if !refused => advise.push(range),
+                        Arming::WholeFolio(range, first) if !refused => {
+                            whole.push((page.range.start, range, first));
+                        }
+                        _ => self.unobservable.push((space.id, page.range.start)),
+                    }
+                });
+            })?;
+        if let Some(there) = there {
+            for (page, range, first) in whole {
+                let mapping = space.mapping_around(range.start);
+                let inside = mapping.is_some_and(|m| m.intersect(&range) == Some(range));
+                if inside && reader.maps_in_a_row(&task, range, first)? {
+                    advise.push(range);
+                } else {
+                    self.unobservable.push((space.id, page));
                 }
-                _ => unobservable.push((id, page.range.start)),
             }
-        })?;
-        for (page, range, first) in whole {
-            let one_mapping = self.spaces[at].mapping_around(range.start);
-            let inside = one_mapping.is_some_and(|m| m.intersect(&range) == Some(range));
-            if inside && self.reader.maps_in_a_row(&task, range, first)? {
-                advise.push(range);
-            } else {
-                self.unobservable.push((id, page));
-            }
+            // Two windows may lie in one folio.
+            advise.sort_unstable_by_key(|r| r.start);
+            advise.dedup();
+            self.place(there, advise.len());
+            self.advise_cold(at, &advise);
+        } else {
+            self.spaces[at].task = None;
         }
-        advise.sort_unstable_by_key(|r: &AddrRange| r.start);
-        advise.dedup();
-        self.place(there, advise.len());
-        self.advise(at, &advise);
+        advise.clear();
+        self.advise = advise;
         Ok(())
     }
 
@@ -166,7 +162,7 @@ impl VirtualMemory {
         }
     }
 
-    fn advise(&mut self, at: usize, ranges: &[AddrRange]) {
+    fn advise_cold(&mut self, at: usize, ranges: &[AddrRange]) {
         let space = &mut self.spaces[at];
         let advised = space.process.advise_cold(ranges);
         for (range, _) in advised.refused {
@@ -193,7 +189,8 @@ impl VirtualMemory {
         let unobservable = &self.unobservable;
         let left =
             |addr: u64| !unobservable.is_empty() && unobservable.binary_search(&(id, addr)).is_ok();
-        let there = self.reader.read(&task, windows.iter().copied(), |piece, answer| {
+        let windows_of = windows.iter().copied();
+        let there = self.reader.read(&task, windows_of, Facts::None, |piece, answer| {
             let start = windows[piece.window].start;
             note(&mut found[piece.window], start, &piece, answer, left);
         })?;
@@ -331,31 +328,23 @@ fn joined(mappings: &[Mapping]) -> Vec<Mapping> {
     joined
 }
 
-/// A young entry, and what it maps.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct YoungEntry {
-    range: AddrRange,
-    entry: Entry,
-    level: u32,
-}
-
-/// The young pages of a piece: those that need arming.
-fn young_pages(piece: &Piece, answer: Answer<'_>) -> Vec<YoungEntry> {
+/// Calls `each` for the young pages of a piece, those that need arming, with the
+/// facts of their frames.
+fn for_each_young(piece: &Piece, answer: Answer<'_>, mut each: impl FnMut(Young, &FrameFacts)) {
     match answer {
-        Answer::Huge(entry, level) if entry.is_young() => {
-            vec![YoungEntry { range: huge_page(piece.range.start, level), entry, level }]
+        Answer::Huge(entry, level, facts) if entry.is_young() => {
+            let frame = entry.frame(level, FRAME_MASK);
+            each(Young { range: huge_page(piece.range.start, level), frame, level }, facts);
         }
-        Answer::Pages(ptes) => ptes
-            .iter()
-            .enumerate()
-            .filter(|(_, pte)| Entry(**pte).is_young())
-            .map(|(page, pte)| YoungEntry {
-                range: page_of(piece, page),
-                entry: Entry(*pte),
-                level: 1,
-            })
-            .collect(),
-        _ => Vec::new(),
+        Answer::Pages(ptes, facts) => {
+            for (page, (&pte, facts)) in ptes.iter().zip(facts).enumerate() {
+                if Entry(pte).is_young() {
+                    let frame = Entry(pte).frame(1, FRAME_MASK);
+                    each(Young { range: page_of(piece, page), frame, level: 1 }, facts);
+                }
+            }
+        }
+        _ => {}
     }
 }
 
@@ -374,7 +363,7 @@ fn note(
     match answer {
         Answer::Empty => {}
         Answer::Torn => seen.unobservable += pages as u32,
-        Answer::Huge(entry, level) => {
+        Answer::Huge(entry, level, _) => {
             if entry.is_young() && left(huge_page(piece.range.start, level).start) {
                 seen.unobservable += pages as u32;
                 return;
@@ -385,7 +374,7 @@ fn note(
                 (first..first + pages).for_each(|page| bits[page / 64] |= 1 << (page % 64));
             }
         }
-        Answer::Pages(ptes) => {
+        Answer::Pages(ptes, _) => {
             for (page, pte) in ptes.iter().enumerate() {
                 let entry = Entry(*pte);
                 if entry.is_young() && left(page_of(piece, page).start) {

@@ -68,15 +68,18 @@ pub fn split(regions: &mut Vec<Region>, parts: u32, rng: &mut Rng) {
     *regions = pieces;
 }
 
-/// Cuts regions larger than `size_limit` bytes into equal parts that are not.
-pub fn split_evenly(regions: &mut Vec<Region>, size_limit: u64) {
+/// Cuts regions larger than `size_limit` bytes into equal parts that are not, as
+/// long as there are no more than `most` regions then.
+pub fn split_evenly(regions: &mut Vec<Region>, size_limit: u64, most: usize) {
     let limit = (size_limit / PAGE_SIZE).max(1);
     if regions.iter().all(|r| r.range.pages() <= limit) {
         return;
     }
+    let mut room = most.saturating_sub(regions.len()) as u64;
     let mut pieces = Vec::with_capacity(regions.len() + 16);
     for mut rest in regions.drain(..) {
-        let parts = rest.range.pages().div_ceil(limit);
+        let parts = rest.range.pages().div_ceil(limit).min(room + 1);
+        room -= parts - 1;
         for left in (2..=parts).rev() {
             let behind = rest.split_off(rest.range.pages().div_ceil(left));
             pieces.push(std::mem::replace(&mut rest, behind));
@@ -195,8 +198,11 @@ mod tests {
     #[test]
     fn split_evenly_keeps_the_parts_alike() {
         let mut regions = vec![region(0, 10, 1), region(10, 12, 1)];
-        split_evenly(&mut regions, 4 * PAGE_SIZE);
+        split_evenly(&mut regions, 4 * PAGE_SIZE, 100);
         assert_eq!(pages(&regions), [(0, 4), (4, 7), (7, 10), (10, 12)]);
+        let mut regions = vec![region(0, 10, 1), region(10, 20, 1)];
+        split_evenly(&mut regions, PAGE_SIZE, 4);
+        assert_eq!(pages(&regions), [(0, 4), (4, 7), (7, 10), (10, 20)]);
     }
 
     #[test]
@@ -296,7 +302,7 @@ mod tests {
         #[test]
         fn split_evenly_bounds_every_region(before in any_regions(), limit in 1u64..50) {
             let mut after = before.clone();
-            split_evenly(&mut after, limit * PAGE_SIZE);
+            split_evenly(&mut after, limit * PAGE_SIZE, usize::MAX);
             assert_sorted(&after);
             prop_assert_eq!(bytes(&before), bytes(&after));
             prop_assert!(after.iter().all(|r| r.range.pages() <= limit));

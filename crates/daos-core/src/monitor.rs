@@ -199,6 +199,8 @@ impl Monitor {
             adjust::age(&mut target.regions, threshold);
         }
         self.merge(threshold, |r| r.nr_accesses);
+        // A region that found no room at the update may find it now.
+        self.cut_large();
         let snapshot = self.snapshot(now_us);
         for region in self.regions_mut() {
             region.last_nr_accesses = region.nr_accesses;
@@ -288,12 +290,21 @@ impl Monitor {
 
         let total: u64 = self.regions_mut().map(|r| r.range.len()).sum();
         self.size_limit = (total / u64::from(self.attrs.min_regions)).max(PAGE_SIZE);
-        for target in &mut self.targets {
-            adjust::split_evenly(&mut target.regions, self.size_limit);
-        }
+        self.cut_large();
         if self.nr_regions() > self.attrs.max_regions as usize {
             // Counts of this interval may be reset already; the last ones are not.
             self.merge(0, |r| r.last_nr_accesses.max(r.nr_accesses));
+            self.cut_large();
+        }
+    }
+
+    /// Cuts regions above the size limit while there is room for more: with none
+    /// above it there are at least `min_regions`.
+    fn cut_large(&mut self) {
+        for at in 0..self.targets.len() {
+            let others = self.nr_regions() - self.targets[at].regions.len();
+            let room = (self.attrs.max_regions as usize).saturating_sub(others);
+            adjust::split_evenly(&mut self.targets[at].regions, self.size_limit, room);
         }
     }
 

@@ -189,7 +189,7 @@ proptest! {
         mappings in proptest::collection::vec(any_mapping(40), 1..5),
         hot in any_mapping(10),
         min in 3u32..20,
-        room in 0u32..100,
+        room in 6u32..100,
         seed in any::<u64>(),
     ) {
         let max = min + room;
@@ -215,6 +215,7 @@ proptest! {
                 }
                 let pages: u64 = ranges.iter().map(|r| r.pages()).sum();
                 prop_assert!(regions.len() as u64 >= u64::from(min).min(pages));
+                prop_assert!(regions.len() <= max as usize);
                 prop_assert!(memory.most_checks <= max as usize);
             }
         }

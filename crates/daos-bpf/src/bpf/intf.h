@@ -12,6 +12,7 @@
 
 /* x86-64: Intel SDM volume 3, table 4-20. */
 #define ENTRY_PRESENT (1ULL << 0)
+#define ENTRY_YOUNG (ENTRY_PRESENT | 1ULL << 5)
 #define ENTRY_LEAF (1ULL << 7)
 
 /* Read `pages` level-1 entries from `va` on, within one table, to `entries[out]`. */
@@ -39,18 +40,18 @@ struct tables_ctx {
 	/* In: where physical memory is mapped; which bits of an entry are an address. */
 	__u64 direct_map;
 	__u64 frame_mask;
+	/*
+	 * In: where the array of `struct page` starts, if the frames behind young
+	 * entries are to be looked up too: `facts[i]` is then of `entries[i]`, or, of a
+	 * request that ended at a huge page, `facts[out]` of that. Else 0.
+	 */
+	__u64 page_array;
 	__u32 levels;
 	__u32 nr;
 	/* Out: the address space that was read, or 0: throw everything away. */
 	__u64 mm;
 	__u32 cpu;
 	__u32 nr_threads;
-};
-
-struct frames_ctx {
-	/* In: where the array of `struct page` starts. */
-	__u64 page_array;
-	__u64 nr;
 };
 
 struct frame_facts {

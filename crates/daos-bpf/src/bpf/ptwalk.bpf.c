@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Reads page tables and page frames. Three programs, all driven from user space
+ * Reads page tables and page frames. Two programs, both driven from user space
  * in batches; what goes in and out stands in the global arrays, which the loader
  * maps into the process.
  *
@@ -20,8 +20,7 @@ struct request requests[MAX_REQUESTS];
 struct reply replies[MAX_REQUESTS];
 __u64 entries[MAX_ENTRIES];
 
-__u64 frames[MAX_REQUESTS];
-struct frame_facts facts[MAX_REQUESTS];
+struct frame_facts facts[MAX_ENTRIES];
 
 struct found_task found;
 
@@ -30,8 +29,10 @@ struct walk {
 	__u64 pgd;
 	__u64 direct_map;
 	__u64 frame_mask;
+	__u64 page_array;
 	__u32 levels;
-	__u32 nr;
+	/* Where the current request's entries go. */
+	__u32 out;
 	/* The last level-2 table, of the GiB `gib`; consecutive requests share it. */
 	__u64 gib;
 	__u64 table;
@@ -70,84 +71,6 @@ static __always_inline void descend(struct walk *w, __u64 va)
 	w->table = table;
 }
 
-static long walk_one(__u64 i, void *data)
-{
-	struct walk *w = data;
-	struct request *req;
-	struct reply *rep;
-	__u64 va, pmd, slot;
-	__u32 pages, out;
-
-	if (i >= MAX_REQUESTS)
-		return 1;
-	req = &requests[i];
-	rep = &replies[i];
-	va = req->va;
-	pages = req->pages;
-	out = req->out;
-
-	if (w->gib != va >> 30) {
-		descend(w, va);
-		w->gib = va >> 30;
-	}
-	rep->torn = 0;
-	if (!w->table) {
-		rep->entry = w->entry;
-		rep->level = w->level;
-		return 0;
-	}
-	slot = w->table + ((va >> 21) & 511) * 8;
-	pmd = read_u64(slot);
-	rep->entry = pmd;
-	rep->level = 2;
-	if (!(pmd & ENTRY_PRESENT) || (pmd & ENTRY_LEAF))
-		return 0;
-
-	if (pages == 0 || pages > 512 || out > MAX_ENTRIES - 512)
-		return 1;
-	if (bpf_probe_read_kernel(&entries[out], pages * 8,
-				  (void *)(w->direct_map + (pmd & w->frame_mask) +
-					   ((va >> 12) & 511) * 8)))
-		rep->torn = 1;
-	rep->level = 1;
-	if (read_u64(slot) != pmd)
-		rep->torn = 1;
-	return 0;
-}
-
-/* Answers `ctx->nr` requests about the address space of a task. */
-SEC("syscall")
-int read_tables(struct tables_ctx *ctx)
-{
-	struct task_struct *task = (void *)ctx->task;
-	struct mm_struct *mm;
-	struct walk w = {};
-
-	ctx->mm = 0;
-	if (BPF_CORE_READ(task, start_boottime) != ctx->start_boottime)
-		return 0;
-	mm = BPF_CORE_READ(task, mm);
-	if (!mm)
-		return 0;
-	w.pgd = (__u64)BPF_CORE_READ(mm, pgd);
-	w.direct_map = ctx->direct_map;
-	w.frame_mask = ctx->frame_mask;
-	w.levels = ctx->levels;
-	w.gib = ~0ULL;
-	if (w.levels != 4 && w.levels != 5)
-		return 0;
-
-	bpf_loop(ctx->nr, walk_one, &w, 0);
-
-	ctx->cpu = BPF_CORE_READ(task, thread_info.cpu);
-	ctx->nr_threads = BPF_CORE_READ(task, signal, nr_threads);
-	/* Whoever has left meanwhile, or runs another program, has no answer. */
-	if (BPF_CORE_READ(task, start_boottime) == ctx->start_boottime &&
-	    BPF_CORE_READ(task, mm) == mm)
-		ctx->mm = (__u64)mm;
-	return 0;
-}
-
 static __always_inline unsigned long folio_flags(__u64 head)
 {
 	struct folio___wrapped *wrapped = (void *)head;
@@ -174,21 +97,16 @@ static __always_inline __s32 large_mapcount(__u64 head, __u64 size)
 	return 0;
 }
 
-static long frame_one(__u64 i, void *data)
+/* What the page frame is part of. */
+static __always_inline void look_up(struct frame_facts *f, __u64 page_array, __u64 frame)
 {
-	struct frames_ctx *ctx = data;
 	__u64 size = bpf_core_type_size(struct page);
-	struct frame_facts *f;
-	__u64 page, head, flags;
+	__u64 page = page_array + frame * size;
+	__u64 head = (__u64)BPF_CORE_READ((struct page *)page, compound_head);
+	unsigned long flags;
 
-	if (i >= MAX_REQUESTS)
-		return 1;
-	f = &facts[i];
-	page = ctx->page_array + frames[i] * size;
-	head = (__u64)BPF_CORE_READ((struct page *)page, compound_head);
 	head = head & 1 ? head - 1 : page;
 	flags = folio_flags(head);
-
 	f->lru = (flags >> bpf_core_enum_value(enum pageflags, PG_lru)) & 1;
 	f->large = (flags >> bpf_core_enum_value(enum pageflags, PG_head)) & 1;
 	/* The order of a large folio stands in its second page's flags since 6.6. */
@@ -198,16 +116,107 @@ static long frame_one(__u64 i, void *data)
 			       : BPF_CORE_READ((struct folio *)page, _mapcount.counter) + 1;
 	f->mapping = (__u64)BPF_CORE_READ((struct folio *)head, mapping);
 	f->index = BPF_CORE_READ((struct folio *)head, index);
+}
+
+static long look_up_one(__u64 i, void *data)
+{
+	struct walk *w = data;
+	__u64 at = w->out + i, entry;
+
+	if (at >= MAX_ENTRIES)
+		return 1;
+	entry = entries[at];
+	if ((entry & ENTRY_YOUNG) == ENTRY_YOUNG)
+		look_up(&facts[at], w->page_array, (entry & w->frame_mask) >> 12);
 	return 0;
 }
 
-/* Says what `ctx->nr` page frames are part of. */
-SEC("syscall")
-int read_frames(struct frames_ctx *ctx)
+static long walk_one(__u64 i, void *data)
 {
-	struct frames_ctx c = *ctx;
+	struct walk *w = data;
+	struct request *req;
+	struct reply *rep;
+	__u64 va, pmd, slot;
+	__u32 pages, out;
 
-	bpf_loop(c.nr, frame_one, &c, 0);
+	if (i >= MAX_REQUESTS)
+		return 1;
+	req = &requests[i];
+	rep = &replies[i];
+	va = req->va;
+	pages = req->pages;
+	out = req->out;
+
+	if (w->gib != va >> 30) {
+		descend(w, va);
+		w->gib = va >> 30;
+	}
+	rep->torn = 0;
+	if (!w->table) {
+		rep->entry = w->entry;
+		rep->level = w->level;
+		return 0;
+	}
+	if (pages == 0 || pages > 512 || out > MAX_ENTRIES - 512)
+		return 1;
+	slot = w->table + ((va >> 21) & 511) * 8;
+	pmd = read_u64(slot);
+	rep->entry = pmd;
+	rep->level = 2;
+	if (!(pmd & ENTRY_PRESENT))
+		return 0;
+	if (pmd & ENTRY_LEAF) {
+		if (w->page_array && (pmd & ENTRY_YOUNG) == ENTRY_YOUNG)
+			look_up(&facts[out], w->page_array,
+				(pmd & w->frame_mask & ~((1ULL << 21) - 1)) >> 12);
+		return 0;
+	}
+
+	if (bpf_probe_read_kernel(&entries[out], pages * 8,
+				  (void *)(w->direct_map + (pmd & w->frame_mask) +
+					   ((va >> 12) & 511) * 8)))
+		rep->torn = 1;
+	rep->level = 1;
+	if (read_u64(slot) != pmd)
+		rep->torn = 1;
+	if (w->page_array && !rep->torn) {
+		w->out = out;
+		bpf_loop(pages, look_up_one, w, 0);
+	}
+	return 0;
+}
+
+/* Answers `ctx->nr` requests about the address space of a task. */
+SEC("syscall")
+int read_tables(struct tables_ctx *ctx)
+{
+	struct task_struct *task = (void *)ctx->task;
+	struct mm_struct *mm;
+	struct walk w = {};
+
+	ctx->mm = 0;
+	if (BPF_CORE_READ(task, start_boottime) != ctx->start_boottime)
+		return 0;
+	mm = BPF_CORE_READ(task, mm);
+	if (!mm)
+		return 0;
+	w.pgd = (__u64)BPF_CORE_READ(mm, pgd);
+	w.direct_map = ctx->direct_map;
+	w.frame_mask = ctx->frame_mask;
+	w.page_array = ctx->page_array;
+	w.levels = ctx->levels;
+	w.gib = ~0ULL;
+	if (w.levels != 4 && w.levels != 5)
+		return 0;
+
+	bpf_loop(ctx->nr, walk_one, &w, 0);
+
+	ctx->cpu = BPF_CORE_READ(task, thread_info.cpu);
+	ctx->nr_threads = BPF_CORE_READ(task, signal, nr_threads);
+	/* Whoever has left meanwhile, or runs another program, has no answer. */
+	if (BPF_CORE_READ(task, start_boottime) == ctx->start_boottime &&
+	    BPF_CORE_READ(task, mm) == mm)
+		ctx->mm = (__u64)mm;
 	return 0;
 }
 
