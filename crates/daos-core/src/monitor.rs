@@ -2,7 +2,7 @@
 //!
 //! The algorithm of the seeds (DAOS paper §3.1, cover letter's Appendix C) with
 //! the semantics of the kernel's `kdamond_fn`, bar its defects, which
-//! [`adjust`](crate::adjust) names. The monitor owns no time: whoever drives it
+//! [`adjust`] names. The monitor owns no time: whoever drives it
 //! calls [`Monitor::tick`] once a sampling interval. All its state is in the
 //! value, so two monitors can't disturb each other (the kernel shares the region
 //! count of its last split between all of them).

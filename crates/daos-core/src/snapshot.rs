@@ -110,6 +110,36 @@ pub struct TargetInfo {
     pub mappings: Vec<Mapping>,
 }
 
+impl TargetInfo {
+    /// Adds what was mapped `earlier` and no longer is, so that addresses of then
+    /// still have their names. Both are sorted and disjoint.
+    pub fn remember(&mut self, earlier: &[Mapping]) {
+        let mut gone = Vec::new();
+        for old in earlier {
+            let mut keep = |start, end| {
+                if start < end {
+                    gone.push(Mapping {
+                        range: AddrRange::new(start, end),
+                        name: old.name.clone(),
+                    });
+                }
+            };
+            let mut start = old.range.start;
+            let first = self.mappings.partition_point(|new| new.range.end <= start);
+            for new in &self.mappings[first..] {
+                keep(start, new.range.start.min(old.range.end));
+                start = start.max(new.range.end);
+                if start >= old.range.end {
+                    break;
+                }
+            }
+            keep(start, old.range.end);
+        }
+        self.mappings.extend(gone);
+        self.mappings.sort_by_key(|mapping| mapping.range.start);
+    }
+}
+
 /// A mapped range and its name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mapping {
@@ -133,5 +163,32 @@ pub trait SnapshotSource {
     /// asked. A source that knows none gives none.
     fn changed_targets(&mut self) -> Vec<TargetInfo> {
         Vec::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_mapped_earlier_is_remembered_around_what_is_now() {
+        let mapping = |start, end, name: &str| Mapping {
+            range: AddrRange::new(start, end),
+            name: name.to_owned(),
+        };
+        let mappings = vec![mapping(20, 30, "new"), mapping(40, 50, "new")];
+        let mut info = TargetInfo { id: TargetId(0), pid: None, name: String::new(), mappings };
+        info.remember(&[mapping(0, 10, "low"), mapping(15, 45, "old"), mapping(48, 60, "high")]);
+        let found: Vec<_> =
+            info.mappings.iter().map(|m| (m.range.start, m.range.end, &m.name[..])).collect();
+        let expected = [
+            (0, 10, "low"),
+            (15, 20, "old"),
+            (20, 30, "new"),
+            (30, 40, "old"),
+            (40, 50, "new"),
+            (50, 60, "high"),
+        ];
+        assert_eq!(found, expected);
     }
 }

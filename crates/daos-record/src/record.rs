@@ -44,7 +44,8 @@ impl Record {
         &self.scan.header
     }
 
-    /// Every target that was recorded, by rising id, as it was known last.
+    /// Every target that was recorded, by rising id, as it was known last, with all
+    /// that it had mapped at some time.
     pub fn targets(&self) -> impl Iterator<Item = &TargetInfo> {
         self.scan.targets.values()
     }

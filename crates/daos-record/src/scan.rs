@@ -77,7 +77,10 @@ impl Scan {
             return Err(Fault::Flaw(Flaw::Corrupt("there is more behind its last frame")));
         }
         match Item::decode(kind, payload).map_err(Fault::Flaw)? {
-            Item::Target(target) => {
+            Item::Target(mut target) => {
+                if let Some(before) = self.targets.get(&target.id) {
+                    target.remember(&before.mappings);
+                }
                 self.targets.insert(target.id, target);
             }
             Item::Snapshot(snapshot) => {

@@ -29,6 +29,12 @@ impl Coverage {
         self.ranges.iter().map(AddrRange::len).sum()
     }
 
+    /// The parts of `range` that are in it.
+    pub fn within(&self, range: AddrRange) -> impl Iterator<Item = AddrRange> {
+        let first = self.ranges.partition_point(|known| known.end <= range.start);
+        self.ranges[first..].iter().map_while(move |known| known.intersect(&range))
+    }
+
     /// What lies between its ranges, by rising address.
     pub fn gaps(&self) -> impl Iterator<Item = AddrRange> {
         self.ranges.windows(2).map(|pair| AddrRange::new(pair[0].end, pair[1].start))

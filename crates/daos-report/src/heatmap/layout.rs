@@ -2,7 +2,7 @@
 
 use super::Options;
 use super::coverage::Coverage;
-use daos_core::{AddrRange, Snapshot, TargetId};
+use daos_core::{AddrRange, Snapshot, TargetId, TargetInfo};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
@@ -38,20 +38,29 @@ pub struct Extent {
     view: View,
     time: Option<(u64, u64)>,
     coverage: BTreeMap<TargetId, Coverage>,
+    /// What each target has ever mapped, where that is known.
+    mapped: BTreeMap<TargetId, Coverage>,
 }
 
 impl Extent {
     /// Nothing yet.
-    pub fn new(options: &Options) -> Self {
+    pub fn new(options: &Options, targets: &[TargetInfo]) -> Self {
         let view = View {
             address: options.address.unwrap_or(AddrRange::new(0, u64::MAX)),
             time: options.time.unwrap_or((0, u64::MAX)),
             target: options.target,
         };
-        Self { view, time: None, coverage: BTreeMap::new() }
+        let mapped = |target: &TargetInfo| {
+            let mut mapped = Coverage::default();
+            target.mappings.iter().for_each(|mapping| mapped.add(mapping.range));
+            (target.id, mapped)
+        };
+        let mapped = targets.iter().filter(|t| !t.mappings.is_empty()).map(mapped).collect();
+        Self { view, time: None, coverage: BTreeMap::new(), mapped }
     }
 
-    /// Takes in what `snapshot` covers.
+    /// Takes in what `snapshot` covers. Regions reach over holes in what is mapped;
+    /// there is something to show of a hole only if accesses were seen around it.
     pub fn add(&mut self, snapshot: &Snapshot) {
         let start = snapshot.start_us.max(self.view.time.0);
         let end = snapshot.end_us.min(self.view.time.1);
@@ -64,8 +73,12 @@ impl Extent {
         for target in snapshot.targets.iter().filter(|target| shown(target.id)) {
             let coverage = self.coverage.entry(target.id).or_default();
             for region in &target.regions {
-                if let Some(range) = region.range.intersect(&self.view.address) {
-                    coverage.add(range);
+                let Some(range) = region.range.intersect(&self.view.address) else { continue };
+                match self.mapped.get(&target.id) {
+                    Some(mapped) if region.nr_accesses == 0 => {
+                        mapped.within(range).for_each(|part| coverage.add(part));
+                    }
+                    _ => coverage.add(range),
                 }
             }
         }

@@ -150,7 +150,7 @@ pub fn compute<I, E>(
 where
     I: Iterator<Item = Result<Snapshot, E>>,
 {
-    let mut extent = layout::Extent::new(options);
+    let mut extent = layout::Extent::new(options, targets);
     for snapshot in snapshots()? {
         extent.add(&snapshot?);
     }

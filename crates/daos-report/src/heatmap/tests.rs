@@ -1,6 +1,6 @@
 use super::*;
 use crate::testing::{HEAP, MIB, MMAP, record, region, snapshot, source, targets, written};
-use daos_core::RegionSnapshot;
+use daos_core::{Mapping, RegionSnapshot};
 use proptest::prelude::*;
 use std::convert::Infallible;
 
@@ -9,7 +9,13 @@ fn options(columns: usize, rows: usize) -> Options {
 }
 
 fn map(snapshots: &[Snapshot], options: Options) -> Heatmap {
-    let Ok(map) = compute(|| Ok::<_, Infallible>(source(snapshots)), &targets(), &options);
+    let mut targets = targets();
+    targets[0].mappings.clear();
+    map_of(snapshots, &targets, options)
+}
+
+fn map_of(snapshots: &[Snapshot], targets: &[TargetInfo], options: Options) -> Heatmap {
+    let Ok(map) = compute(|| Ok::<_, Infallible>(source(snapshots)), targets, &options);
     map
 }
 
@@ -53,6 +59,18 @@ fn large_gaps_are_left_out() {
     assert_eq!(ranges, [HEAP, MMAP, crate::testing::STACK]);
     assert_eq!(map.bytes(), 320 * MIB + 132 * 1024);
     assert_eq!(map.segments.iter().map(|segment| segment.rates.len()).sum::<usize>(), 40);
+}
+
+#[test]
+fn holes_in_what_is_mapped_are_gaps_unless_accessed() {
+    let mut targets = targets();
+    let [low, high] = [(0, MIB), (9 * MIB, 10 * MIB)].map(|(s, e)| AddrRange::new(s, e));
+    targets[0].mappings = [low, high].map(|range| Mapping { range, name: String::new() }).into();
+    let cold = [snapshot(0, 10, &[region(0, 10 * MIB, 0)])];
+    let shown = |map: Heatmap| map.segments.iter().map(Segment::range).collect::<Vec<_>>();
+    assert_eq!(shown(map_of(&cold, &targets, options(5, 40))), [low, high]);
+    let used = [snapshot(0, 10, &[region(0, 5 * MIB, 1), region(5 * MIB, 10 * MIB, 0)])];
+    assert_eq!(shown(map_of(&used, &targets, options(5, 40))), [AddrRange::new(0, 5 * MIB), high]);
 }
 
 #[test]

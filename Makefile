@@ -1,0 +1,31 @@
+# What can be done here; every target stands on its own.
+
+.DEFAULT_GOAL := help
+.PHONY: help setup build demo test lint bench clean
+
+help: ## Show this
+	@echo 'make TARGET, where TARGET is one of'
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | \
+		while IFS='	' read -r target text; do printf '  %-8s %s\n' "$$target" "$$text"; done
+
+setup: ## Install what the build needs and this machine lacks (Debian, Ubuntu)
+	@bash scripts/setup.sh
+
+build: setup ## Build the release binary, target/release/daos
+	cargo build --release -p daos
+
+demo: ## Watch a real program for some twenty seconds and show what was seen
+	@bash scripts/demo.sh
+
+test: setup ## Check format, lints and docs, and run all tests (as root: all of them)
+	@bash scripts/test.sh
+
+lint: setup ## Check format, lints and docs only
+	@bash scripts/test.sh lint
+
+bench: setup ## Measure the core
+	cargo bench --workspace
+
+clean: ## Remove what build, demo and tests made
+	cargo clean
+	rm -rf demo-output

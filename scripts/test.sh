@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# Checks format, lints, docs, and runs the tests. With `lint`: not the tests.
+#
+# Tests that need root have `:root:` in their names (`#[tag(root)]`). They run by
+# themselves, one at a time, since they measure real memory.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+bad=()
+
+check() { # check NAME COMMAND...: goes on after a failure, and remembers it
+    local name=$1
+    shift
+    printf '\n== %s: %s\n' "$name" "$*"
+    "$@" || bad+=("$name")
+}
+logged() { "$@" 2>&1 | tee -a "$log"; }
+
+check format cargo fmt --all --check
+check clippy cargo clippy --workspace --all-targets -- -D warnings
+RUSTDOCFLAGS="-D warnings" check docs cargo doc --workspace --no-deps
+
+if [ "${1:-}" != lint ]; then
+    # Builds the examples too.
+    check tests logged cargo test --workspace --no-fail-fast -- --skip ':root:'
+    if [ "$(id -u)" -eq 0 ]; then
+        check "root tests" logged cargo test --workspace --no-fail-fast --lib --bins --tests -- \
+            ':root:' --test-threads=1
+    else
+        names=$(cargo test -q --workspace --lib --bins --tests -- ':root:' --list | sed -n 's/: test$//p') ||
+            bad+=("list of root tests")
+        printf '\n== root tests: %d NOT RUN, because they need root\n' "$(grep -c . <<<"$names" || true)"
+        sed -n 's/./     &/p' <<<"$names"
+    fi
+fi
+
+echo
+if [ ${#bad[@]} -gt 0 ]; then
+    printf 'FAILED: %s\n' "${bad[@]}"
+fi
+if [ "${1:-}" != lint ]; then
+    awk '/^test result:/ { passed += $4; failed += $6 } END { printf "%d passed, %d failed\n", passed, failed }' "$log"
+fi
+[ ${#bad[@]} -eq 0 ]
