@@ -1,20 +1,22 @@
 //! Finds where this kernel keeps physical memory and the array of `struct page`.
 //!
 //! Neither address is exported, and both are random. Both can be *checked*, so
-//! each candidate is, and nothing is taken that does not pass: the direct map must
-//! lead from our own top-level table back to itself; the page array must know the
-//! address of pages of our own.
+//! each candidate is, on pages of our own, and nothing is taken that does not pass:
+//! through the direct map, our page tables must lead to what we wrote in these
+//! pages; the page array must know at which addresses we have them.
 
 use crate::BpfError;
 use crate::entry::{Entry, FRAME_MASK, bytes_mapped, table_shape};
 use crate::programs::{Facts, Found, MemoryLayout, Programs, Request, Task};
+use daos_core::rng::mix;
+use daos_linux::cpu;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 use std::ffi::c_void;
 use std::fs;
 
 const GIB: u64 = 1 << 30;
-/// Pages of our own to check the page array with. A wrong array would have to
-/// hold the right 52-bit page index at that many places.
+/// Pages of our own to check with. What is wrong would have to hold the right word
+/// at that many places.
 const PROBES: usize = 8;
 
 /// Looks the layout up. Takes some milliseconds, once.
@@ -22,29 +24,36 @@ pub(crate) fn find(programs: &mut Programs, me: &Task) -> Result<MemoryLayout, B
     let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let (levels, frame_mask) = table_shape(&cpuinfo);
     let layout = MemoryLayout { direct_map: 0, page_array: 0, frame_mask, levels };
-    let direct_map = find_direct_map(programs, me, layout)?;
-    find_page_array(programs, me, MemoryLayout { direct_map, ..layout })
+    let probes = OwnPages::new().ok_or(BpfError::Layout("memory of our own"))?;
+    let layout = find_direct_map(programs, me, &probes, layout)?;
+    find_page_array(programs, me, &probes, layout)
 }
 
 /// The direct map starts 1 GiB-aligned, at or below our top-level table, which
-/// lies in it. Under the right start, walking our table for the table's own
-/// address ends at the physical address that it must have.
+/// lies in it.
 fn find_direct_map(
     programs: &mut Programs,
     me: &Task,
+    probes: &OwnPages,
     layout: MemoryLayout,
-) -> Result<u64, BpfError> {
+) -> Result<MemoryLayout, BpfError> {
     let most = 1 + physical_end() / GIB;
     let highest = me.pgd / GIB * GIB;
-    for direct_map in (0..most).filter_map(|gib| highest.checked_sub(gib * GIB)) {
+    'candidates: for direct_map in (0..most).filter_map(|gib| highest.checked_sub(gib * GIB)) {
         let candidate = MemoryLayout { direct_map, ..layout };
-        let entry = read_one(programs, me, &candidate, me.pgd)?;
-        let Some((entry, level)) = entry.filter(|(e, _)| e.is_present()) else { continue };
-        let offset = me.pgd & (bytes_mapped(level) - 1);
-        let physical = (entry.frame(level, layout.frame_mask) << 12) + offset;
-        if physical == me.pgd - direct_map {
-            return Ok(direct_map);
+        for (addr, written) in probes.written() {
+            let found = match read_one(programs, me, &candidate, addr)? {
+                Some((entry, 1)) if entry.is_present() => {
+                    let physical = entry.frame(1, layout.frame_mask) << 12;
+                    programs.read_word(direct_map.wrapping_add(physical))?
+                }
+                _ => 0,
+            };
+            if found != written {
+                continue 'candidates;
+            }
         }
+        return Ok(candidate);
     }
     Err(BpfError::Layout("where physical memory is mapped"))
 }
@@ -55,9 +64,9 @@ fn find_direct_map(
 fn find_page_array(
     programs: &mut Programs,
     me: &Task,
+    probes: &OwnPages,
     layout: MemoryLayout,
 ) -> Result<MemoryLayout, BpfError> {
-    let probes = OwnPages::new().ok_or(BpfError::Layout("memory of our own"))?;
     let mut start = layout.direct_map;
     while let Some(page_array) = next_mapped_gib(programs, me, &layout, start)? {
         let candidate = MemoryLayout { page_array, ..layout };
@@ -135,8 +144,12 @@ fn physical_end() -> u64 {
     if end == 0 { FRAME_MASK >> 6 } else { end }
 }
 
-/// A few pages of regular size that this process alone has, written once.
-struct OwnPages(*mut c_void);
+/// A few pages of regular size that this process alone has, each beginning with a
+/// word that no other page has.
+struct OwnPages {
+    start: *mut c_void,
+    seed: u64,
+}
 
 impl OwnPages {
     const LEN: usize = PROBES * 4096;
@@ -152,25 +165,48 @@ impl OwnPages {
             )
         }
         .ok()?;
-        let pages = Self(start);
+        let seed = mix(cpu::monotonic_us() ^ u64::from(std::process::id()) << 32);
+        let pages = Self { start, seed };
         // SAFETY: the range is the new mapping.
         let _ = unsafe { madvise(start, Self::LEN, Advice::LinuxNoHugepage) };
-        for addr in pages.addresses() {
+        for (addr, word) in pages.written() {
             // SAFETY: inside the mapping, which is writable and nobody else's.
-            unsafe { (addr as *mut u8).write_volatile(1) };
+            unsafe { (addr as *mut u64).write_volatile(word) };
         }
         Some(pages)
     }
 
     fn addresses(&self) -> impl Iterator<Item = u64> + use<> {
-        let start = self.0 as u64;
+        let start = self.start as u64;
         (0..PROBES as u64).map(move |page| start + page * 4096)
+    }
+
+    /// The address of each page, and the word there.
+    fn written(&self) -> impl Iterator<Item = (u64, u64)> + use<> {
+        let seed = self.seed;
+        self.addresses().map(move |addr| (addr, mix(seed ^ addr)))
     }
 }
 
 impl Drop for OwnPages {
     fn drop(&mut self) {
         // SAFETY: unmaps what `new` mapped; no reference to it is left.
-        let _ = unsafe { munmap(self.0, Self::LEN) };
+        let _ = unsafe { munmap(self.start, Self::LEN) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::reader::Reader;
+    use test_tag::tag;
+
+    /// What a wrong candidate would find is chance, so one success says little.
+    #[tag(root)]
+    #[test]
+    fn the_layout_is_found_every_time() {
+        let first = Reader::new().unwrap().layout();
+        for _ in 0..30 {
+            assert_eq!(Reader::new().unwrap().layout(), first);
+        }
     }
 }

@@ -36,7 +36,9 @@ mod skel {
 
 pub use vaddr::VirtualMemory;
 
+use daos_linux::support::Rights;
 use std::io;
+use std::path::Path;
 use thiserror::Error;
 
 /// Why accessed bits can't be read here.
@@ -67,8 +69,12 @@ pub enum BpfError {
 
 impl BpfError {
     fn load(err: libbpf_rs::Error) -> Self {
+        // The verifier refuses a program with the error that stands for missing rights.
+        let rights = Rights::of(Path::new("/proc"), std::process::id());
         match err.kind() {
-            libbpf_rs::ErrorKind::PermissionDenied => Self::NotAllowed,
+            libbpf_rs::ErrorKind::PermissionDenied if !rights.missing().is_empty() => {
+                Self::NotAllowed
+            }
             _ => Self::Load(err),
         }
     }

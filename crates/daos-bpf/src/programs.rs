@@ -138,6 +138,16 @@ impl Programs {
         Ok((ctx.mm != 0).then_some(there))
     }
 
+    /// The word at `addr` of the kernel's memory; 0 where there is none.
+    pub(crate) fn read_word(&mut self, addr: u64) -> Result<u64, BpfError> {
+        let mut ctx = types::word_ctx { addr, word: 0 };
+        // SAFETY: plain old data, of which the program may change any byte.
+        let bytes = unsafe { as_bytes_mut(&mut ctx) };
+        let input = ProgramInput { context_in: Some(bytes), ..Default::default() };
+        self.skel.progs.read_word.test_run(input).map_err(BpfError::run)?;
+        Ok(ctx.word)
+    }
+
     /// A thread of the process behind `pidfd` that has an address space; `None`
     /// when none has. The kernel filters by process number: the caller makes sure
     /// that the process lives on when this returns.

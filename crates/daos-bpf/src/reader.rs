@@ -59,6 +59,11 @@ impl Reader {
         Ok(Self { programs, layout, pieces: Vec::new() })
     }
 
+    #[cfg(test)]
+    pub(crate) fn layout(&self) -> MemoryLayout {
+        self.layout
+    }
+
     /// A thread of the process that has an address space.
     pub(crate) fn find_task(&mut self, pidfd: BorrowedFd<'_>) -> Result<Option<Task>, BpfError> {
         self.programs.find_task(pidfd)

@@ -18,6 +18,27 @@ fn clock_us(clock: ClockId) -> u64 {
     now.tv_sec as u64 * 1_000_000 + now.tv_nsec as u64 / 1000
 }
 
+/// Asks for short turns of the CPU, a tenth of a millisecond each, for the calling
+/// thread. Whoever asks for less gets it sooner: a tick then need not wait for the
+/// target's turn of some milliseconds to end. Its share of the CPU stays the same.
+///
+/// Kernels since 6.12 heed it; for others it changes nothing.
+pub fn ask_for_short_turns() {
+    let mut attr = libc::sched_attr {
+        size: size_of::<libc::sched_attr>() as u32,
+        sched_policy: libc::SCHED_OTHER as u32,
+        sched_flags: libc::SCHED_FLAG_RESET_ON_FORK as u64,
+        sched_nice: 0,
+        sched_priority: 0,
+        sched_runtime: 100_000,
+        sched_deadline: 0,
+        sched_period: 0,
+    };
+    // SAFETY: the structure is of the size that it says; the kernel only reads it.
+    // If it fails, ticks come as they did before.
+    unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw mut attr, 0u32) };
+}
+
 /// Moves the calling thread to the CPU where its target runs, and back.
 ///
 /// Clearing an accessed bit of a target that runs on another CPU interrupts that

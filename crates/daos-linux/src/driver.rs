@@ -125,6 +125,7 @@ impl<A: AccessCheck> Driver<A> {
         }
         self.begun = true;
         let sample_us = self.monitor.attrs().sample_us;
+        cpu::ask_for_short_turns();
         self.start_us = cpu::monotonic_us();
         self.cpu_us = cpu::used_us();
         self.deadline_us = self.deadline_us.map(|d| d.saturating_add(self.start_us));

@@ -54,6 +54,13 @@ struct tables_ctx {
 	__u32 nr_threads;
 };
 
+struct word_ctx {
+	/* In. */
+	__u64 addr;
+	/* Out: 0 if it can't be read. */
+	__u64 word;
+};
+
 struct frame_facts {
 	/* Of the folio that the frame is part of: `mapping` and `index`. */
 	__u64 mapping;
