@@ -31,6 +31,9 @@ pub enum Command {
     Report(Report),
     /// Run an access pattern on real memory (masim's configuration format)
     Workload(Workload),
+    /// Measure the monitor itself
+    #[command(subcommand)]
+    Bench(Bench),
 }
 
 #[derive(Debug, Args)]
@@ -317,4 +320,45 @@ pub enum Kind {
     Shared,
     /// Locked into memory
     Locked,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Bench {
+    /// Compare what monitors report with what workloads truly access, and say what it costs
+    Accuracy(Accuracy),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    daos bench accuracy --workload workloads/block.cfg     on real memory, as root\n  \
+    daos bench accuracy --sim --workload workloads/*.cfg   in the simulator")]
+pub struct Accuracy {
+    /// Access patterns to run, as for `daos workload`
+    #[arg(short, long = "workload", value_name = "FILE", required = true, num_args = 1..)]
+    pub workloads: Vec<PathBuf>,
+    /// Runs of each; the table has their medians
+    #[arg(long, value_name = "N", default_value_t = 5,
+          value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub runs: u32,
+    /// Seconds that a run takes; less if the pattern ends before
+    #[arg(long, value_name = "N", default_value = "20", value_parser = units::seconds_us)]
+    pub seconds: u64,
+    /// Seconds, from the start of monitoring and of each phase, that do not count for accuracy
+    #[arg(long, value_name = "N", default_value = "5", value_parser = units::seconds_us)]
+    pub warmup: u64,
+    /// Threads that access the memory
+    #[arg(long, value_name = "N", default_value_t = 1,
+          value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub threads: u32,
+    /// Huge pages for the memory
+    #[arg(long, value_enum, default_value_t = Huge::Default)]
+    pub thp: Huge,
+    /// Simulate the memory; costs are those of a model then
+    #[arg(long)]
+    pub sim: bool,
+    /// How to print the result
+    #[arg(long, value_enum, default_value_t = Plain::Text)]
+    pub format: Plain,
+    #[command(flatten)]
+    pub monitoring: Monitoring,
 }

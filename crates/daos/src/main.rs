@@ -33,6 +33,7 @@ fn main() -> ExitCode {
         Command::Record(args) => cmd::record::run(&args),
         Command::Report(args) => cmd::report::run(&args),
         Command::Workload(args) => cmd::workload::run(&args),
+        Command::Bench(cli::Bench::Accuracy(args)) => cmd::bench::accuracy(&args),
     };
     match done {
         // An exit status is a byte, also that of a command.

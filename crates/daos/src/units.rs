@@ -34,6 +34,15 @@ pub fn duration_us(text: &str) -> Result<u64, String> {
     }
 }
 
+/// Seconds, which may have a fraction, in microseconds.
+pub fn seconds_us(text: &str) -> Result<u64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if (0.0..=86400.0).contains(&seconds) => Ok((seconds * 1e6).round() as u64),
+        Ok(_) => Err("expected at most a day of seconds, 86400".to_owned()),
+        Err(_) => Err("expected a number of seconds, such as 20 or 0.5".to_owned()),
+    }
+}
+
 /// A range of addresses: `START-END` or `START+SIZE`, in hexadecimal with `0x`, in
 /// decimal, or, for a size, with K, M, G or T.
 pub fn addresses(text: &str) -> Result<AddrRange, String> {
@@ -116,6 +125,8 @@ mod tests {
         assert_eq!(duration_us("0"), Ok(0));
         assert_eq!(duration_us("0ms"), Ok(0));
         assert!(duration_us("5").unwrap_err().contains("5ms"));
+        assert_eq!((seconds_us("20"), seconds_us("0.5")), (Ok(20_000_000), Ok(500_000)));
+        assert!(seconds_us("20s").is_err() && seconds_us("-1").is_err());
         for bad in ["", "s", "-1s", "1x", "1..2s", "0.1us", "1e9h"] {
             assert!(duration_us(bad).is_err(), "{bad}");
         }

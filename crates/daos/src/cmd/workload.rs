@@ -44,11 +44,7 @@ fn options(args: &cli::Workload) -> Result<Options> {
         .transpose()?;
     Ok(Options {
         threads: NonZeroU32::new(args.threads).unwrap_or(NonZeroU32::MIN),
-        huge_pages: match args.thp {
-            Huge::Default => HugePages::Default,
-            Huge::Always => HugePages::Always,
-            Huge::Never => HugePages::Never,
-        },
+        huge_pages: args.thp.into(),
         backing: match args.memory {
             Kind::Private => Backing::Private,
             Kind::Shared => Backing::Shared,
@@ -58,4 +54,14 @@ fn options(args: &cli::Workload) -> Result<Options> {
         rate,
         seed: args.seed,
     })
+}
+
+impl From<Huge> for HugePages {
+    fn from(huge: Huge) -> Self {
+        match huge {
+            Huge::Default => HugePages::Default,
+            Huge::Always => HugePages::Always,
+            Huge::Never => HugePages::Never,
+        }
+    }
 }

@@ -5,7 +5,7 @@ use super::output::{Output, Recording};
 use super::summary::Totals;
 use crate::child::Started;
 use crate::{cli, signals};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use daos_bpf::VirtualMemory;
 use daos_core::{AccessCheck, Monitor, Snapshot, SnapshotSource};
 use daos_linux::claim::Claim;
@@ -79,13 +79,13 @@ pub fn run(args: &cli::Record, monitor: Monitor) -> Result<i32> {
     bar.finish_and_clear();
     drop(claims);
 
-    let (recording, failure) = match recorded {
-        Ok(recording) => (Some(recording), None),
-        Err(err) => (None, Some(err)),
+    let recorded = match (recorded, &started) {
+        (Err(err), Some(_)) => {
+            eprintln!("daos: recording ended early: {err:#}; the command goes on");
+            Err(anyhow!("the record lacks its end"))
+        }
+        (recorded, _) => recorded,
     };
-    if let (Some(err), true) = (&failure, started.is_some()) {
-        eprintln!("daos: recording ended early: {err:#}; the command goes on");
-    }
     let stop = driver.stop();
     // From here on we may wait for the command: run where we like, watch no more.
     drop(driver);
@@ -95,13 +95,8 @@ pub fn run(args: &cli::Record, monitor: Monitor) -> Result<i32> {
         (Some(started), Some(Stop::Asked)) => started.finish(AFTER_CTRL_C_S)?,
         (Some(started), Some(Stop::TargetsEnded) | None) => Some(started.wait()?),
     };
-    if let Some(err) = failure {
-        return Err(err);
-    }
     let end = totals.end(reason(stop), exit_status, setup_cpu_us);
-    if let Some(recording) = recording {
-        recording.finish(&end)?;
-    }
+    recorded?.finish(&end)?;
     if !args.quiet {
         totals.tell(&end, &args.output.display().to_string());
     }

@@ -1,0 +1,213 @@
+//! From snapshots and the truth to how accurate the snapshots are.
+//!
+//! Everything is counted in bytes of the memory that the truth names. Of the rest
+//! of a process (its program, its stack, the holes between mappings) nobody knows
+//! how often it was accessed, so it counts neither for nor against a monitor.
+
+use crate::truth::{TruePhase, TrueRange};
+use daos_core::{AddrRange, Snapshot, TargetSnapshot};
+
+/// The access rate, 0 to 1, from which on memory is hot, reported or true.
+pub const HOT: f64 = 0.25;
+
+/// How accurate snapshots were. A figure is `None` when there was nothing that it
+/// could be a share of.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Score {
+    /// Snapshots that counted.
+    pub snapshots: u64,
+    /// Of the memory reported hot the share that was hot, 0 to 1.
+    pub precision: Option<f64>,
+    /// Of the hot memory the share that was reported hot, 0 to 1.
+    pub recall: Option<f64>,
+    /// By how much the working set was reported too large, as a share of the true
+    /// one; negative when it was too small. Medians over the snapshots of what
+    /// `report wss` counts (the regions that were accessed at all, whole) and of
+    /// what is accessed on average within an aggregation interval.
+    pub wss_error: Option<f64>,
+}
+
+/// Compares snapshots with the truth, one by one.
+///
+/// A snapshot counts if it lies within one phase and begins at least the warm-up
+/// after both the phase and the monitoring began: a monitor needs time to find
+/// out, and how long is another figure.
+#[derive(Debug, Clone)]
+pub struct Scorer {
+    phases: Vec<TruePhase>,
+    origin_us: u64,
+    warmup_us: u64,
+    bytes: HotBytes,
+    reported_wss: Vec<u64>,
+    true_wss: Vec<u64>,
+}
+
+/// Bytes times snapshots.
+#[derive(Debug, Clone, Copy, Default)]
+struct HotBytes {
+    /// Reported hot.
+    reported: u64,
+    /// Truly hot.
+    there: u64,
+    /// Both.
+    right: u64,
+}
+
+impl Scorer {
+    /// Knows the truth, by rising time. Monitoring began, and the snapshots count
+    /// their time, at `origin_us` on the truth's clock.
+    pub fn new(phases: Vec<TruePhase>, origin_us: u64, warmup_us: u64) -> Self {
+        Self {
+            phases,
+            origin_us,
+            warmup_us,
+            bytes: HotBytes::default(),
+            reported_wss: Vec::new(),
+            true_wss: Vec::new(),
+        }
+    }
+
+    /// Takes in what `snapshot` says of `target`, which is the one that the truth
+    /// is of.
+    pub fn add(&mut self, snapshot: &Snapshot, target: &TargetSnapshot) {
+        let start_us = self.origin_us + snapshot.start_us;
+        let end_us = self.origin_us + snapshot.end_us;
+        let phase = self.phases.iter().find(|phase| {
+            let settled_us = phase.start_us.max(self.origin_us) + self.warmup_us;
+            settled_us <= start_us && end_us <= phase.end_us
+        });
+        let Some(TruePhase { ranges, .. }) = phase else { return };
+
+        let mut reported_wss = 0;
+        for region in target.regions.iter().filter(|region| region.nr_accesses > 0) {
+            let reported_hot = snapshot.access_rate(region) >= HOT;
+            for (truth, bytes) in shared(ranges, region.range) {
+                reported_wss += bytes;
+                if reported_hot {
+                    self.bytes.reported += bytes;
+                    self.bytes.right += if truth.rate >= HOT { bytes } else { 0 };
+                }
+            }
+        }
+        let hot = ranges.iter().filter(|truth| truth.rate >= HOT);
+        self.bytes.there += hot.map(|truth| truth.range.len()).sum::<u64>();
+        let true_wss: f64 = ranges.iter().map(|t| t.range.len() as f64 * t.touched).sum();
+        self.reported_wss.push(reported_wss);
+        self.true_wss.push(true_wss.round() as u64);
+    }
+
+    /// How accurate they were.
+    pub fn score(&self) -> Score {
+        let HotBytes { reported, there, right } = self.bytes;
+        let wss = share(median(&self.reported_wss), median(&self.true_wss));
+        Score {
+            snapshots: self.true_wss.len() as u64,
+            precision: share(right, reported),
+            recall: share(right, there),
+            wss_error: wss.map(|ratio| ratio - 1.0),
+        }
+    }
+}
+
+/// The true ranges that `range` overlaps, and by how many bytes.
+fn shared(ranges: &[TrueRange], range: AddrRange) -> impl Iterator<Item = (&TrueRange, u64)> {
+    let first = ranges.partition_point(|truth| truth.range.end <= range.start);
+    ranges[first..]
+        .iter()
+        .map_while(move |truth| Some((truth, truth.range.intersect(&range)?.len())))
+}
+
+fn share(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+/// The lower of the two middle ones, if there are two; 0 of none.
+fn median(values: &[u64]) -> u64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable();
+    sorted.get(sorted.len().saturating_sub(1) / 2).copied().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use daos_core::RegionSnapshot;
+
+    const SECOND: u64 = 1_000_000;
+
+    /// 100 bytes of cold, 100 of hot and, behind a hole, 100 of lukewarm memory.
+    fn phase(start_us: u64, end_us: u64) -> TruePhase {
+        let part = |start, rate, touched| TrueRange {
+            range: AddrRange::new(start, start + 100),
+            rate,
+            touched,
+        };
+        let ranges = vec![part(100, 0.0, 0.0), part(200, 0.9, 1.0), part(400, 0.1, 0.5)];
+        TruePhase { start_us, end_us, ranges }
+    }
+
+    /// A snapshot of regions given by start, end and accesses of 20.
+    fn snapshot(start_us: u64, regions: &[(u64, u64, u32)]) -> Snapshot {
+        let region = |&(start, end, nr_accesses): &(u64, u64, u32)| RegionSnapshot {
+            range: AddrRange::new(start, end),
+            nr_accesses,
+            nr_unobserved: 0,
+            age: 0,
+        };
+        let regions = regions.iter().map(region).collect();
+        Snapshot {
+            start_us,
+            end_us: start_us + SECOND / 10,
+            max_nr_accesses: 20,
+            targets: vec![TargetSnapshot { regions, ..TargetSnapshot::default() }],
+            ..Snapshot::default()
+        }
+    }
+
+    fn score(scorer: &mut Scorer, snapshots: &[Snapshot]) -> Score {
+        snapshots.iter().for_each(|s| scorer.add(s, &s.targets[0]));
+        scorer.score()
+    }
+
+    #[test]
+    fn the_truth_scores_full_marks() {
+        let regions = [(100, 200, 0), (200, 300, 18), (400, 450, 2), (450, 500, 0)];
+        let mut scorer = Scorer::new(vec![phase(0, SECOND)], 0, 0);
+        let score = score(&mut scorer, &[snapshot(0, &regions)]);
+        assert_eq!((score.precision, score.recall), (Some(1.0), Some(1.0)));
+        assert_eq!((score.wss_error, score.snapshots), (Some(0.0), 1));
+    }
+
+    #[test]
+    fn bytes_are_counted_in_the_memory_of_the_truth() {
+        // Half of the hot and half of the cold memory, the hole, and what is behind it all.
+        let regions = [(150, 250, 20), (300, 400, 20), (400, 500, 4), (600, 700, 20)];
+        let mut scorer = Scorer::new(vec![phase(0, SECOND)], 0, 0);
+        let score = score(&mut scorer, &[snapshot(0, &regions)]);
+        assert_eq!((score.precision, score.recall), (Some(0.5), Some(0.5)));
+        // 200 bytes of regions, where 100 + 50 are accessed.
+        assert!((score.wss_error.unwrap() - 1.0 / 3.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn only_settled_snapshots_within_a_phase_count() {
+        let phases = || vec![phase(10 * SECOND, 12 * SECOND), phase(12 * SECOND, 14 * SECOND)];
+        // Monitoring began a second into the first phase; the snapshots count from there.
+        let counted = |start_us| {
+            let mut scorer = Scorer::new(phases(), 11 * SECOND, SECOND / 2);
+            score(&mut scorer, &[snapshot(start_us, &[])]).snapshots
+        };
+        let starts = [0, 400_000, 500_000, 900_000, 950_000, 1_000_000, 1_500_000, 2_900_001];
+        assert_eq!(starts.map(counted), [0, 0, 1, 1, 0, 0, 1, 0]);
+    }
+
+    #[test]
+    fn nothing_hot_has_no_recall() {
+        let mut idle = phase(0, SECOND);
+        idle.ranges.truncate(1);
+        let mut scorer = Scorer::new(vec![idle], 0, 0);
+        let score = score(&mut scorer, &[snapshot(0, &[(100, 200, 0)])]);
+        let none = Score { snapshots: 1, ..Score::default() };
+        assert_eq!(score, none);
+    }
+}

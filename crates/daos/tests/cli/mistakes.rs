@@ -1,0 +1,101 @@
+//! Mistakes: each gets one clear message and the right exit status, and leaves
+//! nothing behind.
+
+use crate::support::Place;
+use std::fs;
+
+#[test]
+fn attributes_that_cannot_work() {
+    let place = Place::new();
+    let cases: &[(&[&str], &str)] = &[
+        (&["--sample", "0s"], "sampling interval is zero"),
+        (&["--aggr", "0"], "aggregation interval is zero"),
+        (&["--update", "0ms"], "update interval is zero"),
+        (&["--sample", "200ms"], "longer than the aggregation interval"),
+        (&["--sample", "5"], "write 5us, 5ms, 5s"),
+        (&["--min-regions", "100", "--max-regions", "50"], "(100) is above the maximum (50)"),
+        (&["--min-regions", "2"], "at least 3"),
+        (&["--duration", "0s"], "records nothing"),
+    ];
+    for (options, says) in cases {
+        for target in [&["--sim", "load.cfg"][..], &["--pid", "1"], &["--", "sleep", "9"]] {
+            place.misused(&[&["record"], *options, target].concat(), says);
+        }
+    }
+}
+
+#[test]
+fn targets_that_make_no_sense() {
+    let place = Place::new();
+    place.misused(&["record"], "required");
+    place.misused(&["record", "--pid", "1", "--sim", "load.cfg"], "cannot be used with");
+    place.misused(&["record", "--pid", "1", "--", "true"], "cannot be used with");
+    place.misused(&["record", "--pid", "x"], "invalid");
+    place.misused(&["record", "--sim", "load.cfg", "--backend", "ebpf"], "--backend");
+    place.misused(&["record", "--pid", "1", "--backend", "sim"], "--sim FILE");
+}
+
+#[test]
+fn processes_that_are_no_targets() {
+    let place = Place::new();
+    place.cannot(&["record", "--pid", "4194305"], "there is no process 4194305");
+    place.cannot(&["record", "--pid", "0"], "there is no process 0");
+    // `/proc/thread-self` is PID/task/TID.
+    let myself = fs::read_link("/proc/thread-self").unwrap();
+    let thread = myself.file_name().and_then(|tid| tid.to_str()).unwrap();
+    place.cannot(&["record", "--pid", thread], "is a thread of process");
+    let mut child = std::process::Command::new("true").spawn().unwrap();
+    let pid = child.id().to_string();
+    child.wait().unwrap();
+    place.cannot(&["record", "--pid", &pid], "it has ended, or never was");
+}
+
+#[test]
+fn configurations_that_cannot_be_read() {
+    let place = Place::new();
+    fs::write(place.path("typo.cfg"), "hot, 16M\n\nbusy\n3s\nhto, random, 1, 1\n").unwrap();
+    fs::write(place.path("size.cfg"), "cold, 1M\nhot, 16Q\n\nbusy\n3s\nhot, random, 1, 1\n")
+        .unwrap();
+    for command in [&["workload"][..], &["record", "--sim"], &["bench", "accuracy", "--workload"]] {
+        let with = |file| [command, &[file]].concat();
+        place.cannot(&with("typo.cfg"), "typo.cfg:5:1: no region is called \"hto\"");
+        place.cannot(&with("size.cfg"), "size.cfg:2:6: ");
+        place.cannot(&with("none.cfg"), "cannot read none.cfg");
+    }
+}
+
+#[test]
+fn workloads_that_make_no_sense() {
+    let place = Place::new();
+    place.misused(&["workload", "load.cfg", "--repeat", "0"], "--repeat 0");
+    place.misused(&["workload", "load.cfg", "--rate", "0"], "--rate 0");
+    place.misused(&["workload", "load.cfg", "--threads", "0"], "--threads");
+    place.cannot(&["workload", "load.cfg", "--truth", "none/truth"], "cannot write the truth");
+    let bench = ["bench", "accuracy", "--sim", "--workload", "load.cfg"];
+    place.misused(&[&bench[..], &["--seconds", "5"]].concat(), "more than --warmup");
+    place.misused(&[&bench[..], &["--runs", "0"]].concat(), "--runs");
+}
+
+#[test]
+fn outputs_that_cannot_be_written() {
+    let place = Place::new();
+    let record = |output| ["record", "--quiet", "--sim", "load.cfg", "-o", output];
+    place.cannot(&record("none/record"), "cannot create the record none/record");
+    place.cannot(&record("."), "cannot create the record .");
+    place.cannot(&record("/dev/full"), "cannot write to /dev/full");
+    place.cannot(&record("load.cfg"), "is not a daos record, so it was left as it is");
+    assert_eq!(fs::read_to_string(place.path("load.cfg")).unwrap(), crate::support::LOAD);
+
+    let place = Place::with_record();
+    place.cannot(&["report", "wss", "-o", "none/wss.json"], "cannot write none/wss.json");
+    place.cannot(&["report", "wss", "-o", "/dev/full"], "No space left");
+}
+
+#[test]
+fn a_failed_recording_keeps_an_older_record() {
+    let place = Place::with_record();
+    let older = fs::read(place.path("daos.data")).unwrap();
+    place.cannot(&["record", "--sim", "none.cfg"], "cannot read none.cfg");
+    place.cannot(&["record", "--pid", "4194305"], "there is no process");
+    assert_eq!(fs::read(place.path("daos.data")).unwrap(), older);
+}

@@ -1,0 +1,145 @@
+//! The JSON that programs rely on: fields of `design/architecture.md`, on standard
+//! output alone.
+
+use crate::support::Place;
+use daos_core::json::SnapshotJson;
+use serde_json::Value;
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+fn report(place: &Place, name: &str) -> Value {
+    let ran = place.run(&["report", name, "--format", "json"]).succeeded();
+    assert_eq!(ran.stderr, "");
+    ran.json()
+}
+
+#[track_caller]
+fn assert_fields(value: &Value, fields: &[&str]) {
+    let object = value.as_object().expect("an object");
+    for field in fields {
+        assert!(object.contains_key(*field), "no {field:?} in {value}");
+    }
+}
+
+#[test]
+fn the_working_set() {
+    let wss = report(&Place::with_record(), "wss");
+    assert_fields(&wss, &["unit", "snapshots", "percentiles", "mean"]);
+    assert_fields(&wss["percentiles"], &["0", "25", "50", "75", "100"]);
+    assert_eq!((wss["unit"].as_str(), wss["snapshots"].as_u64()), (Some("bytes"), Some(30)));
+    let median = wss["percentiles"]["50"].as_u64().unwrap();
+    assert!((8 << 20..=64 << 20).contains(&median), "{median}");
+    assert!(wss["mean"].is_number());
+}
+
+#[test]
+fn the_regions() {
+    let regions = report(&Place::with_record(), "regions");
+    let list = regions.as_array().unwrap();
+    assert_eq!(list.len(), 30);
+    for (at, snapshot) in list.iter().enumerate() {
+        assert_fields(snapshot, &["start_us", "end_us", "target", "regions"]);
+        assert_eq!(snapshot["start_us"].as_u64(), Some(at as u64 * 100_000));
+        for region in snapshot["regions"].as_array().unwrap() {
+            assert_fields(region, &["start", "end", "access_rate", "age_us"]);
+            assert!(region["start"].as_u64() < region["end"].as_u64());
+            assert!((0.0..=1.0).contains(&region["access_rate"].as_f64().unwrap()));
+        }
+    }
+}
+
+#[test]
+fn the_overhead() {
+    let overhead = report(&Place::with_record(), "overhead");
+    let fields = ["ticks", "checks_per_tick", "regions", "cpu_percent", "elapsed_us"];
+    assert_fields(&overhead, &fields);
+    assert_fields(&overhead, &["setup_cpu_us", "peak_rss_bytes"]);
+    assert_fields(&overhead["checks_per_tick"], &["min", "p50", "p99", "max"]);
+    assert_fields(&overhead["regions"], &["min", "p50", "max"]);
+    let counted = (overhead["ticks"].as_u64(), overhead["elapsed_us"].as_u64());
+    assert_eq!(counted, (Some(600), Some(3_000_000)));
+}
+
+#[test]
+fn the_information() {
+    let info = report(&Place::with_record(), "info");
+    let fields = ["attributes", "seed", "targets", "backend", "host", "kernel", "version"];
+    assert_fields(&info, &fields);
+    assert_eq!(info["backend"], "sim");
+    let counted = (info["duration_us"].as_u64(), info["snapshots"].as_u64());
+    assert_eq!(counted, (Some(3_000_000), Some(30)));
+}
+
+#[test]
+fn the_doctor() {
+    let ran = Place::new().run(&["doctor", "--format", "json"]).succeeded();
+    let doctor = ran.json();
+    assert_fields(&doctor, &["kernel", "arch", "backends", "actions", "swap", "thp"]);
+    for finding in doctor["backends"].as_object().unwrap().values() {
+        assert!(finding["ok"].is_boolean() && finding["why"].is_string(), "{finding}");
+    }
+    assert_eq!(doctor["backends"]["sim"]["ok"], true);
+}
+
+#[test]
+fn the_truth_of_a_workload() {
+    let place = Place::new();
+    let load = "a, 1M\nb, 1M\n\none\n50ms\na, random, 1, 2, ro\n\ntwo\n50ms\n";
+    std::fs::write(place.path("load.cfg"), load).unwrap();
+    place.run(&["workload", "load.cfg", "--truth", "truth", "--quiet"]).succeeded();
+    let truth = std::fs::read_to_string(place.path("truth")).unwrap();
+    let phases: Vec<Value> =
+        truth.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(phases.len(), 2);
+    for phase in &phases {
+        assert_fields(phase, &["start_us", "end_us", "regions"]);
+        for region in phase["regions"].as_array().unwrap() {
+            let fields = ["name", "start", "end", "pattern", "weight", "accesses", "mode"];
+            assert_fields(region, &fields);
+        }
+    }
+    assert!(phases[0]["regions"][0]["accesses"].as_u64() > Some(0));
+    assert_eq!(phases[1]["regions"][0]["accesses"], 0);
+}
+
+#[test]
+fn the_stream_of_a_recording() {
+    let ran = Place::new().run(&["record", "--sim", "load.cfg", "-o", "-"]).succeeded();
+    assert!(ran.stderr.contains("simulated"), "{}", ran.stderr);
+    let stdout = String::from_utf8(ran.stdout).unwrap();
+    let lines: Vec<SnapshotJson> =
+        stdout.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
+    assert_eq!(lines.len(), 30);
+}
+
+#[test]
+fn the_accuracy_in_the_simulator() {
+    let place = Place::new();
+    let ran = place
+        .run(&["bench", "accuracy", "--sim", "--workload", "load.cfg", "--runs", "3"])
+        .succeeded();
+    assert!(String::from_utf8(ran.stdout).unwrap().contains("recall"));
+    let args = ["bench", "accuracy", "--sim", "--workload", "load.cfg", "--format", "json"];
+    let options = ["--seconds", "3", "--warmup", "1.5", "--runs", "2"];
+    let result = place.run(&[&args[..], &options].concat()).succeeded().json();
+    assert_fields(&result[0], &["workload", "monitor", "on", "figures"]);
+    let recall = result[0]["figures"]["recall"]["median"].as_f64().unwrap();
+    assert!(recall > 0.9, "{recall}");
+}
+
+#[test]
+fn nobody_needs_to_read_it_all() {
+    let place = Place::with_record();
+    let mut report = Command::new(env!("CARGO_BIN_EXE_daos"))
+        .args(["report", "regions", "--format", "json"])
+        .arg(place.path("daos.data"))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(report.stdout.take());
+    let output = report.wait_with_output().unwrap();
+    assert!(output.status.success());
+    std::io::stderr().write_all(&output.stderr).unwrap();
+    assert!(output.stderr.is_empty());
+}

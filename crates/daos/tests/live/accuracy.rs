@@ -1,0 +1,107 @@
+//! Patterns with a known truth. A monitor that calls everything hot has the
+//! precision of the hot share (here an eighth or so), one that sees nothing no
+//! recall; the limits are far from both.
+
+use crate::support::{Foster, Process, Scratch, only_target, read_truth, ready_pid, score};
+use daos_bench::Score;
+use std::fs;
+use std::io::BufReader;
+use std::process::Stdio;
+use test_tag::tag;
+
+/// An eighth of 384 MiB is in use.
+const BLOCK: &str = "below, 144M\nhot, 48M\nabove, 192M\n\nbusy\n60s\nhot, random, 1, 1\n";
+
+#[track_caller]
+fn assert_accurate(score: Score, at_least: f64) {
+    assert!(score.snapshots >= 10, "{score:?}");
+    let good = |figure: Option<f64>| figure.is_some_and(|figure| figure >= at_least);
+    assert!(good(score.recall) && good(score.precision), "{score:?}, not {at_least}");
+}
+
+/// Records a workload of [`BLOCK`] for a while, and compares.
+fn block(scratch: &Scratch, args: &[&str]) -> Score {
+    let workload = scratch.workload(BLOCK, args);
+    let record = scratch.record_process(workload.pid(), &["--duration", "8s"]);
+    score(&record, only_target(&record), &workload.stop(), 4.0)
+}
+
+#[tag(root)]
+#[test]
+fn a_hot_part_of_a_large_block() {
+    assert_accurate(block(&Scratch::new(), &["--thp", "never"]), 0.7);
+}
+
+#[tag(root)]
+#[test]
+fn several_threads() {
+    assert_accurate(block(&Scratch::new(), &["--thp", "never", "--threads", "3"]), 0.7);
+}
+
+#[tag(root)]
+#[test]
+fn huge_pages_are_seen_and_not_split() {
+    let scratch = Scratch::new();
+    let workload = scratch.workload(BLOCK, &["--thp", "always"]);
+    let before = huge_kib(workload.pid());
+    assert!(before >= 300 << 10, "only {before} KiB of huge pages; is there memory for them?");
+    let record = scratch.record_process(workload.pid(), &["--duration", "8s"]);
+    assert_eq!(huge_kib(workload.pid()), before, "huge pages were split");
+    assert_accurate(score(&record, only_target(&record), &workload.stop(), 4.0), 0.7);
+}
+
+/// `AnonHugePages` of a process.
+fn huge_kib(pid: u32) -> u64 {
+    let rollup = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).expect("it runs");
+    let line = rollup.lines().find_map(|line| line.strip_prefix("AnonHugePages:"));
+    let kib = line.and_then(|line| line.trim().strip_suffix(" kB"));
+    kib.expect("a kernel with huge pages").parse().expect("a number")
+}
+
+#[tag(root)]
+#[test]
+fn a_hot_part_that_moves() {
+    let parts = (0..8).map(|part| format!("part{part}, 32M\n")).collect::<String>();
+    let steps = [1, 5, 2].map(|part| format!("\nat {part}\n5s\npart{part}, random, 1, 1\n"));
+    let scratch = Scratch::new();
+    let workload = scratch.workload(&(parts + &steps.concat()), &["--thp", "never"]);
+    let record = scratch.record_process(workload.pid(), &[]);
+    assert_accurate(score(&record, only_target(&record), &workload.stop(), 2.5), 0.6);
+}
+
+#[tag(root)]
+#[test]
+fn three_phases() {
+    let phases = "table, 160M\nindex, 48M\nlog, 96M\nrest, 48M\n\n\
+        load\n6s\ntable, stride, 4096, 1\n\n\
+        serve\n6s\nindex, random, 1, 1, ro\n\n\
+        compact\n6s\nlog, random, 1, 1, wo\nindex, random, 1, 1, rw\n";
+    let scratch = Scratch::new();
+    let workload = scratch.workload(phases, &["--thp", "never"]);
+    let record = scratch.record_process(workload.pid(), &[]);
+    assert_accurate(score(&record, only_target(&record), &workload.stop(), 3.0), 0.6);
+}
+
+#[tag(root)]
+#[test]
+fn a_child_process() {
+    let scratch = Scratch::new();
+    scratch.configure(BLOCK);
+    // The shell has something to do afterwards, so the workload is a child of it.
+    let script = format!(
+        "{} workload {} --truth {} --thp never; true",
+        env!("CARGO_BIN_EXE_daos"),
+        scratch.text("load.cfg"),
+        scratch.text("truth")
+    );
+    let mut shell = std::process::Command::new("sh");
+    let mut shell = Process::start(shell.args(["-c", &script]).stderr(Stdio::piped()));
+    let mut stderr = BufReader::new(shell.child().stderr.take().expect("it is piped"));
+    let pid = ready_pid(&mut stderr);
+    let child = Foster::take(pid);
+    let record = scratch.record_process(shell.pid(), &["--children", "--duration", "8s"]);
+    child.ask_to_end();
+    assert!(shell.end().success());
+    let target = record.targets().find(|target| target.pid == Some(pid)).expect("it was watched");
+    assert_accurate(score(&record, target.id, &read_truth(&scratch.path("truth")), 4.0), 0.7);
+}

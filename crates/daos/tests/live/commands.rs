@@ -1,0 +1,130 @@
+//! `daos record -- COMMAND`, and who may watch whom.
+
+use crate::support::{Process, Scratch, daos, sleep_s};
+use daos_core::json::SnapshotJson;
+use daos_record::Record;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Output};
+use test_tag::tag;
+
+/// `daos record -- COMMAND`, to its end.
+fn record(scratch: &Scratch, command: &[&str]) -> Output {
+    scratch.recorder(&["--"]).args(command).output().expect("daos runs")
+}
+
+#[track_caller]
+fn assert_refused(output: &Output, says: &str) {
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains(says) && !stderr.contains("panicked"), "{stderr}");
+    assert_eq!(stderr.lines().count(), 1, "one message: {stderr}");
+}
+
+#[tag(root)]
+#[test]
+fn the_exit_status_is_that_of_the_command() {
+    let scratch = Scratch::new();
+    let endings = [("exit 0", 0), ("sleep 0.5; exit 3", 3), ("kill -9 $$", 137), ("kill $$", 143)];
+    for (script, status) in endings {
+        assert_eq!(record(&scratch, &["sh", "-c", script]).status.code(), Some(status), "{script}");
+        let recorded = scratch.record().end().and_then(|end| end.exit_status);
+        assert_eq!(recorded, Some(status), "{script}");
+    }
+}
+
+#[tag(root)]
+#[test]
+fn a_command_that_does_not_start_leaves_nothing_behind() {
+    let scratch = Scratch::new();
+    let nowhere = scratch.text("nothing-here");
+    assert_refused(&record(&scratch, &[&nowhere]), "cannot start");
+    assert!(!scratch.path("record").exists());
+
+    assert!(record(&scratch, &["sleep", "0.5"]).status.success());
+    let older = fs::read(scratch.path("record")).unwrap();
+    assert_refused(&record(&scratch, &["/dev/null"]), "cannot start");
+    assert_eq!(fs::read(scratch.path("record")).unwrap(), older, "an older record is kept");
+}
+
+#[tag(root)]
+#[test]
+fn standard_output_is_json_lines_alone() {
+    let script = "echo said by the command; sleep 1";
+    let output = daos(&["record", "-o", "-", "--", "sh", "-c", script]).output().unwrap();
+    assert!(output.status.success());
+    assert!(String::from_utf8_lossy(&output.stderr).contains("said by the command"));
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    let lines: Vec<SnapshotJson> =
+        stdout.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
+    assert!(lines.len() >= 5, "{} snapshots in a second", lines.len());
+    assert!(lines.iter().all(|line| !line.regions.is_empty()));
+}
+
+#[tag(root)]
+#[test]
+fn a_disk_that_is_full_lets_nothing_begin() {
+    let scratch = Scratch::new();
+    let mut command = daos(&["record", "-q", "-o", "/dev/full", "--", "sh", "-c"]);
+    let output = command.arg(format!("sleep 2; touch {}", scratch.text("touched"))).output();
+    assert_refused(&output.unwrap(), "cannot write to /dev/full");
+    sleep_s(2.5);
+    assert!(!scratch.path("touched").exists(), "the command was left running");
+}
+
+#[tag(root)]
+#[test]
+fn a_disk_that_fills_up_ends_the_recording_and_not_the_command() {
+    let scratch = Scratch::new();
+    // A limit on the size of files (16 KiB or 32, by shell), which is an error to whoever
+    // ignores its signal.
+    let script = format!(
+        "trap '' XFSZ; ulimit -f 32; exec {} record -q --aggr 5ms -o {} -- sh -c 'sleep 4; touch {}'",
+        env!("CARGO_BIN_EXE_daos"),
+        scratch.text("record"),
+        scratch.text("touched")
+    );
+    let output = Command::new("sh").args(["-c", &script]).output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("recording ended early: cannot write to"), "{stderr}");
+    assert!(scratch.path("touched").exists(), "the command goes on to its end");
+    let record = Record::open(scratch.path("record")).expect("what was written can be read");
+    assert!(record.extent().snapshots >= 10, "{:?}", record.extent());
+}
+
+#[tag(root)]
+#[test]
+fn a_process_has_one_monitor() {
+    let scratch = Scratch::new();
+    let target = Process::start(Command::new("sleep").arg("30"));
+    let pid = target.pid().to_string();
+    let mut first = Process::start(&mut scratch.recorder(&["--pid", &pid]));
+    while !scratch.path("record").exists() {
+        assert!(first.is_running());
+        std::thread::yield_now();
+    }
+    let second = Scratch::new();
+    let output = second.recorder(&["--pid", &pid]).output().unwrap();
+    assert_refused(&output, "another daos is watching");
+    assert!(!second.path("record").exists());
+}
+
+#[tag(root)]
+#[test]
+fn a_process_of_another_user_is_refused() {
+    let scratch = Scratch::new();
+    // The build directory may be closed to others; a copy is not.
+    let (bin, dir) = (scratch.path("daos"), scratch.path(""));
+    fs::copy(env!("CARGO_BIN_EXE_daos"), &bin).unwrap();
+    fs::set_permissions(&dir, fs::Permissions::from_mode(0o777)).unwrap();
+    let target = Process::start(Command::new("sleep").arg("30"));
+    let output = Command::new("setpriv")
+        .args(["--reuid=65534", "--clear-groups"])
+        .arg(&bin)
+        .args(["record", "--pid", &target.pid().to_string(), "-o", &scratch.text("record")])
+        .output()
+        .expect("setpriv is there");
+    assert_refused(&output, "belongs to another user");
+    assert!(!scratch.path("record").exists());
+}

@@ -1,0 +1,155 @@
+//! Memory of every kind: what is in use is seen in use or counted as unobserved,
+//! never taken for cold, and the target does not notice.
+
+use crate::support::{Process, Scratch, bytes_where, snapshots};
+use daos_bench::score::HOT;
+use daos_core::{AddrRange, Snapshot};
+use daos_record::Record;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use test_tag::tag;
+
+/// The program of `tests/programs/memory_target.rs`, which runs until this is dropped.
+pub struct Target {
+    process: Process,
+    /// Its memory, all of it in use.
+    pub memory: AddrRange,
+}
+
+impl Target {
+    pub fn start(scratch: &Scratch, kind: &str, mib: u64) -> Self {
+        let mut command = Command::new(program());
+        command.args([kind, &mib.to_string(), &scratch.text("mapped")]);
+        let mut process = Process::start(command.stdin(Stdio::piped()).stdout(Stdio::piped()));
+        let mut line = String::new();
+        let stdout = process.child().stdout.take().expect("it is piped");
+        BufReader::new(stdout).read_line(&mut line).expect("it says when it is ready");
+        let mut words = line.split_whitespace();
+        assert_eq!(words.next(), Some("ready"), "{line:?}");
+        let mut number = || words.next().and_then(|word| word.parse().ok()).expect("an address");
+        let memory = AddrRange::new(number(), number());
+        Self { process, memory }
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.process.pid()
+    }
+
+    /// Ends it; it must have found its memory as it left it, always.
+    pub fn end_undisturbed(mut self) {
+        drop(self.process.child().stdin.take());
+        let status = self.process.end();
+        assert!(status.success(), "the target was disturbed: {status}");
+    }
+}
+
+/// Cargo builds it with the tests, next to the `daos` that they run.
+fn program() -> PathBuf {
+    let daos = Path::new(env!("CARGO_BIN_EXE_daos"));
+    let program = daos.with_file_name("examples").join("memory-target");
+    assert!(program.exists(), "run `cargo build -p daos --examples` first");
+    program
+}
+
+/// What a record says of memory that is all in use, as shares of it.
+#[derive(Debug)]
+struct Seen {
+    hot: f64,
+    unobserved: f64,
+    cold: f64,
+}
+
+/// Over the snapshots from the second second on.
+fn seen(record: &Record, memory: AddrRange) -> Seen {
+    let all = snapshots(record);
+    let settled: Vec<&Snapshot> = all.iter().filter(|s| s.start_us >= 1_500_000).collect();
+    assert!(settled.len() >= 10, "only {} snapshots", settled.len());
+    let whole = (memory.len() * settled.len() as u64) as f64;
+    let (mut hot, mut unobserved) = (0, 0);
+    for s in settled {
+        hot += bytes_where(s, memory, |r| s.access_rate(r) >= HOT);
+        unobserved +=
+            bytes_where(s, memory, |r| s.access_rate(r) < HOT && s.unobserved_share(r) >= HOT);
+    }
+    let (hot, unobserved) = (hot as f64 / whole, unobserved as f64 / whole);
+    let seen = Seen { hot, unobserved, cold: 1.0 - hot - unobserved };
+    println!("{seen:?}");
+    seen
+}
+
+/// Watches a target of this kind that uses all of its memory all the time.
+fn watch(kind: &str, mib: u64) -> Seen {
+    let scratch = Scratch::new();
+    let target = Target::start(&scratch, kind, mib);
+    let record = scratch.record_process(target.pid(), &["--duration", "4s"]);
+    let memory = target.memory;
+    target.end_undisturbed();
+    let seen = seen(&record, memory);
+    assert!(seen.cold < 0.2, "memory in use was taken for cold: {seen:?}");
+    seen
+}
+
+#[tag(root)]
+#[test]
+fn private_memory_is_seen() {
+    assert!(watch("private", 32).hot > 0.8);
+}
+
+#[tag(root)]
+#[test]
+fn locked_memory_is_unobserved() {
+    assert!(watch("locked", 32).unobserved > 0.8);
+}
+
+#[tag(root)]
+#[test]
+fn memory_of_several_processes_is_unobserved() {
+    assert!(watch("shared", 32).unobserved > 0.8);
+}
+
+#[tag(root)]
+#[test]
+fn a_mapped_file_is_seen_or_unobserved() {
+    watch("file", 32);
+}
+
+#[tag(root)]
+#[test]
+fn memory_of_hugetlbfs_is_unobserved() {
+    let Some(_reserved) = Reserved::huge_pages(16) else {
+        println!("NOT RUN: this kernel has no 2 MiB pages to reserve");
+        return;
+    };
+    assert!(watch("hugetlb", 32).unobserved > 0.8);
+}
+
+/// Huge pages that are reserved until this is dropped.
+struct Reserved {
+    before: String,
+}
+
+impl Reserved {
+    const SETTING: &str = "/proc/sys/vm/nr_hugepages";
+
+    fn huge_pages(pages: u64) -> Option<Self> {
+        let is_2m = fs::read_to_string("/proc/meminfo").ok()?.lines().any(|line| {
+            line.strip_prefix("Hugepagesize:").is_some_and(|size| size.trim() == "2048 kB")
+        });
+        let before = fs::read_to_string(Self::SETTING).ok().filter(|_| is_2m)?;
+        let reserved = Self { before };
+        let wanted = pages + reserved.before.trim().parse::<u64>().ok()?;
+        fs::write(Self::SETTING, wanted.to_string()).ok()?;
+        let now: u64 = fs::read_to_string(Self::SETTING).ok()?.trim().parse().ok()?;
+        (now >= wanted).then_some(reserved)
+    }
+}
+
+impl Drop for Reserved {
+    fn drop(&mut self) {
+        if let Err(err) = fs::write(Self::SETTING, self.before.trim()) {
+            println!("{} was {}, and could not be set back: {err}", Self::SETTING, self.before);
+        }
+    }
+}
