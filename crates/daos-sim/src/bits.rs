@@ -55,11 +55,16 @@ impl Bits {
         missing
     }
 
+    /// Whether a page is in the set.
+    pub fn has(&self, page: u32) -> bool {
+        self.0[page as usize / 64] >> (page % 64) & 1 == 1
+    }
+
     /// Drops the pages for which `keep` says no, and returns how many. It is
     /// asked by rising number.
     pub fn retain(&mut self, mut keep: impl FnMut(u32) -> bool) -> u32 {
         let mut dropped = 0;
-        for (index, word) in self.0.iter_mut().enumerate() {
+        for (index, word) in self.0.iter_mut().enumerate().filter(|(_, word)| **word != 0) {
             let mut left = *word;
             while left != 0 {
                 let bit = left.trailing_zeros();

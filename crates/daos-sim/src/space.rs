@@ -173,7 +173,27 @@ impl SimSpace {
         self.counters.flushes += u64::from(cleared > 0);
     }
 
+    /// The reference monitor asks for single pages, a hundred million in an hour.
+    fn check_page(&mut self, window: &Window) -> Observation {
+        self.counters.windows_read += 1;
+        let Some(segment) = self.world.segments(window).next() else {
+            return Observation::default();
+        };
+        self.counters.entries_read += 1;
+        let armed = self.blocks.get(segment.block).is_some_and(|block| {
+            self.counters.entries_set_again +=
+                self.world.settle(segment, block, self.now_us, &mut self.exposures);
+            block.armed.has(segment.first)
+        });
+        let mut pages = PageBits::default();
+        pages[0] = u64::from(!armed);
+        Observation { present: 1, accessed: u32::from(!armed), unobservable: 0, pages: Some(pages) }
+    }
+
     fn check_window(&mut self, window: &Window) -> Observation {
+        if window.pages == 1 {
+            return self.check_page(window);
+        }
         let mut found = Observation::default();
         let mut pages = PageBits::default();
         for segment in self.world.segments(window) {
