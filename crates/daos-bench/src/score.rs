@@ -5,10 +5,7 @@
 //! how often it was accessed, so it counts neither for nor against a monitor.
 
 use crate::truth::{TruePhase, TrueRange};
-use daos_core::{AddrRange, Snapshot, TargetSnapshot};
-
-/// The access rate, 0 to 1, from which on memory is hot, reported or true.
-pub const HOT: f64 = 0.25;
+use daos_core::{AddrRange, HOT_RATE, Snapshot, TargetSnapshot};
 
 /// How accurate snapshots were. A figure is `None` when there was nothing that it
 /// could be a share of.
@@ -80,16 +77,16 @@ impl Scorer {
 
         let mut reported_wss = 0;
         for region in target.regions.iter().filter(|region| region.nr_accesses > 0) {
-            let reported_hot = snapshot.access_rate(region) >= HOT;
+            let reported_hot = snapshot.access_rate(region) >= HOT_RATE;
             for (truth, bytes) in shared(ranges, region.range) {
                 reported_wss += bytes;
                 if reported_hot {
                     self.bytes.reported += bytes;
-                    self.bytes.right += if truth.rate >= HOT { bytes } else { 0 };
+                    self.bytes.right += if truth.rate >= HOT_RATE { bytes } else { 0 };
                 }
             }
         }
-        let hot = ranges.iter().filter(|truth| truth.rate >= HOT);
+        let hot = ranges.iter().filter(|truth| truth.rate >= HOT_RATE);
         self.bytes.there += hot.map(|truth| truth.range.len()).sum::<u64>();
         let true_wss: f64 = ranges.iter().map(|t| t.range.len() as f64 * t.touched).sum();
         self.reported_wss.push(reported_wss);

@@ -1,14 +1,14 @@
 //! Monitor a process: `cargo run --example monitor_process -- PID` (as root).
 
 use daos_bpf::VirtualMemory;
-use daos_core::{Monitor, MonitorAttrs, SnapshotSource};
+use daos_core::{HOT_RATE, Monitor, MonitorAttrs, SnapshotSource};
 use daos_linux::{Driver, Process};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let pid = std::env::args().nth(1).ok_or("usage: monitor_process PID")?.parse()?;
     let process = Process::open(pid)?;
     let mut memory = VirtualMemory::new()?;
-    memory.add(process);
+    memory.add(process)?;
 
     let monitor = Monitor::new(MonitorAttrs::default(), 42)?;
     let ten_seconds = Some(10_000_000);
@@ -18,8 +18,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     while let Some(snapshot) = driver.next_snapshot()? {
         let regions = snapshot.targets.iter().flat_map(|t| &t.regions);
         let used: u64 =
-            regions.filter(|r| snapshot.access_rate(r) >= 0.25).map(|r| r.range.len()).sum();
-        let cpu = 100.0 * snapshot.cost.cpu_us as f64 / snapshot.aggregation_us as f64;
+            regions.filter(|r| snapshot.access_rate(r) >= HOT_RATE).map(|r| r.range.len()).sum();
+        let cpu =
+            100.0 * snapshot.cost.cpu_us as f64 / (snapshot.end_us - snapshot.start_us) as f64;
         println!(
             "{:6.1} s  {:4} regions  {:7.1} MiB hot  {:.2} % CPU, {} late, {} missed",
             snapshot.end_us as f64 / 1e6,

@@ -39,7 +39,8 @@ pub(crate) fn bytes_mapped(level: u32) -> u64 {
 /// Levels of this machine's page tables (5 with `la57`, else 4) and the bits of
 /// an entry that are an address, from the text of `/proc/cpuinfo`. The kernel
 /// lowers the width by what memory encryption takes, so an encryption bit is
-/// never read as an address.
+/// never read as an address. With 4 levels it has room to map 46 bits' worth of
+/// memory, whatever the CPU could: more would lead out of the direct map.
 pub(crate) fn table_shape(cpuinfo: &str) -> (u32, u64) {
     let field = |name: &str| {
         cpuinfo.lines().find(|l| l.starts_with(name)).and_then(|l| l.split_once(": ")).map(|f| f.1)
@@ -49,7 +50,8 @@ pub(crate) fn table_shape(cpuinfo: &str) -> (u32, u64) {
         .and_then(|sizes| sizes.split(' ').next()?.parse().ok())
         .filter(|bits| (36..=52).contains(bits))
         .unwrap_or(52);
-    (if la57 { 5 } else { 4 }, FRAME_MASK & ((1u64 << width) - 1))
+    let (levels, most) = if la57 { (5, 52) } else { (4, 46) };
+    (levels, FRAME_MASK & ((1u64 << most.min(width)) - 1))
 }
 
 #[cfg(test)]
@@ -73,9 +75,12 @@ mod tests {
         let cpuinfo =
             "flags\t\t: fpu la57 sse\naddress sizes\t: 46 bits physical, 57 bits virtual\n";
         assert_eq!(table_shape(cpuinfo), (5, 0x0000_3fff_ffff_f000));
+        assert_eq!(table_shape("flags\t\t: fpu la57 sse\n"), (5, FRAME_MASK));
         let cpuinfo =
             "flags\t\t: fpu sse la57x\naddress sizes\t: 52 bits physical, 48 bits virtual\n";
-        assert_eq!(table_shape(cpuinfo), (4, FRAME_MASK));
-        assert_eq!(table_shape(""), (4, FRAME_MASK));
+        assert_eq!(table_shape(cpuinfo), (4, 0x0000_3fff_ffff_f000));
+        let cpuinfo = "flags\t\t: fpu sse\naddress sizes\t: 40 bits physical, 48 bits virtual\n";
+        assert_eq!(table_shape(cpuinfo), (4, 0x0000_00ff_ffff_f000));
+        assert_eq!(table_shape(""), (4, 0x0000_3fff_ffff_f000));
     }
 }

@@ -14,8 +14,10 @@ use daos_core::{
     AccessCheck, AddrRange, Capabilities, Mapping, Observation, PAGE_SIZE, Target, TargetId,
     TargetInfo, Window,
 };
+use daos_linux::claim::{Claim, Claimed};
 use daos_linux::cpu::Placement;
 use daos_linux::{Process, host, maps};
+use rustix::io::Errno;
 use std::os::fd::AsFd;
 
 /// Mappings that a description of a target names at most; of more, the largest.
@@ -31,6 +33,8 @@ const WORTH_A_MOVE: usize = 3;
 struct Space {
     id: TargetId,
     process: Process,
+    /// Held for as long as we watch.
+    _claim: Claim,
     task: Option<Task>,
     mappings: Vec<Mapping>,
     /// Mappings that the kernel refused to arm since they were last read.
@@ -73,20 +77,22 @@ impl VirtualMemory {
         })
     }
 
-    /// Watches `process` from the next regions update on.
-    pub fn add(&mut self, process: Process) -> TargetId {
+    /// Watches `process` from the next regions update on, unless another `daos` does.
+    pub fn add(&mut self, process: Process) -> Result<TargetId, Claimed> {
+        let claim = Claim::take(process.pid())?;
         let id = TargetId(self.next_id);
         self.next_id += 1;
         self.spaces.push(Space {
             id,
             process,
+            _claim: claim,
             task: None,
             mappings: Vec::new(),
             refused: Vec::new(),
             described: None,
             described_mappings: Vec::new(),
         });
-        id
+        Ok(id)
     }
 
     /// Whether processes that targets start become targets too, at the regions
@@ -102,9 +108,10 @@ impl VirtualMemory {
         while next < self.spaces.len() {
             for pid in self.spaces[next].process.children() {
                 let known = self.spaces.iter().any(|s| s.process.pid() == pid);
-                // One that ended meanwhile, or never had memory, is none to watch.
-                if !known && let Ok(process) = Process::open(pid) {
-                    self.add(process);
+                // One that ended meanwhile is none to watch; of one that another daos
+                // watches, that one will tell.
+                if !known && let Ok(child) = self.spaces[next].process.child(pid) {
+                    let _ = self.add(child);
                 }
             }
             next += 1;
@@ -165,10 +172,11 @@ impl VirtualMemory {
     fn advise_cold(&mut self, at: usize, ranges: &[AddrRange]) {
         let space = &mut self.spaces[at];
         let advised = space.process.advise_cold(ranges);
-        for (range, _) in advised.refused {
+        for (range, errno) in advised.refused {
             // What is locked or of a device is so for the whole mapping: ask no more
-            // of it until the mappings are read anew.
-            let mapping = space.mapping_around(range.start).unwrap_or(range);
+            // of it until the mappings are read anew. A hole is just that.
+            let whole = space.mapping_around(range.start).filter(|_| errno == Errno::INVAL);
+            let mapping = whole.unwrap_or(range);
             space.refused.push(mapping);
             let pages = ranges.iter().filter(|r| mapping.contains(r.start));
             self.unobservable.extend(pages.map(|r| (space.id, r.start)));
@@ -248,7 +256,10 @@ impl AccessCheck for VirtualMemory {
         }
         self.spaces.retain(|s| s.process.is_alive());
         for space in &mut self.spaces {
-            space.mappings = space.process.mappings();
+            // While it lives, what can't be read now is as it was.
+            if let Some(mappings) = space.process.mappings() {
+                space.mappings = mappings;
+            }
             space.refused.clear();
             space.described = space.described.map(|updates| updates + 1);
         }

@@ -129,7 +129,18 @@ impl MonitorAttrs {
     /// Ticks between two regions updates: the update interval rounded up to
     /// whole aggregation intervals.
     pub fn ticks_per_update(&self) -> u64 {
-        self.update_us.div_ceil(self.aggregation_us).max(1) * self.ticks_per_aggregation()
+        let aggregation_us = self.ticks_per_aggregation() * self.sample_us;
+        self.update_us.div_ceil(aggregation_us).max(1) * self.ticks_per_aggregation()
+    }
+
+    /// These, with the longer intervals made the whole ticks that they are kept as:
+    /// the aggregation interval rounded down, the update interval up.
+    pub fn in_whole_ticks(self) -> Self {
+        Self {
+            aggregation_us: self.ticks_per_aggregation() * self.sample_us,
+            update_us: self.ticks_per_update() * self.sample_us,
+            ..self
+        }
     }
 }
 
@@ -165,5 +176,13 @@ mod tests {
         assert_eq!(attrs.ticks_per_update(), 40);
         attrs.update_us = 1;
         assert_eq!(attrs.ticks_per_update(), 20);
+    }
+
+    #[test]
+    fn intervals_are_whole_ticks() {
+        let odd = MonitorAttrs { sample_us: 60_000, ..MonitorAttrs::default() }.in_whole_ticks();
+        assert_eq!((odd.aggregation_us, odd.update_us), (60_000, 1_020_000));
+        assert_eq!(odd.in_whole_ticks(), odd);
+        assert_eq!(MonitorAttrs::default().in_whole_ticks(), MonitorAttrs::default());
     }
 }

@@ -43,5 +43,5 @@ pub use monitor::Monitor;
 pub use region::Region;
 pub use rng::Rng;
 pub use snapshot::{
-    Cost, Mapping, RegionSnapshot, Snapshot, SnapshotSource, TargetInfo, TargetSnapshot,
+    Cost, HOT_RATE, Mapping, RegionSnapshot, Snapshot, SnapshotSource, TargetInfo, TargetSnapshot,
 };

@@ -63,7 +63,7 @@ impl Monitor {
     pub fn new(attrs: MonitorAttrs, seed: u64) -> Result<Self, AttrsError> {
         attrs.validate()?;
         Ok(Self {
-            attrs,
+            attrs: attrs.in_whole_ticks(),
             rng: Rng::new(seed),
             ticks: 0,
             targets: Vec::new(),
@@ -79,7 +79,7 @@ impl Monitor {
         })
     }
 
-    /// The attributes in force.
+    /// The attributes in force: those given, in whole ticks.
     pub fn attrs(&self) -> &MonitorAttrs {
         &self.attrs
     }
@@ -107,7 +107,8 @@ impl Monitor {
     /// and arms a random page of each region. The first tick reads the targets
     /// and arms only. Returns the snapshot of the interval that it closed.
     ///
-    /// Fails only when `access` does; the monitor can go on with the next tick.
+    /// Fails only when `access` does. The monitor can go on with the next tick; a
+    /// snapshot that was just made is lost.
     pub fn tick<A: AccessCheck + ?Sized>(
         &mut self,
         access: &mut A,

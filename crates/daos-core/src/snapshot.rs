@@ -4,6 +4,9 @@ use crate::access::TargetId;
 use crate::addr::AddrRange;
 use serde::{Deserialize, Serialize};
 
+/// The access rate, 0 to 1, from which on memory is called hot.
+pub const HOT_RATE: f64 = 0.25;
+
 /// The accesses of one aggregation interval.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Snapshot {

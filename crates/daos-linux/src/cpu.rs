@@ -24,16 +24,16 @@ fn clock_us(clock: ClockId) -> u64 {
 ///
 /// Kernels since 6.12 heed it; for others it changes nothing.
 pub fn ask_for_short_turns() {
-    let mut attr = libc::sched_attr {
-        size: size_of::<libc::sched_attr>() as u32,
-        sched_policy: libc::SCHED_OTHER as u32,
-        sched_flags: libc::SCHED_FLAG_RESET_ON_FORK as u64,
-        sched_nice: 0,
-        sched_priority: 0,
-        sched_runtime: 100_000,
-        sched_deadline: 0,
-        sched_period: 0,
-    };
+    // SAFETY: numbers only, for all of which 0 is a value.
+    let mut attr: libc::sched_attr = unsafe { std::mem::zeroed() };
+    let size = size_of::<libc::sched_attr>() as u32;
+    // SAFETY: the kernel writes no more than the size that it is told.
+    let failed = unsafe { libc::syscall(libc::SYS_sched_getattr, 0, &raw mut attr, size, 0u32) };
+    // Who gave this thread another policy knew why.
+    if failed != 0 || attr.sched_policy != libc::SCHED_OTHER as u32 {
+        return;
+    }
+    attr.sched_runtime = 100_000;
     // SAFETY: the structure is of the size that it says; the kernel only reads it.
     // If it fails, ticks come as they did before.
     unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw mut attr, 0u32) };

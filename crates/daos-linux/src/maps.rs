@@ -4,14 +4,13 @@ use daos_core::{AddrRange, Mapping};
 use std::path::Path;
 use std::{fs, io};
 
-/// The mappings of process `pid`, by rising address. `proc` is `/proc`, or a
-/// test's tree.
+/// The mappings in the file `path`, by rising address.
 ///
 /// Leaves out `[vsyscall]`, which is the kernel's and in no page table of the
 /// process. Fails when the file can't be read; a line that is not a mapping is
 /// an [`io::ErrorKind::InvalidData`].
-pub fn read(proc: &Path, pid: u32) -> io::Result<Vec<Mapping>> {
-    let text = fs::read(proc.join(pid.to_string()).join("maps"))?;
+pub fn read(path: &Path) -> io::Result<Vec<Mapping>> {
+    let text = fs::read(path)?;
     let mut mappings = Vec::new();
     for line in text.split(|&b| b == b'\n').filter(|line| !line.is_empty()) {
         let mapping = parse(line).ok_or_else(|| {
@@ -62,14 +61,13 @@ ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsysca
 
     fn tree(maps: &str) -> tempfile::TempDir {
         let dir = tempfile::tempdir().unwrap();
-        fs::create_dir(dir.path().join("7")).unwrap();
-        fs::write(dir.path().join("7/maps"), maps).unwrap();
+        fs::write(dir.path().join("maps"), maps).unwrap();
         dir
     }
 
     #[test]
     fn reads_ranges_and_names() {
-        let mappings = read(tree(MAPS).path(), 7).unwrap();
+        let mappings = read(&tree(MAPS).path().join("maps")).unwrap();
         let names: Vec<_> = mappings.iter().map(|m| m.name.as_str()).collect();
         assert_eq!(names, ["/usr/bin/cat", "/usr/bin/a b (deleted)", "", "[stack]"]);
         let ranges = ranges(&mappings);
@@ -79,7 +77,7 @@ ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsysca
 
     #[test]
     fn says_which_line_is_no_mapping() {
-        let err = read(tree("bad\n").path(), 7).unwrap_err();
+        let err = read(&tree("bad\n").path().join("maps")).unwrap_err();
         assert!(err.to_string().contains("\"bad\""), "{err}");
     }
 }

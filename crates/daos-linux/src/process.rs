@@ -2,16 +2,19 @@
 
 use crate::madvise;
 use crate::maps;
+use crate::support::Rights;
 use daos_core::{AddrRange, Mapping, PAGE_SIZE};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::{fs, io};
 use thiserror::Error;
 
 const PROC: &str = "/proc";
+/// The flag of a kernel thread in `/proc/PID/stat`.
+const PF_KTHREAD: u64 = 0x0020_0000;
 
 /// Why a process can't be a target.
 #[derive(Debug, Error)]
@@ -89,14 +92,16 @@ impl Process {
             Ok(status) => status,
             Err(_) => return Err(ProcessError::NotFound(pid)),
         };
-        if status.state == 'Z' || !process.is_alive() {
+        // Its main thread may have ended, and be a zombie, while others go on.
+        if !process.is_alive() {
             return Err(ProcessError::Zombie(pid));
         }
         let euid = rustix::process::geteuid().as_raw();
-        if euid != 0 && status.uid != euid {
+        let rights = Rights::of(Path::new(PROC), std::process::id());
+        if status.uid != euid && !rights.missing().is_empty() {
             return Err(ProcessError::OtherUser { pid, uid: status.uid });
         }
-        if !status.has_memory {
+        if status.is_kernel_thread {
             return Err(ProcessError::KernelThread(pid, status.name));
         }
         Ok(process)
@@ -114,45 +119,77 @@ impl Process {
         matches!(poll(&mut fds, Some(&Timespec::default())), Ok(0))
     }
 
-    /// What it has mapped. Empty when it has ended.
-    pub fn mappings(&self) -> Vec<Mapping> {
-        let mappings = maps::read(Path::new(PROC), self.pid).unwrap_or_default();
-        // The file was opened by number: believe it only if the process was there until after.
-        if self.is_alive() { mappings } else { Vec::new() }
+    /// What it has mapped; `None` when it has ended.
+    pub fn mappings(&self) -> Option<Vec<Mapping>> {
+        self.of_a_live_thread(|dir| {
+            let mappings = maps::read(&dir.join("maps")).ok()?;
+            (!mappings.is_empty()).then_some(mappings)
+        })
     }
 
     /// Its resident set in bytes; `None` when it has ended.
     pub fn resident_bytes(&self) -> Option<u64> {
-        let path = Path::new(PROC).join(self.pid.to_string()).join("statm");
-        let pages: u64 = fs::read_to_string(path).ok()?.split(' ').nth(1)?.parse().ok()?;
-        self.is_alive().then_some(pages * PAGE_SIZE)
+        self.of_a_live_thread(|dir| {
+            let statm = fs::read_to_string(dir.join("statm")).ok()?;
+            let pages: u64 = statm.split(' ').nth(1)?.parse().ok()?;
+            (pages > 0).then_some(pages * PAGE_SIZE)
+        })
+    }
+
+    /// What `read` finds in the directory of the main thread or, when that has
+    /// ended before the others, of another.
+    fn of_a_live_thread<T>(&self, read: impl Fn(&Path) -> Option<T>) -> Option<T> {
+        let dir = self.dir();
+        let found = read(&dir).or_else(|| {
+            let threads = fs::read_dir(dir.join("task")).ok()?;
+            threads.flatten().find_map(|thread| read(&thread.path()))
+        });
+        self.believe(found)?
+    }
+
+    fn dir(&self) -> PathBuf {
+        Path::new(PROC).join(self.pid.to_string())
+    }
+
+    /// What was read by number is of this process if it was there until after.
+    fn believe<T>(&self, read: T) -> Option<T> {
+        self.is_alive().then_some(read)
     }
 
     /// Its command line, or the name the kernel has for it.
     pub fn name(&self) -> String {
-        let dir = Path::new(PROC).join(self.pid.to_string());
+        let dir = self.dir();
         let command = fs::read(dir.join("cmdline")).unwrap_or_default();
         let words: Vec<_> = command
             .split(|&b| b == 0)
             .map(String::from_utf8_lossy)
             .filter(|w| !w.is_empty())
             .collect();
-        if words.is_empty() {
+        let name = if words.is_empty() {
             fs::read_to_string(dir.join("comm")).unwrap_or_default().trim_end().to_owned()
         } else {
             words.join(" ")
-        }
+        };
+        self.believe(name).unwrap_or_default()
     }
 
     /// The processes that its threads have started and that still run.
     pub fn children(&self) -> Vec<u32> {
-        let tasks = Path::new(PROC).join(self.pid.to_string()).join("task");
-        let Ok(tasks) = fs::read_dir(tasks) else { return Vec::new() };
-        tasks
+        let Ok(tasks) = fs::read_dir(self.dir().join("task")) else { return Vec::new() };
+        let children = tasks
             .flatten()
             .filter_map(|task| fs::read_to_string(task.path().join("children")).ok())
             .flat_map(|list| list.split_whitespace().flat_map(str::parse).collect::<Vec<u32>>())
-            .collect()
+            .collect();
+        self.believe(children).unwrap_or_default()
+    }
+
+    /// Takes hold of process `pid` if it is a child of this one.
+    pub fn child(&self, pid: u32) -> Result<Process, ProcessError> {
+        let child = Process::open(pid)?;
+        let parent = child.status().ok().and_then(|status| status.parent);
+        let is_child = parent == Some(self.pid) && child.is_alive() && self.is_alive();
+        if is_child { Ok(child) } else { Err(ProcessError::NotFound(pid)) }
     }
 
     /// Clears the accessed bits of `ranges` and moves their pages to the inactive
@@ -162,8 +199,12 @@ impl Process {
     }
 
     fn status(&self) -> io::Result<Status> {
-        let path = Path::new(PROC).join(self.pid.to_string()).join("status");
-        Ok(Status::parse(&fs::read_to_string(path)?))
+        let mut status = Status::parse(&fs::read_to_string(self.dir().join("status"))?);
+        let stat = fs::read_to_string(self.dir().join("stat"))?;
+        let behind_name = stat.rsplit(") ").next().unwrap_or_default();
+        let flags: u64 = behind_name.split(' ').nth(6).and_then(|f| f.parse().ok()).unwrap_or(0);
+        status.is_kernel_thread = flags & PF_KTHREAD != 0;
+        Ok(status)
     }
 }
 
@@ -171,6 +212,13 @@ impl AsFd for Process {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.pidfd.as_fd()
     }
+}
+
+/// The signals that this process ignores, the first of them in bit 0.
+pub fn ignored_signals() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|l| l.strip_prefix("SigIgn:"));
+    mask.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok()).unwrap_or(0)
 }
 
 /// The process that thread `tid` is of.
@@ -182,9 +230,9 @@ fn leader_of(tid: u32) -> Option<u32> {
 #[derive(Debug)]
 struct Status {
     name: String,
-    state: char,
     uid: u32,
-    has_memory: bool,
+    parent: Option<u32>,
+    is_kernel_thread: bool,
 }
 
 impl Status {
@@ -194,11 +242,11 @@ impl Status {
         };
         Status {
             name: field("Name").unwrap_or_default().to_owned(),
-            state: field("State").and_then(|s| s.chars().next()).unwrap_or('?'),
             uid: field("Uid")
                 .and_then(|s| s.split_whitespace().nth(1)?.parse().ok())
                 .unwrap_or(u32::MAX),
-            has_memory: field("VmSize").is_some(),
+            parent: field("PPid").and_then(|pid| pid.parse().ok()),
+            is_kernel_thread: false,
         }
     }
 }
@@ -221,11 +269,11 @@ mod tests {
         while process.name() != "sleep 60" {
             std::thread::yield_now();
         }
-        assert!(process.mappings().iter().any(|m| m.name == "[stack]"));
+        assert!(process.mappings().unwrap().iter().any(|m| m.name == "[stack]"));
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(!process.is_alive());
-        assert!(process.mappings().is_empty());
+        assert_eq!(process.mappings(), None);
         assert!(matches!(Process::open(child.id()), Err(ProcessError::NotFound(_))));
     }
 

@@ -23,6 +23,9 @@ pub enum WriteError {
         .0.display()
     )]
     Occupied(PathBuf),
+    /// Another recording goes there.
+    #[error("another daos is recording to {}; choose another name", .0.display())]
+    Busy(PathBuf),
     /// The system refused to write, as on a full disk.
     #[error("cannot write to {to}; what was written before can be read")]
     Write {

@@ -10,6 +10,8 @@ use crate::error::WriteError;
 use crate::frame::{self, MAGIC};
 use crate::header::Header;
 use daos_core::{Snapshot, TargetInfo};
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use serde::Serialize;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, Write};
@@ -99,6 +101,10 @@ impl Destination {
         let opened =
             open(&path).map_err(|source| WriteError::Create { path: path.clone(), source });
         let (file, old_size, created) = opened?;
+        // The kernel gives the lock back when the last handle is closed.
+        if let Err(Errno::WOULDBLOCK) = flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            return Err(WriteError::Busy(path));
+        }
         if old_size > 0 && !is_record(&file) {
             return Err(WriteError::Occupied(path));
         }

@@ -46,7 +46,7 @@ pub struct InfoTarget {
     pub pid: Option<u32>,
     /// Its command line, or the name of what is simulated.
     pub name: String,
-    /// Bytes that it has mapped.
+    /// Bytes that it had mapped at some time.
     pub mapped_bytes: u64,
 }
 

@@ -39,7 +39,7 @@ mod style;
 #[cfg(test)]
 mod testing;
 mod ticks;
-mod units;
+pub mod units;
 pub mod wss;
 
 pub use distribution::Distribution;

@@ -177,7 +177,7 @@ impl SimSpace {
     fn check_page(&mut self, window: &Window) -> Observation {
         self.counters.windows_read += 1;
         let Some(segment) = self.world.segments(window).next() else {
-            return Observation::default();
+            return Observation { pages: Some(PageBits::default()), ..Observation::default() };
         };
         self.counters.entries_read += 1;
         let armed = self.blocks.get(segment.block).is_some_and(|block| {

@@ -6,6 +6,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How long a command may take to end when it is asked to.
 const GRACE_S: i64 = 5;
@@ -59,11 +60,21 @@ impl Started {
             self.done = true;
             return Ok(None);
         }
-        self.wait().map(Some)
+        self.reap().map(Some)
     }
 
-    /// Waits for it to end. Its exit status as a shell would give it.
-    pub fn wait(mut self) -> Result<i32> {
+    /// Waits for it to end, or for `stop`: then it is [finished](Self::finish).
+    pub fn wait(self, stop: &AtomicBool, patience_s: i64) -> Result<Option<i32>> {
+        while !self.ended_within(1) {
+            if stop.load(Ordering::Relaxed) {
+                return self.finish(patience_s);
+            }
+        }
+        self.reap().map(Some)
+    }
+
+    /// Its exit status, as a shell would give it, once it has ended.
+    fn reap(mut self) -> Result<i32> {
         let status = self.child.wait().with_context(|| format!("waiting for {}", self.name))?;
         self.done = true;
         Ok(exit_code(status))

@@ -50,6 +50,9 @@ pub enum Plain {
 }
 
 #[derive(Debug, Args)]
+#[command(override_usage = "daos record [OPTIONS] -- COMMAND [ARG]...\n       \
+    daos record [OPTIONS] --pid PID[,PID]...\n       \
+    daos record [OPTIONS] --sim FILE")]
 #[command(after_help = "Examples:\n  \
     daos record -- ./program --with args       from its start to its end\n  \
     daos record --pid 1234 --duration 20s      a running process, for a while\n  \
@@ -59,7 +62,8 @@ pub enum Plain {
 pub struct Record {
     #[command(flatten)]
     pub target: Target,
-    /// File to record to; `-` writes JSON lines to standard output
+    /// File to record to; `-` writes JSON lines to standard output (and what a command writes
+    /// there to standard error)
     #[arg(short, long, value_name = "FILE", default_value = DEFAULT_RECORD)]
     pub output: PathBuf,
     /// Stop after this long, such as 20s or 5m. A command that was started is asked to end then
@@ -82,7 +86,7 @@ pub struct Forms {
     /// Simulate the access pattern of this file instead of watching a process
     #[arg(long, value_name = "FILE")]
     pub sim: Option<PathBuf>,
-    /// Command to start and watch; its exit status becomes that of daos
+    /// Command to start and watch, behind `--`; its exit status becomes that of daos
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<String>,
 }
@@ -92,7 +96,7 @@ pub struct Target {
     #[command(flatten)]
     pub forms: Forms,
     /// Watch the processes that the targets start, too
-    #[arg(long)]
+    #[arg(long, conflicts_with = "sim")]
     pub children: bool,
 }
 
@@ -235,8 +239,8 @@ pub struct Wss {
     pub min_rate: Option<f64>,
     /// Percentiles to give, from 0 to 100
     #[arg(long, value_name = "P", value_delimiter = ',', default_value = "0,25,50,75,100",
-          value_parser = clap::value_parser!(u8).range(0..=100))]
-    pub percentiles: Vec<u8>,
+          value_parser = units::percentile)]
+    pub percentiles: Vec<f64>,
     /// In JSON, also every snapshot's working set
     #[arg(long)]
     pub timeline: bool,

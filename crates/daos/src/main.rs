@@ -47,7 +47,7 @@ fn main() -> ExitCode {
 }
 
 /// Nobody reads our output any more, as behind `| head`: no reason to complain.
-fn is_broken_pipe(err: &anyhow::Error) -> bool {
+pub fn is_broken_pipe(err: &anyhow::Error) -> bool {
     err.chain().any(|cause| {
         cause
             .downcast_ref::<std::io::Error>()

@@ -5,10 +5,12 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// A flag that SIGINT, SIGTERM and SIGHUP set.
+/// A flag that SIGINT, SIGTERM and SIGHUP set. Those that are ignored stay so, as
+/// under `nohup`, also for a command that is started.
 pub fn stop_flag() -> Result<Arc<AtomicBool>> {
     let flag = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
+    let ignored = daos_linux::process::ignored_signals();
+    for signal in [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|s| ignored >> (s - 1) & 1 == 0) {
         signal_hook::flag::register(signal, Arc::clone(&flag))
             .with_context(|| format!("taking over signal {signal}"))?;
     }

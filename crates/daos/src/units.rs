@@ -84,13 +84,10 @@ pub fn share(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Bytes for people: `1.5 GiB`.
-pub fn bytes(bytes: u64) -> String {
-    let units = [(1u64 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
-    match units.iter().find(|(size, _)| bytes >= *size) {
-        Some((size, unit)) => format!("{:.1} {unit}", bytes as f64 / *size as f64),
-        None => format!("{bytes} B"),
-    }
+/// A percentile: a number from 0 to 100.
+pub fn percentile(text: &str) -> Result<f64, String> {
+    let percent = text.parse().ok().filter(|percent| (0.0..=100.0).contains(percent));
+    percent.ok_or_else(|| "expected a number from 0 to 100".to_owned())
 }
 
 fn split(text: &str) -> (&str, &str) {
@@ -146,11 +143,11 @@ mod tests {
     }
 
     #[test]
-    fn shares_and_bytes() {
+    fn shares_and_percentiles() {
         assert_eq!(share("25%"), Ok(0.25));
         assert_eq!(share("1"), Ok(1.0));
         assert!(share("101%").is_err() && share("-1").is_err() && share("x").is_err());
-        assert_eq!(bytes(1536 << 20), "1.5 GiB");
-        assert_eq!(bytes(12), "12 B");
+        assert_eq!(percentile("99.9"), Ok(99.9));
+        assert!(percentile("101").is_err() && percentile("x").is_err());
     }
 }

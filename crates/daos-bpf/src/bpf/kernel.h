@@ -57,6 +57,9 @@ typedef struct {
 	unsigned long f;
 } CORE memdesc_flags_t;
 
+/* The largest folio is a huge page of 1 GiB. */
+#define MAX_FOLIO_PAGES (1UL << 18)
+
 /* What a page frame is part of, as its `struct page` says. */
 struct folio {
 	unsigned long flags;

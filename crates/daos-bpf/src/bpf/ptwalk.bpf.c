@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Reads page tables and page frames. Two programs, both driven from user space
+ * Reads page tables and page frames. Three programs, all driven from user space
  * in batches; what goes in and out stands in the global arrays, which the loader
  * maps into the process.
  *
@@ -33,10 +33,14 @@ struct walk {
 	__u32 levels;
 	/* Where the current request's entries go. */
 	__u32 out;
-	/* The last level-2 table, of the GiB `gib`; consecutive requests share it. */
+	/*
+	 * The last level-2 table, of the GiB `gib`, which consecutive requests share,
+	 * and the entry that led there or to an end, and where that stands.
+	 */
 	__u64 gib;
 	__u64 table;
 	__u64 entry;
+	__u64 slot;
 	__u32 level;
 };
 
@@ -57,8 +61,10 @@ static __always_inline void descend(struct walk *w, __u64 va)
 
 	w->table = 0;
 	for (i = 0; i < 3; i++) {
-		__u64 entry = read_u64(table + ((va >> (12 + 9 * (level - 1))) & 511) * 8);
+		__u64 slot = table + ((va >> (12 + 9 * (level - 1))) & 511) * 8;
+		__u64 entry = read_u64(slot);
 
+		w->slot = slot;
 		w->entry = entry;
 		w->level = level;
 		if (!(entry & ENTRY_PRESENT) || (level == 3 && (entry & ENTRY_LEAF)))
@@ -106,6 +112,15 @@ static __always_inline void look_up(struct frame_facts *f, __u64 page_array, __u
 	unsigned long flags;
 
 	head = head & 1 ? head - 1 : page;
+	/*
+	 * Behind a wrong page array, which is tried when the right one is searched, this
+	 * is any number. Don't follow it: kernels warn when told to read at a number
+	 * that is no address, if the CPU has 5 levels and they use 4.
+	 */
+	if (page - head >= size * MAX_FOLIO_PAGES) {
+		*f = (struct frame_facts){};
+		return;
+	}
 	flags = folio_flags(head);
 	f->lru = (flags >> bpf_core_enum_value(enum pageflags, PG_lru)) & 1;
 	f->large = (flags >> bpf_core_enum_value(enum pageflags, PG_head)) & 1;
@@ -155,7 +170,7 @@ static long walk_one(__u64 i, void *data)
 		descend(w, va);
 		w->gib = va >> 30;
 	}
-	rep->torn = 0;
+	rep->torn = read_u64(w->slot) != w->entry;
 	if (!w->table) {
 		rep->entry = w->entry;
 		rep->level = w->level;

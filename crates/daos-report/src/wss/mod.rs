@@ -23,14 +23,12 @@ use std::io::Write;
 /// The formats of a working set: all.
 pub const FORMATS: &[Format] = &Format::ALL;
 
-/// The access rate from which on memory is called hot.
-pub const HOT: f64 = 0.25;
-
 /// What to count, and what to say of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
     /// Count regions whose access rate, 0 to 1, is at least this. With 0, the
-    /// default, count all that were accessed at all; with [`HOT`], hot memory.
+    /// default, count all that were accessed at all; with [`daos_core::HOT_RATE`], hot
+    /// memory.
     pub min_rate: f64,
     /// Only snapshots that overlap the time from the first to the second moment,
     /// in microseconds since the record began.
@@ -113,7 +111,9 @@ pub fn compute<E>(
 /// The resident set of the targets counted, where it is known.
 fn resident_set(snapshot: &Snapshot, options: &Options) -> Option<u64> {
     let counted = |target: &&TargetSnapshot| options.target.is_none_or(|id| id == target.id);
-    snapshot.targets.iter().filter(counted).map(|target| target.resident_bytes).sum()
+    let mut counted = snapshot.targets.iter().filter(counted).peekable();
+    counted.peek()?;
+    counted.map(|target| target.resident_bytes).sum()
 }
 
 /// The working set of one snapshot. Adds the targets that it counts to `ids`.

@@ -1,5 +1,6 @@
 use super::*;
 use crate::testing::{MIB, record, region, snapshot, source, targets, written};
+use daos_core::HOT_RATE;
 use proptest::prelude::*;
 
 const STYLE: Style = Style { color: false, unicode: true, width: 80, height: 30 };
@@ -18,7 +19,7 @@ fn regions_count_whole_from_the_threshold_on() {
     let moment = snapshot(0, 10, &[region(0, 10, 0), region(10, 30, 1), region(30, 70, 5)]);
     let bytes =
         |min_rate| of(std::slice::from_ref(&moment), Options { min_rate, ..Options::default() });
-    let at = [0.0, 0.05, HOT, 0.26].map(|rate| bytes(rate).percentile(50.0).unwrap());
+    let at = [0.0, 0.05, HOT_RATE, 0.26].map(|rate| bytes(rate).percentile(50.0).unwrap());
     assert_eq!(at, [60, 60, 40, 0]);
 }
 

@@ -1,12 +1,12 @@
 //! `daos doctor`: what this host offers and, for each thing missing, what to do.
 
 use crate::cli::{self, Plain};
-use crate::units;
 use anyhow::Result;
 use daos_bpf::VirtualMemory;
 use daos_core::Host;
 use daos_linux::support::{HugePages, Rights, Swap, has_btf};
 use daos_linux::{damon, host};
+use daos_report::units;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::Write;

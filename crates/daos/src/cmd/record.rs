@@ -44,7 +44,7 @@ fn header(
         daos_version: env!("CARGO_PKG_VERSION").to_owned(),
         created_unix_s: now.map_or(0, |since| since.as_secs()),
         start_monotonic_us,
-        attrs: args.monitoring.attrs(),
+        attrs: args.monitoring.attrs().in_whole_ticks(),
         seed: args.monitoring.seed,
         monitor: "reference".to_owned(),
         backend: backend.to_owned(),

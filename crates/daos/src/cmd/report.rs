@@ -3,10 +3,10 @@
 mod output;
 mod source;
 
+use crate::Usage;
 use crate::cli::{self, Common, Report};
 use anyhow::Result;
-use daos_core::TargetId;
-use daos_report::{heatmap, info, overhead, regions, wss};
+use daos_report::{RenderError, heatmap, info, overhead, regions, wss};
 use output::{Output, style};
 use source::Source;
 
@@ -20,6 +20,10 @@ pub fn run(report: &Report) -> Result<i32> {
         Report::Overhead(args) => show_overhead(args),
         Report::Info(args) => show_info(args),
     }
+    .map_err(|err| match err.downcast_ref() {
+        Some(RenderError::Unsupported { .. }) => Usage(err.to_string()).into(),
+        _ => err,
+    })
 }
 
 /// Opens what is read and what is written, in this order.
@@ -34,7 +38,7 @@ fn show_heatmap(args: &cli::Heatmap) -> Result<i32> {
     let options = heatmap::Options {
         address: args.zoom.address,
         time: args.zoom.time,
-        target: args.zoom.target.map(TargetId),
+        target: source.target(args.zoom.target)?,
         columns: args.width.map_or(fitting.columns, |n| n as usize),
         rows: args.height.map_or(fitting.rows, |n| n as usize),
     };
@@ -49,8 +53,8 @@ fn show_wss(args: &cli::Wss) -> Result<i32> {
     let options = wss::Options {
         min_rate: args.min_rate.unwrap_or(0.0),
         time: args.zoom.time,
-        target: args.zoom.target.map(TargetId),
-        percentiles: args.percentiles.iter().map(|&p| f64::from(p)).collect(),
+        target: source.target(args.zoom.target)?,
+        percentiles: args.percentiles.clone(),
         timeline: args.timeline,
     };
     let snapshots = source.snapshots_in(args.zoom.address);
@@ -65,7 +69,7 @@ fn show_regions(args: &cli::Regions) -> Result<i32> {
     let (source, mut output) = open(&args.common)?;
     let options = regions::Options {
         time: args.zoom.time,
-        target: args.zoom.target.map(TargetId),
+        target: source.target(args.zoom.target)?,
         last: args.all.then_some(false),
     };
     let snapshots = source.snapshots_in(args.zoom.address);

@@ -2,7 +2,7 @@
 //! never taken for cold, and the target does not notice.
 
 use crate::support::{Process, Scratch, bytes_where, snapshots};
-use daos_bench::score::HOT;
+use daos_core::HOT_RATE;
 use daos_core::{AddrRange, Snapshot};
 use daos_record::Record;
 use std::fs;
@@ -69,9 +69,10 @@ fn seen(record: &Record, memory: AddrRange) -> Seen {
     let whole = (memory.len() * settled.len() as u64) as f64;
     let (mut hot, mut unobserved) = (0, 0);
     for s in settled {
-        hot += bytes_where(s, memory, |r| s.access_rate(r) >= HOT);
-        unobserved +=
-            bytes_where(s, memory, |r| s.access_rate(r) < HOT && s.unobserved_share(r) >= HOT);
+        hot += bytes_where(s, memory, |r| s.access_rate(r) >= HOT_RATE);
+        unobserved += bytes_where(s, memory, |r| {
+            s.access_rate(r) < HOT_RATE && s.unobserved_share(r) >= HOT_RATE
+        });
     }
     let (hot, unobserved) = (hot as f64 / whole, unobserved as f64 / whole);
     let seen = Seen { hot, unobserved, cold: 1.0 - hot - unobserved };

@@ -4,16 +4,17 @@ use super::header;
 use super::output::{Output, Recording};
 use super::summary::Totals;
 use crate::child::Started;
-use crate::{cli, signals};
+use crate::{cli, is_broken_pipe, signals};
 use anyhow::{Context, Result, anyhow};
 use daos_bpf::VirtualMemory;
-use daos_core::{AccessCheck, Monitor, Snapshot, SnapshotSource};
-use daos_linux::claim::Claim;
+use daos_core::{AccessCheck, HOT_RATE, Monitor, Snapshot, SnapshotSource};
 use daos_linux::{Driver, Process, ProcessError, Stop, cpu, damon};
+use daos_report::units;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
+use std::sync::Arc;
 
 /// How long a command may take to end by itself after a Ctrl-C that reached it too.
 const AFTER_CTRL_C_S: i64 = 1;
@@ -28,20 +29,24 @@ pub fn run(args: &cli::Record, monitor: Monitor) -> Result<i32> {
             processes.push(Process::open(pid)?);
         }
     }
-    let claims = processes.iter().map(|p| Claim::take(p.pid())).collect::<Result<Vec<_>, _>>()?;
     let mut memory = VirtualMemory::new()?.with_children(args.target.children);
+    let mut pidfds = Vec::new();
+    for process in processes {
+        add(&mut memory, &mut pidfds, process)?;
+    }
     let output = Output::open(&args.output)?;
     if !args.quiet {
         tell_of_others();
     }
 
     let stop_flag = signals::stop_flag()?;
+    let asked_to_stop = Arc::clone(&stop_flag);
     let started = match forms.command.as_slice() {
         [] => None,
         command => {
             let started = Started::spawn(command, output.is_stdout())?;
             match Process::open(started.pid()) {
-                Ok(process) => processes.push(process),
+                Ok(process) => add(&mut memory, &mut pidfds, process)?,
                 // One that is over already leaves an empty record.
                 Err(ProcessError::Zombie(_) | ProcessError::NotFound(_)) => {}
                 Err(err) => return Err(err.into()),
@@ -49,14 +54,6 @@ pub fn run(args: &cli::Record, monitor: Monitor) -> Result<i32> {
             Some(started)
         }
     };
-    let pidfds: Vec<OwnedFd> = processes
-        .iter()
-        .map(|p| p.as_fd().try_clone_to_owned())
-        .collect::<Result<_, _>>()
-        .context("keeping a hold of the target")?;
-    for process in processes {
-        memory.add(process);
-    }
 
     let mut driver =
         Driver::new(monitor, memory, stop_flag, args.duration).context("preparing the timer")?;
@@ -77,10 +74,9 @@ pub fn run(args: &cli::Record, monitor: Monitor) -> Result<i32> {
     let mut totals = Totals::default();
     let recorded = record(&mut driver, recording, &mut totals, &bar);
     bar.finish_and_clear();
-    drop(claims);
 
     let recorded = match (recorded, &started) {
-        (Err(err), Some(_)) => {
+        (Err(err), Some(_)) if !is_broken_pipe(&err) => {
             eprintln!("daos: recording ended early: {err:#}; the command goes on");
             Err(anyhow!("the record lacks its end"))
         }
@@ -93,14 +89,29 @@ pub fn run(args: &cli::Record, monitor: Monitor) -> Result<i32> {
         (None, _) => None,
         (Some(started), Some(Stop::Duration)) => started.finish(0)?.and(None),
         (Some(started), Some(Stop::Asked)) => started.finish(AFTER_CTRL_C_S)?,
-        (Some(started), Some(Stop::TargetsEnded) | None) => Some(started.wait()?),
+        (Some(started), Some(Stop::TargetsEnded) | None) => {
+            started.wait(&asked_to_stop, AFTER_CTRL_C_S)?
+        }
     };
     let end = totals.end(reason(stop), exit_status, setup_cpu_us);
-    recorded?.finish(&end)?;
+    match recorded {
+        Ok(recording) => recording.finish(&end)?,
+        // Nobody reads on: no failure of the command, whose status stands.
+        Err(err) if is_broken_pipe(&err) => return Ok(exit_status.unwrap_or(0)),
+        Err(err) => return Err(err),
+    }
     if !args.quiet {
         totals.tell(&end, &args.output.display().to_string());
     }
     Ok(exit_status.unwrap_or(0))
+}
+
+/// Makes `process` a target whose end is noticed at once.
+fn add(memory: &mut VirtualMemory, pidfds: &mut Vec<OwnedFd>, process: Process) -> Result<()> {
+    let pidfd = process.as_fd().try_clone_to_owned();
+    pidfds.push(pidfd.context("keeping a hold of the target")?);
+    memory.add(process)?;
+    Ok(())
 }
 
 /// Records until the driver stops. Gives the recording back to be finished.
@@ -157,7 +168,7 @@ fn show(bar: &ProgressBar, snapshot: &Snapshot) {
         .targets
         .iter()
         .flat_map(|t| &t.regions)
-        .filter(|r| snapshot.access_rate(r) >= 0.25)
+        .filter(|r| snapshot.access_rate(r) >= HOT_RATE)
         .map(|r| r.range.len())
         .sum();
     bar.set_position(snapshot.end_us);
@@ -165,7 +176,7 @@ fn show(bar: &ProgressBar, snapshot: &Snapshot) {
         "{:.1} s, {} regions, {} hot, {:.1} % CPU",
         snapshot.end_us as f64 / 1e6,
         snapshot.nr_regions(),
-        crate::units::bytes(hot),
-        100.0 * snapshot.cost.cpu_us as f64 / snapshot.aggregation_us as f64
+        units::bytes(hot),
+        100.0 * snapshot.cost.cpu_us as f64 / (snapshot.end_us - snapshot.start_us).max(1) as f64
     ));
 }

@@ -1,8 +1,8 @@
 //! What a recording adds up to: its last frame, and the lines on standard error.
 
-use crate::units;
 use daos_core::Snapshot;
 use daos_record::End;
+use daos_report::units;
 
 /// Sums over the snapshots of a recording.
 #[derive(Debug, Default)]

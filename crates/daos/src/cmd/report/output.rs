@@ -3,7 +3,7 @@
 use crate::Usage;
 use crate::cli::{self, Color, Common, When};
 use anyhow::{Context, Result};
-use daos_report::{Format, Style};
+use daos_report::{Format, Style, UnknownFormat};
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write, stdout};
 use std::os::unix::fs::PermissionsExt;
@@ -28,8 +28,11 @@ impl Output {
     /// Standard output or the file asked for, in the format asked for or, failing
     /// that, the one that the file's name ends in.
     pub fn open(common: &Common) -> Result<Self> {
-        let named = common.output.as_deref().and_then(format_of);
-        let format = common.format.map(Into::into).or(named).unwrap_or_default();
+        let format = match (common.format, &common.output) {
+            (Some(format), _) => format.into(),
+            (None, Some(path)) => format_of(path)?,
+            (None, None) => Format::Text,
+        };
         let to = match &common.output {
             Some(path) if path != Path::new("-") => {
                 open(path).with_context(|| format!("cannot write {}", path.display()))?
@@ -87,8 +90,16 @@ fn open(path: &Path) -> io::Result<To> {
     Ok(To::File(BufWriter::new(file), path.to_owned()))
 }
 
-fn format_of(path: &Path) -> Option<Format> {
-    path.extension()?.to_str()?.to_ascii_lowercase().parse().ok()
+/// The format that a file's name asks for; text where it has no ending.
+fn format_of(path: &Path) -> Result<Format> {
+    let Some(ending) = path.extension() else { return Ok(Format::Text) };
+    let ending = ending.to_string_lossy().to_ascii_lowercase();
+    if ending == "txt" {
+        return Ok(Format::Text);
+    }
+    ending.parse().map_err(|err: UnknownFormat| {
+        Usage(format!("{}: {err}; or give --format", path.display())).into()
+    })
 }
 
 impl From<cli::Format> for Format {

@@ -1,7 +1,7 @@
 //! The record that a report is made of.
 
-use anyhow::Result;
-use daos_core::{AddrRange, Snapshot, TargetInfo};
+use anyhow::{Result, bail};
+use daos_core::{AddrRange, Snapshot, TargetId, TargetInfo};
 use daos_record::{Flaw, ReadError, Record};
 use daos_report::info::Info;
 use std::path::Path;
@@ -45,6 +45,17 @@ impl Source {
             }
             Ok(snapshot)
         })
+    }
+
+    /// `target` as an id, if the record has such a one.
+    pub fn target(&self, target: Option<u32>) -> Result<Option<TargetId>> {
+        let id = target.map(TargetId);
+        let known = || self.record.targets().any(|info| Some(info.id) == id);
+        if id.is_some() && !known() {
+            let ids: Vec<_> = self.record.targets().map(|info| info.id.0.to_string()).collect();
+            bail!("the record has no target {}; it has {}", target.unwrap_or(0), ids.join(", "));
+        }
+        Ok(id)
     }
 
     /// What was watched.
