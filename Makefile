@@ -1,11 +1,11 @@
 # What can be done here; every target stands on its own.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test lint bench clean
+.PHONY: help setup build demo test vm-test lint bench clean
 
 help: ## Show this
 	@echo 'make TARGET, where TARGET is one of'
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | \
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | \
 		while IFS='	' read -r target text; do printf '  %-8s %s\n' "$$target" "$$text"; done
 
 setup: ## Install what the build needs and this machine lacks (Debian, Ubuntu)
@@ -19,6 +19,9 @@ demo: ## Watch a real program for some twenty seconds and show what was seen
 
 test: setup ## Check format, lints and docs, and run all tests (as root: all of them)
 	@bash scripts/test.sh
+
+vm-test: setup ## Try daos on Debian's 6.1 and 6.12 kernels in virtual machines
+	@bash scripts/vm-test.sh
 
 lint: setup ## Check format, lints and docs only
 	@bash scripts/test.sh lint
