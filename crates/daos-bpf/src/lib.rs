@@ -78,8 +78,4 @@ impl BpfError {
             _ => Self::Load(err),
         }
     }
-
-    fn run(err: libbpf_rs::Error) -> Self {
-        Self::Run(err)
-    }
 }

@@ -7,7 +7,7 @@ use crate::BpfError;
 use crate::skel::{OpenPtwalkSkel, PtwalkSkel, PtwalkSkelBuilder, types};
 use libbpf_rs::libbpf_sys;
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
-use libbpf_rs::{OpenObject, ProgramInput};
+use libbpf_rs::{OpenObject, ProgramInput, ProgramMut};
 use std::io::{self, Read};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -131,9 +131,7 @@ impl Programs {
             ..Default::default()
         };
         // SAFETY: plain old data, of which the program may change any byte.
-        let bytes = unsafe { as_bytes_mut(&mut ctx) };
-        let input = ProgramInput { context_in: Some(bytes), ..Default::default() };
-        self.skel.progs.read_tables.test_run(input).map_err(BpfError::run)?;
+        unsafe { run(&self.skel.progs.read_tables, &mut ctx) }?;
         let there = Whereabouts { cpu: ctx.cpu, nr_threads: ctx.nr_threads };
         Ok((ctx.mm != 0).then_some(there))
     }
@@ -142,9 +140,7 @@ impl Programs {
     pub(crate) fn read_word(&mut self, addr: u64) -> Result<u64, BpfError> {
         let mut ctx = types::word_ctx { addr, word: 0 };
         // SAFETY: plain old data, of which the program may change any byte.
-        let bytes = unsafe { as_bytes_mut(&mut ctx) };
-        let input = ProgramInput { context_in: Some(bytes), ..Default::default() };
-        self.skel.progs.read_word.test_run(input).map_err(BpfError::run)?;
+        unsafe { run(&self.skel.progs.read_word, &mut ctx) }?;
         Ok(ctx.word)
     }
 
@@ -194,11 +190,15 @@ fn owned(result: i32) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(result) })
 }
 
-/// The bytes of a value.
+/// Runs a program of type syscall, which changes its context in place.
 ///
 /// # Safety
 /// `T` has no padding and any bytes are a valid `T`.
-unsafe fn as_bytes_mut<T>(value: &mut T) -> &mut [u8] {
+unsafe fn run<T>(program: &ProgramMut<'_>, ctx: &mut T) -> Result<(), BpfError> {
     // SAFETY: the pointer and the length are those of a live, exclusive borrow.
-    unsafe { std::slice::from_raw_parts_mut(std::ptr::from_mut(value).cast(), size_of::<T>()) }
+    let bytes =
+        unsafe { std::slice::from_raw_parts_mut(std::ptr::from_mut(ctx).cast(), size_of::<T>()) };
+    let input = ProgramInput { context_in: Some(bytes), ..Default::default() };
+    program.test_run(input).map_err(BpfError::Run)?;
+    Ok(())
 }

@@ -36,12 +36,9 @@ pub fn advise(pidfd: BorrowedFd<'_>, ranges: &[AddrRange], advice: i32) -> Advis
                 let (done, partly) = whole_ranges(batch, bytes);
                 advised.bytes += bytes;
                 rest = &rest[done..];
-                if partly > 0 {
-                    // The refused page lies inside this range.
-                    advised.refused.push((rest[0], Errno::INVAL));
-                    rest = &rest[1..];
-                } else if done == 0 {
-                    // Never seen; without this a kernel that took nothing would hold us here.
+                // The refused page lies inside this range. A call that took nothing and
+                // did not fail was never seen, but would hold us here.
+                if partly > 0 || done == 0 {
                     advised.refused.push((rest[0], Errno::INVAL));
                     rest = &rest[1..];
                 }

@@ -97,8 +97,8 @@ impl Process {
             return Err(ProcessError::Zombie(pid));
         }
         let euid = rustix::process::geteuid().as_raw();
-        let rights = Rights::of(Path::new(PROC), std::process::id());
-        if status.uid != euid && !rights.missing().is_empty() {
+        let rights = || Rights::of(Path::new(PROC), std::process::id());
+        if status.uid != euid && !rights().missing().is_empty() {
             return Err(ProcessError::OtherUser { pid, uid: status.uid });
         }
         if status.is_kernel_thread {
