@@ -3,8 +3,7 @@
 
 use crate::error::BenchError;
 use crate::figures::Figures;
-use crate::monitors::MonitorKind;
-use daos_core::MonitorAttrs;
+use daos_core::{MonitorAttrs, MonitorKind, MonitorOptions};
 use std::path::{Path, PathBuf};
 
 /// What to run and for how long.
@@ -21,6 +20,8 @@ pub struct Plan {
     pub warmup_us: u64,
     /// How closely to look.
     pub attrs: MonitorAttrs,
+    /// What only some monitors heed.
+    pub options: MonitorOptions,
     /// Seed of the first round; each round has the next.
     pub seed: u64,
 }

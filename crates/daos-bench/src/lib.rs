@@ -7,7 +7,6 @@
 //!
 //! | module | holds | add here |
 //! |---|---|---|
-//! | [`monitors`] | what is compared: [`MonitorKind`] | a monitor |
 //! | [`ground`] | the seam: one run, to its [`Figures`]; the rounds | |
 //! | [`real`] | processes on real memory | |
 //! | [`simulated`] | simulated address spaces | a space |
@@ -25,7 +24,6 @@ pub mod cost;
 pub mod error;
 pub mod figures;
 pub mod ground;
-pub mod monitors;
 mod process;
 pub mod real;
 pub mod report;
@@ -37,7 +35,6 @@ pub mod truth;
 pub use error::BenchError;
 pub use figures::{FIGURES, Figure, Figures, Unit};
 pub use ground::{Ground, Outcome, Plan, Step, compare};
-pub use monitors::MonitorKind;
 pub use real::RealMemory;
 pub use score::{Score, Scorer};
 pub use simulated::Simulator;

@@ -10,10 +10,10 @@ use crate::cost::Costs;
 use crate::error::BenchError;
 use crate::figures::Figures;
 use crate::ground::{Ground, Plan};
-use crate::monitors::MonitorKind;
 use crate::process::Running;
 use crate::score::Scorer;
 use crate::truth::TruePhase;
+use daos_core::MonitorKind;
 use daos_record::Record;
 use daos_workload::{HugePages, PhaseTruth};
 use std::path::{Path, PathBuf};
@@ -137,9 +137,12 @@ impl Run<'_> {
             format!("--min-regions={}", attrs.min_regions),
             format!("--max-regions={}", attrs.max_regions),
             format!("--seed={}", self.seed),
+            format!("--monitor={}", self.monitor.name()),
             "--quiet".to_owned(),
         ];
-        args.extend(self.monitor.record_args().iter().map(|&arg| arg.to_owned()));
+        args.extend(
+            self.plan.options.max_overhead.map(|o| format!("--max-overhead={}", 100.0 * o)),
+        );
         Running::start(&self.ground.daos, "record", &args)
     }
 

@@ -111,8 +111,8 @@ impl Serialize for FiguresJson<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::monitors::MonitorKind;
     use daos_core::MonitorAttrs;
+    use daos_core::MonitorKind;
     use std::path::PathBuf;
 
     fn plan() -> Plan {
@@ -122,6 +122,7 @@ mod tests {
             length_us: 20_000_000,
             warmup_us: 5_000_000,
             attrs: MonitorAttrs::default(),
+            options: Default::default(),
             seed: 1,
         }
     }

@@ -1,7 +1,7 @@
 //! Monitor a process: `cargo run --example monitor_process -- PID` (as root).
 
 use daos_bpf::VirtualMemory;
-use daos_core::{HOT_RATE, Monitor, MonitorAttrs, SnapshotSource};
+use daos_core::{HOT_RATE, MonitorAttrs, Reference, SnapshotSource};
 use daos_linux::{Driver, Process};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -10,7 +10,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut memory = VirtualMemory::new()?;
     memory.add(process)?;
 
-    let monitor = Monitor::new(MonitorAttrs::default(), 42)?;
+    let monitor = Reference::new(MonitorAttrs::default(), 42)?;
     let ten_seconds = Some(10_000_000);
     let mut driver = Driver::new(monitor, memory, Default::default(), ten_seconds)?;
 

@@ -15,7 +15,7 @@
 //! | [`region`] | a region, and the sorted list of a target's regions |
 //! | [`layout`] | from a target's mappings to its first regions |
 //! | [`adjust`] | age, merge, split and update: the adaptive adjustment |
-//! | [`monitor`] | the ticks that tie these together |
+//! | [`monitor`] | the ticks that tie these together: [`Monitor`], and each way to do it |
 //! | [`snapshot`] | what a monitor hands out, and the seam to its users: [`SnapshotSource`] |
 //! | [`json`] | the JSON shape of a snapshot |
 //! | [`host`] | the machine that something was measured on |
@@ -35,13 +35,16 @@ pub mod region;
 pub mod rng;
 pub mod snapshot;
 
-pub use access::{AccessCheck, Capabilities, Observation, PageBits, Target, TargetId, Window};
+pub use access::{
+    AccessCheck, Capabilities, Observation, PageBits, Prices, Spent, Target, TargetId, Window,
+};
 pub use addr::{AddrRange, PAGE_SIZE};
 pub use attrs::{AttrsError, MonitorAttrs};
 pub use host::Host;
-pub use monitor::Monitor;
+pub use monitor::{AnyMonitor, Monitor, MonitorKind, MonitorOptions, Reference};
 pub use region::Region;
 pub use rng::Rng;
 pub use snapshot::{
-    Cost, HOT_RATE, Mapping, RegionSnapshot, Snapshot, SnapshotSource, TargetInfo, TargetSnapshot,
+    Cost, HOT_RATE, Mapping, PageRun, RegionSnapshot, Snapshot, SnapshotSource, TargetInfo,
+    TargetSnapshot,
 };

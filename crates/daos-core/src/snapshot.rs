@@ -1,6 +1,6 @@
 //! What a monitor hands out at the end of each aggregation interval.
 
-use crate::access::TargetId;
+use crate::access::{Spent, TargetId};
 use crate::addr::AddrRange;
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +33,8 @@ pub struct TargetSnapshot {
     pub resident_bytes: Option<u64>,
     /// Sorted, disjoint.
     pub regions: Vec<RegionSnapshot>,
+    /// What is known to the page inside regions whose pages differ. Sorted, disjoint.
+    pub pages: Vec<PageRun>,
 }
 
 impl TargetSnapshot {
@@ -43,6 +45,13 @@ impl TargetSnapshot {
         self.regions.retain_mut(|region| match region.range.intersect(&range) {
             Some(inside) => {
                 region.range = inside;
+                true
+            }
+            None => false,
+        });
+        self.pages.retain_mut(|run| match run.range.intersect(&range) {
+            Some(inside) => {
+                run.range = inside;
                 true
             }
             None => false,
@@ -63,17 +72,46 @@ pub struct RegionSnapshot {
     pub age: u32,
 }
 
+/// Neighbouring pages of which each is known by itself, finer than regions can say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PageRun {
+    /// Their addresses.
+    pub range: AddrRange,
+    /// Their access frequency, on the scale of [`RegionSnapshot::nr_accesses`].
+    pub nr_accesses: u32,
+    /// Aggregation intervals since the last access that was seen: 0 for pages in use.
+    pub age: u32,
+}
+
 /// What a snapshot cost.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Cost {
-    /// Pages checked in each tick of the interval.
+    /// Windows checked in each tick of the interval that looked; a window of the
+    /// reference monitor is a page.
     pub checks: Vec<u32>,
+    /// Pages that those windows had, and those that were only read.
+    #[serde(default)]
+    pub pages: u64,
+    /// Pages that were armed.
+    #[serde(default)]
+    pub armed: u64,
     /// Ticks that came late by more than a tenth of a sampling interval.
     pub late_ticks: u32,
     /// Ticks that were left out because the one before took too long.
     pub missed_ticks: u32,
     /// CPU time of the monitor in microseconds, user and system, in the interval.
     pub cpu_us: u64,
+    /// CPU time in microseconds that monitoring took from the targets, estimated.
+    #[serde(default)]
+    pub target_us: u64,
+}
+
+impl Cost {
+    /// Adds CPU time that was spent.
+    pub fn charge(&mut self, spent: Spent) {
+        self.cpu_us += spent.monitor_us.round() as u64;
+        self.target_us += spent.target_us.round() as u64;
+    }
 }
 
 impl Snapshot {

@@ -8,7 +8,7 @@
 //! adjustment and the loop, comes with the library.
 
 use daos_core::{
-    AccessCheck, AddrRange, Capabilities, Monitor, MonitorAttrs, Observation, PAGE_SIZE,
+    AccessCheck, AddrRange, Capabilities, MonitorAttrs, Observation, PAGE_SIZE, Reference,
     SnapshotSource, Target, TargetId, Window,
 };
 use daos_linux::Driver;
@@ -76,7 +76,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         max_regions: 100,
         ..MonitorAttrs::default()
     };
-    let monitor = Monitor::new(attrs, 1)?;
+    let monitor = Reference::new(attrs, 1)?;
     let access = PageCache { file: File::open(&path)? };
     let ten_seconds = Some(10_000_000);
     let mut driver = Driver::new(monitor, access, Default::default(), ten_seconds)?;

@@ -1,11 +1,12 @@
 //! The one loop that sleeps: drives a [`Monitor`] in real time.
 //!
-//! A periodic timer gives the ticks, so that a tick that comes late does not
-//! shift those behind it, and the kernel counts the ones that were missed. The
-//! same wait notices that a watched process has ended.
+//! A tick is due at a time, and the next one so long after that time as the monitor
+//! asks for, so that a tick that comes late does not shift those behind it. Ticks
+//! that are over before they could begin are left out and counted. The same wait
+//! notices that a watched process has ended.
 
 use crate::cpu;
-use daos_core::{AccessCheck, Monitor, Snapshot, SnapshotSource, TargetInfo};
+use daos_core::{AccessCheck, AnyMonitor, Monitor, Snapshot, SnapshotSource, Spent, TargetInfo};
 use rustix::event::epoll;
 use rustix::io::Errno;
 use rustix::time::{
@@ -48,8 +49,8 @@ pub enum DriverError<E: std::error::Error> {
 
 /// A [`Monitor`] over some [`AccessCheck`], ticking in real time.
 #[derive(Debug)]
-pub struct Driver<A> {
-    monitor: Monitor,
+pub struct Driver<A, M = AnyMonitor> {
+    monitor: M,
     access: A,
     epoll: OwnedFd,
     timer: OwnedFd,
@@ -64,10 +65,10 @@ pub struct Driver<A> {
     stop: Option<Stop>,
 }
 
-impl<A: AccessCheck> Driver<A> {
+impl<A: AccessCheck, M: Monitor> Driver<A, M> {
     /// Ready to run until `stop_flag` is set or `duration_us` have passed.
     pub fn new(
-        monitor: Monitor,
+        monitor: M,
         access: A,
         stop_flag: Arc<AtomicBool>,
         duration_us: Option<u64>,
@@ -124,21 +125,38 @@ impl<A: AccessCheck> Driver<A> {
             return Ok(());
         }
         self.begun = true;
-        let sample_us = self.monitor.attrs().sample_us;
         cpu::ask_for_short_turns();
         self.start_us = cpu::monotonic_us();
         self.cpu_us = cpu::used_us();
         self.deadline_us = self.deadline_us.map(|d| d.saturating_add(self.start_us));
-        self.next_tick_us = self.start_us + sample_us;
-        let interval = timespec(sample_us);
+        self.next_tick_us = self.start_us;
+        self.tick(self.start_us)?;
+        Ok(())
+    }
+
+    /// One tick of the monitor, its bill, and the timer for the next.
+    fn tick(&mut self, now_us: u64) -> Result<Option<Snapshot>, DriverError<A::Error>> {
+        let snapshot = self
+            .monitor
+            .tick(&mut self.access, now_us - self.start_us)
+            .map_err(DriverError::Access)?;
+        self.next_tick_us += self.monitor.wait_us();
+        let late_us = cpu::monotonic_us().saturating_sub(self.next_tick_us);
+        let missed = late_us / self.monitor.attrs().sample_us;
+        self.missed_ticks += u32::try_from(missed).unwrap_or(u32::MAX);
+        self.next_tick_us += missed * self.monitor.attrs().sample_us;
+        let cpu_us = cpu::used_us();
+        self.monitor.charge(Spent {
+            monitor_us: (cpu_us - std::mem::replace(&mut self.cpu_us, cpu_us)) as f64,
+            target_us: self.access.take_target_us(),
+        });
         timerfd_settime(
             &self.timer,
             TimerfdTimerFlags::ABSTIME,
-            &Itimerspec { it_interval: interval, it_value: timespec(self.next_tick_us) },
+            &Itimerspec { it_interval: timespec(0), it_value: timespec(self.next_tick_us) },
         )
         .map_err(io::Error::from)?;
-        self.monitor.tick(&mut self.access, 0).map_err(DriverError::Access)?;
-        Ok(())
+        Ok(snapshot)
     }
 
     /// Sleeps until the next tick. `false` when something else woke it.
@@ -162,7 +180,7 @@ impl<A: AccessCheck> Driver<A> {
         Ok(ticked && self.take_ticks()?)
     }
 
-    /// Reads how many ticks are due, and counts the late and the missed.
+    /// Whether the tick is due; counts it if it is late.
     fn take_ticks(&mut self) -> io::Result<bool> {
         let mut due = [0; 8];
         match rustix::io::read(&self.timer, &mut due) {
@@ -170,14 +188,8 @@ impl<A: AccessCheck> Driver<A> {
             Err(Errno::AGAIN | Errno::INTR) => return Ok(false),
             Err(errno) => return Err(errno.into()),
         }
-        let due = u64::from_ne_bytes(due);
-        let sample_us = self.monitor.attrs().sample_us;
-        let this_tick_us = self.next_tick_us + (due - 1) * sample_us;
-        if cpu::monotonic_us().saturating_sub(this_tick_us) > sample_us / 10 {
-            self.late_ticks += 1;
-        }
-        self.missed_ticks += u32::try_from(due - 1).unwrap_or(u32::MAX);
-        self.next_tick_us = this_tick_us + sample_us;
+        let late_us = cpu::monotonic_us().saturating_sub(self.next_tick_us);
+        self.late_ticks += u32::from(late_us > self.monitor.attrs().sample_us / 10);
         Ok(true)
     }
 
@@ -199,7 +211,7 @@ fn timespec(us: u64) -> Timespec {
     Timespec { tv_sec: (us / 1_000_000) as i64, tv_nsec: (us % 1_000_000 * 1000) as i64 }
 }
 
-impl<A: AccessCheck> SnapshotSource for Driver<A> {
+impl<A: AccessCheck, M: Monitor> SnapshotSource for Driver<A, M> {
     type Error = DriverError<A::Error>;
 
     fn next_snapshot(&mut self) -> Result<Option<Snapshot>, Self::Error> {
@@ -211,13 +223,7 @@ impl<A: AccessCheck> SnapshotSource for Driver<A> {
             if !ticked {
                 continue;
             }
-            let snapshot = self
-                .monitor
-                .tick(&mut self.access, now_us - self.start_us)
-                .map_err(DriverError::Access)?;
-            if let Some(mut snapshot) = snapshot {
-                let cpu_us = cpu::used_us();
-                snapshot.cost.cpu_us = cpu_us - std::mem::replace(&mut self.cpu_us, cpu_us);
+            if let Some(mut snapshot) = self.tick(now_us)? {
                 snapshot.cost.late_ticks = std::mem::take(&mut self.late_ticks);
                 snapshot.cost.missed_ticks = std::mem::take(&mut self.missed_ticks);
                 return Ok(Some(snapshot));

@@ -95,9 +95,9 @@ pub fn decode(mut payload: &[u8]) -> Option<Snapshot> {
             pages => Some((pages - 1).checked_mul(PAGE_SIZE)?),
         };
         let regions = decode_regions(bytes)?;
-        targets.push(TargetSnapshot { id, resident_bytes, regions });
+        targets.push(TargetSnapshot { id, resident_bytes, regions, pages: Vec::new() });
     }
-    let cost = Cost { checks, late_ticks, missed_ticks, cpu_us };
+    let cost = Cost { checks, late_ticks, missed_ticks, cpu_us, ..Cost::default() };
     let snapshot = Snapshot { start_us, end_us, aggregation_us, max_nr_accesses, targets, cost };
     payload.is_empty().then_some(snapshot)
 }
@@ -176,6 +176,7 @@ mod tests {
                 id: TargetId(id),
                 resident_bytes: resident.map(|pages| pages * PAGE_SIZE),
                 regions,
+                pages: Vec::new(),
             };
             Snapshot {
                 start_us,
@@ -183,7 +184,7 @@ mod tests {
                 aggregation_us,
                 max_nr_accesses,
                 targets: targets.into_iter().map(target).collect(),
-                cost: Cost { checks, late_ticks, missed_ticks, cpu_us },
+                cost: Cost { checks, late_ticks, missed_ticks, cpu_us, ..Cost::default() },
             }
         }
     }
@@ -261,8 +262,15 @@ mod tests {
                 id: TargetId(0),
                 resident_bytes: Some(0x8_1000),
                 regions,
+                pages: Vec::new(),
             }],
-            cost: Cost { checks: vec![2; 20], late_ticks: 0, missed_ticks: 0, cpu_us: 900 },
+            cost: Cost {
+                checks: vec![2; 20],
+                late_ticks: 0,
+                missed_ticks: 0,
+                cpu_us: 900,
+                ..Cost::default()
+            },
         };
         #[rustfmt::skip]
         let documented = [

@@ -51,6 +51,7 @@ mod tests {
             id: TargetId(id),
             resident_bytes: None,
             regions: vec![region(nr_unobserved)],
+            ..TargetSnapshot::default()
         };
         let snapshot = Snapshot {
             start_us: 100,

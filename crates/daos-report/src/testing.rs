@@ -46,6 +46,7 @@ pub fn record() -> Vec<Snapshot> {
             late_ticks: u32::from(i == 3),
             missed_ticks: 0,
             cpu_us: 900 + 50 * i,
+            ..Default::default()
         };
         Snapshot { cost, ..snapshot(i * 100_000, (i + 1) * 100_000, &regions) }
     };

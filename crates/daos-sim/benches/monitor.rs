@@ -2,7 +2,7 @@
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use daos_core::{
-    AccessCheck, AddrRange, Capabilities, Monitor, MonitorAttrs, Observation, PAGE_SIZE,
+    AccessCheck, AddrRange, Capabilities, Monitor, MonitorAttrs, Observation, PAGE_SIZE, Reference,
     SnapshotSource, Target, TargetId, Window,
 };
 use daos_sim::{CostModel, SimOptions, SimSource, SimSpace};
@@ -46,8 +46,8 @@ impl AccessCheck for Stripes {
 
 fn a_tick_over_1000_regions(c: &mut Criterion) {
     let attrs = MonitorAttrs { min_regions: 1000, ..MonitorAttrs::default() };
-    let mut monitor = Monitor::new(attrs, 1).expect("the attributes are valid");
-    let tick = |monitor: &mut Monitor| monitor.tick(&mut Stripes, 0);
+    let mut monitor = Reference::new(attrs, 1).expect("the attributes are valid");
+    let tick = |monitor: &mut Reference| monitor.tick(&mut Stripes, 0);
     for _ in 0..1000 {
         let _ = tick(&mut monitor);
     }
@@ -64,7 +64,7 @@ fn an_hour_of_100_regions(c: &mut Criterion) {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../workloads/scattered.cfg");
     let config = Config::read(file.as_ref()).expect("the workload is valid");
     let hour = || {
-        let monitor = Monitor::new(MonitorAttrs { max_regions: 150, ..Default::default() }, 1);
+        let monitor = Reference::new(MonitorAttrs { max_regions: 150, ..Default::default() }, 1);
         let space = SimSpace::new(config.clone(), SimOptions::default());
         let monitor = monitor.expect("the attributes are valid");
         SimSource::new(monitor, space, CostModel::SAME_CPU, HOUR_US)

@@ -10,6 +10,8 @@ use std::ops::Sub;
 /// page, or a huge page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counters {
+    /// Ticks that the monitor was woken for.
+    pub wakes: u64,
     /// Windows whose accessed bits were read.
     pub windows_read: u64,
     /// Entries in them.
@@ -31,6 +33,7 @@ impl Sub for Counters {
     /// What was asked since `earlier`.
     fn sub(self, earlier: Self) -> Self {
         Self {
+            wakes: self.wakes - earlier.wakes,
             windows_read: self.windows_read - earlier.windows_read,
             entries_read: self.entries_read - earlier.entries_read,
             windows_armed: self.windows_armed - earlier.windows_armed,
@@ -44,6 +47,8 @@ impl Sub for Counters {
 /// Prices, in microseconds of CPU time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CostModel {
+    /// To be woken for a tick, for the monitor.
+    pub wake_us: f64,
     /// To walk to a window, for the monitor.
     pub read_window_us: f64,
     /// To read one entry there.
@@ -66,6 +71,7 @@ impl CostModel {
     /// A walk costs 0.25 µs, a whole page of page table 1.1 µs, to arm a page
     /// 0.4 µs if its bit was clear and 0.84 µs if it was set.
     pub const SAME_CPU: Self = Self {
+        wake_us: 30.0,
         read_window_us: 0.25,
         read_entry_us: 0.85 / 512.0,
         arm_window_us: 0.4,
@@ -82,7 +88,8 @@ impl CostModel {
 
     /// CPU time of the monitor in microseconds.
     pub fn monitor_us(&self, c: &Counters) -> f64 {
-        self.read_window_us * c.windows_read as f64
+        self.wake_us * c.wakes as f64
+            + self.read_window_us * c.windows_read as f64
             + self.read_entry_us * c.entries_read as f64
             + self.arm_window_us * c.windows_armed as f64
             + self.clear_entry_us * c.entries_cleared as f64

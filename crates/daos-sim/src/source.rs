@@ -1,32 +1,32 @@
 //! A monitor over a simulated space, in simulated time.
 
-use crate::cost::CostModel;
+use crate::cost::{CostModel, Counters};
 use crate::space::SimSpace;
-use daos_core::{Monitor, Snapshot, SnapshotSource, TargetInfo};
+use daos_core::{AnyMonitor, Monitor, Snapshot, SnapshotSource, Spent, TargetInfo};
 use std::convert::Infallible;
 
 /// Ticks a [`Monitor`] over a [`SimSpace`] until a duration has passed, as fast
 /// as it can. Every tick is on time; a snapshot's CPU time is what the model
 /// says that its checks would have taken.
 #[derive(Debug)]
-pub struct SimSource {
-    monitor: Monitor,
+pub struct SimSource<M = AnyMonitor> {
+    monitor: M,
     space: SimSpace,
     model: CostModel,
     next_tick_us: u64,
     end_us: u64,
-    /// CPU time in microseconds that was handed out with snapshots.
-    cpu_us: u64,
+    /// What the monitor was charged for.
+    charged: Counters,
     target_told: bool,
 }
 
-impl SimSource {
+impl<M: Monitor> SimSource<M> {
     /// Starts at the space's time; there are ticks up to and at `duration_us`
     /// microseconds from then.
-    pub fn new(monitor: Monitor, space: SimSpace, model: CostModel, duration_us: u64) -> Self {
+    pub fn new(monitor: M, space: SimSpace, model: CostModel, duration_us: u64) -> Self {
         let now_us = space.now_us();
         Self {
-            cpu_us: model.monitor_us(&space.counters()) as u64,
+            charged: space.counters(),
             next_tick_us: now_us,
             end_us: now_us.saturating_add(duration_us),
             monitor,
@@ -42,23 +42,29 @@ impl SimSource {
     }
 
     /// The monitor.
-    pub fn monitor(&self) -> &Monitor {
+    pub fn monitor(&self) -> &M {
         &self.monitor
     }
 }
 
-impl SnapshotSource for SimSource {
+impl<M: Monitor> SnapshotSource for SimSource<M> {
     type Error = Infallible;
 
     fn next_snapshot(&mut self) -> Result<Option<Snapshot>, Infallible> {
         while self.next_tick_us <= self.end_us {
             let now_us = self.next_tick_us;
-            self.next_tick_us += self.monitor.attrs().sample_us;
             self.space.set_now_us(now_us);
-            if let Some(mut snapshot) = self.monitor.tick(&mut self.space, now_us)? {
-                let cpu_us = self.model.monitor_us(&self.space.counters()) as u64;
-                snapshot.cost.cpu_us = cpu_us - std::mem::replace(&mut self.cpu_us, cpu_us);
-                return Ok(Some(snapshot));
+            let snapshot = self.monitor.tick(&mut self.space, now_us)?;
+            self.next_tick_us += self.monitor.wait_us();
+            self.space.counters_mut().wakes += 1;
+            let counters = self.space.counters();
+            let used = counters - std::mem::replace(&mut self.charged, counters);
+            self.monitor.charge(Spent {
+                monitor_us: self.model.monitor_us(&used),
+                target_us: self.model.target_us(&used),
+            });
+            if snapshot.is_some() {
+                return Ok(snapshot);
             }
         }
         Ok(None)
@@ -74,7 +80,7 @@ impl SnapshotSource for SimSource {
 mod tests {
     use super::*;
     use crate::space::SimOptions;
-    use daos_core::MonitorAttrs;
+    use daos_core::{MonitorAttrs, Reference};
     use daos_workload::Config;
 
     const HOT_BLOCK: &str = "\
@@ -87,14 +93,14 @@ busy
 hot, random, 0, 1
 ";
 
-    fn source(seed: u64, duration_us: u64) -> SimSource {
+    fn source(seed: u64, duration_us: u64) -> SimSource<Reference> {
         let config = Config::parse("block.cfg", HOT_BLOCK).unwrap();
         let space = SimSpace::new(config, SimOptions { seed, ..SimOptions::default() });
-        let monitor = Monitor::new(MonitorAttrs::default(), seed).unwrap();
+        let monitor = Reference::new(MonitorAttrs::default(), seed).unwrap();
         SimSource::new(monitor, space, CostModel::SAME_CPU, duration_us)
     }
 
-    fn snapshots(mut source: SimSource) -> Vec<Snapshot> {
+    fn snapshots(mut source: SimSource<Reference>) -> Vec<Snapshot> {
         std::iter::from_fn(|| source.next_snapshot().unwrap()).collect()
     }
 

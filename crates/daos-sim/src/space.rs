@@ -100,6 +100,10 @@ impl SimSpace {
         self.counters
     }
 
+    pub(crate) fn counters_mut(&mut self) -> &mut Counters {
+        &mut self.counters
+    }
+
     /// What the state of the accessed bits takes, in bytes.
     pub fn state_bytes(&self) -> usize {
         self.blocks.bytes()
@@ -187,7 +191,12 @@ impl SimSpace {
         });
         let mut pages = PageBits::default();
         pages[0] = u64::from(!armed);
-        Observation { present: 1, accessed: u32::from(!armed), unobservable: 0, pages: Some(pages) }
+        Observation {
+            present: 1,
+            accessed: u32::from(!armed),
+            pages: Some(pages),
+            ..Observation::default()
+        }
     }
 
     fn check_window(&mut self, window: &Window) -> Observation {

@@ -194,6 +194,7 @@ fn counts_what_it_was_asked_for() {
     assert_eq!(
         space.counters(),
         Counters {
+            wakes: 0,
             windows_read: 1,
             entries_read: 8,
             windows_armed: 3,

@@ -2,7 +2,7 @@
 
 use crate::units;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use daos_core::{AddrRange, MonitorAttrs};
+use daos_core::{AddrRange, MonitorAttrs, MonitorKind, MonitorOptions};
 use std::path::PathBuf;
 
 /// Where `record` writes and `report` reads unless told otherwise.
@@ -104,6 +104,15 @@ pub struct Target {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Monitoring")]
 pub struct Monitoring {
+    /// How to monitor
+    #[arg(long, value_parser = units::monitor, value_name = "NAME", default_value = "reference")]
+    pub monitor: MonitorKind,
+    /// Upper bound on what monitoring costs, in percent of one CPU, the target's side included
+    #[arg(long, value_name = "PERCENT", value_parser = units::percent_of_cpu)]
+    pub max_overhead: Option<f64>,
+    /// Choose sampling and aggregation intervals that fit the workload
+    #[arg(long)]
+    pub auto_intervals: bool,
     /// Sampling interval: from arming a page to checking it
     #[arg(long, value_name = "TIME", default_value = "5ms", value_parser = units::duration_us)]
     pub sample: u64,
@@ -135,6 +144,11 @@ pub enum Backend {
 }
 
 impl Monitoring {
+    /// What only some monitors heed.
+    pub fn options(&self) -> MonitorOptions {
+        MonitorOptions { max_overhead: self.max_overhead, auto_intervals: self.auto_intervals }
+    }
+
     /// The attributes asked for, not validated yet.
     pub fn attrs(&self) -> MonitorAttrs {
         MonitorAttrs {

@@ -1,6 +1,6 @@
 //! Durations, ranges and shares, as people type them.
 
-use daos_core::AddrRange;
+use daos_core::{AddrRange, MonitorKind};
 use daos_workload::quantity;
 
 /// A duration in microseconds: a number, which may have a fraction, and a unit.
@@ -40,6 +40,24 @@ pub fn seconds_us(text: &str) -> Result<u64, String> {
         Ok(seconds) if (0.0..=86400.0).contains(&seconds) => Ok((seconds * 1e6).round() as u64),
         Ok(_) => Err("expected at most a day of seconds, 86400".to_owned()),
         Err(_) => Err("expected a number of seconds, such as 20 or 0.5".to_owned()),
+    }
+}
+
+/// The name of a monitor.
+pub fn monitor(text: &str) -> Result<MonitorKind, String> {
+    let named = MonitorKind::ALL.iter().find(|kind| kind.name() == text);
+    named.copied().ok_or_else(|| {
+        let names: Vec<&str> = MonitorKind::ALL.iter().map(|kind| kind.name()).collect();
+        format!("no such monitor; there are {}", names.join(", "))
+    })
+}
+
+/// Percent of one CPU, with or without the sign, as a share of 1.
+pub fn percent_of_cpu(text: &str) -> Result<f64, String> {
+    match text.strip_suffix('%').unwrap_or(text).trim_end().parse::<f64>() {
+        Ok(percent) if percent > 0.0 && percent <= 100.0 => Ok(percent / 100.0),
+        Ok(_) => Err("expected more than 0 and at most 100 percent of one CPU".to_owned()),
+        Err(_) => Err("expected percent of one CPU, such as 0.5 or 0.5%".to_owned()),
     }
 }
 

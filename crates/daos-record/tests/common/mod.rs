@@ -67,6 +67,7 @@ pub fn snapshot(index: u64, regions: u64, rng: &mut Rng) -> Snapshot {
             late_ticks: rng.below(2) as u32,
             missed_ticks: 0,
             cpu_us: 1000 + rng.below(1000),
+            ..Default::default()
         },
     }
 }

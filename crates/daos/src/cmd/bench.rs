@@ -43,6 +43,7 @@ fn plan(args: &cli::Accuracy) -> Result<Plan> {
         length_us: args.seconds,
         warmup_us: args.warmup,
         attrs,
+        options: args.monitoring.options(),
         seed: args.monitoring.seed,
     })
 }

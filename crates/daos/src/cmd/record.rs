@@ -8,15 +8,16 @@ mod summary;
 use crate::Usage;
 use crate::cli::{self, Backend};
 use anyhow::Result;
-use daos_core::Monitor;
+use daos_core::AnyMonitor;
 use daos_record::Header;
 
 /// Records until the target ends, the time is over or Ctrl-C. The exit status is
 /// that of the command, if one was started and ended by itself.
 pub fn run(args: &cli::Record) -> Result<i32> {
     let attrs = args.monitoring.attrs();
-    let monitor =
-        Monitor::new(attrs, args.monitoring.seed).map_err(|err| Usage(err.to_string()))?;
+    let (options, seed) = (args.monitoring.options(), args.monitoring.seed);
+    let monitor = AnyMonitor::new(args.monitoring.monitor, attrs, options, seed)
+        .map_err(|err| Usage(err.to_string()))?;
     if args.duration == Some(0) {
         return Err(Usage("--duration 0 records nothing; give a time such as 20s".into()).into());
     }
@@ -46,7 +47,7 @@ fn header(
         start_monotonic_us,
         attrs: args.monitoring.attrs().in_whole_ticks(),
         seed: args.monitoring.seed,
-        monitor: "reference".to_owned(),
+        monitor: args.monitoring.monitor.name().to_owned(),
         backend: backend.to_owned(),
         command: target,
         host: daos_linux::host::here(),

@@ -7,7 +7,7 @@ use crate::child::Started;
 use crate::{cli, is_broken_pipe, signals};
 use anyhow::{Context, Result, anyhow};
 use daos_bpf::VirtualMemory;
-use daos_core::{AccessCheck, HOT_RATE, Monitor, Snapshot, SnapshotSource};
+use daos_core::{AccessCheck, AnyMonitor, HOT_RATE, Snapshot, SnapshotSource};
 use daos_linux::{Driver, Process, ProcessError, Stop, cpu, damon};
 use daos_report::units;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -20,7 +20,7 @@ use std::sync::Arc;
 const AFTER_CTRL_C_S: i64 = 1;
 
 /// Records the processes, or the command, that `args` names.
-pub fn run(args: &cli::Record, monitor: Monitor) -> Result<i32> {
+pub fn run(args: &cli::Record, monitor: AnyMonitor) -> Result<i32> {
     // What can be refused is refused before anything is started or written.
     let forms = &args.target.forms;
     let mut processes = Vec::new();

@@ -5,13 +5,13 @@ use super::output::Output;
 use super::summary::Totals;
 use crate::cli;
 use anyhow::Result;
-use daos_core::{Monitor, SnapshotSource};
+use daos_core::{AnyMonitor, SnapshotSource};
 use daos_sim::{CostModel, SimOptions, SimSource, SimSpace};
 use daos_workload::Config;
 use std::path::Path;
 
 /// Simulates the access pattern in `file` for its own length, or `--duration`.
-pub fn run(args: &cli::Record, monitor: Monitor, file: &Path) -> Result<i32> {
+pub fn run(args: &cli::Record, monitor: AnyMonitor, file: &Path) -> Result<i32> {
     let config = Config::read(file)?;
     let duration_us = args.duration.unwrap_or_else(|| config.duration_us());
     let options = SimOptions { seed: args.monitoring.seed, ..SimOptions::default() };

@@ -61,7 +61,7 @@ impl AccessCheck for Memory {
                 present: 1 - unobservable,
                 accessed: within(&self.hot) * (1 - unobservable),
                 unobservable,
-                pages: None,
+                ..Observation::default()
             });
         }
         Ok(())
@@ -69,7 +69,7 @@ impl AccessCheck for Memory {
 }
 
 /// Runs `seconds` of monitoring and returns all snapshots.
-fn watch(monitor: &mut Monitor, memory: &mut Memory, seconds: u64) -> Vec<Snapshot> {
+fn watch(monitor: &mut Reference, memory: &mut Memory, seconds: u64) -> Vec<Snapshot> {
     let sample = monitor.attrs().sample_us;
     let begin = monitor.ticks() * sample;
     let ticks = seconds * 1_000_000 / sample;
@@ -83,7 +83,7 @@ fn attrs(min_regions: u32, max_regions: u32) -> MonitorAttrs {
 #[test]
 fn a_snapshot_an_aggregation_interval_with_its_checks() {
     let mut memory = Memory::one(&[mib(0, 100)], &[]);
-    let mut monitor = Monitor::new(MonitorAttrs::default(), 1).unwrap();
+    let mut monitor = Reference::new(MonitorAttrs::default(), 1).unwrap();
     let snapshots = watch(&mut monitor, &mut memory, 1);
     assert_eq!(snapshots.len(), 10);
     assert_eq!((snapshots[3].start_us, snapshots[3].end_us), (300_000, 400_000));
@@ -95,7 +95,7 @@ fn a_snapshot_an_aggregation_interval_with_its_checks() {
 fn hot_memory_is_found_and_its_age_grows() {
     let hot = mib(300, 428);
     let mut memory = Memory::one(&[mib(0, 1024)], &[hot]);
-    let mut monitor = Monitor::new(MonitorAttrs::default(), 42).unwrap();
+    let mut monitor = Reference::new(MonitorAttrs::default(), 42).unwrap();
     let last = watch(&mut monitor, &mut memory, 10).pop().unwrap();
     let reported: Vec<_> =
         last.targets[0].regions.iter().filter(|r| last.access_rate(r) >= 0.25).collect();
@@ -110,7 +110,7 @@ fn hot_memory_is_found_and_its_age_grows() {
 fn unobservable_pages_are_told_from_cold_ones() {
     let mut memory = Memory::one(&[mib(0, 64)], &[]);
     memory.unobservable = vec![mib(0, 64)];
-    let mut monitor = Monitor::new(MonitorAttrs::default(), 1).unwrap();
+    let mut monitor = Reference::new(MonitorAttrs::default(), 1).unwrap();
     let last = watch(&mut monitor, &mut memory, 1).pop().unwrap();
     for region in &last.targets[0].regions {
         assert_eq!((last.unobserved_share(region), region.nr_accesses), (1.0, 0));
@@ -120,7 +120,7 @@ fn unobservable_pages_are_told_from_cold_ones() {
 #[test]
 fn targets_come_and_go_at_an_update() {
     let mut memory = Memory::one(&[mib(0, 64)], &[]);
-    let mut monitor = Monitor::new(MonitorAttrs::default(), 1).unwrap();
+    let mut monitor = Reference::new(MonitorAttrs::default(), 1).unwrap();
     watch(&mut monitor, &mut memory, 1);
     memory.targets.push(Target { id: TargetId(7), ranges: vec![mib(5, 6)], resident_bytes: None });
     let last = watch(&mut monitor, &mut memory, 2).pop().unwrap();
@@ -144,7 +144,7 @@ fn more_ranges_than_checks_take_turns() {
         });
     }
     memory.hot = vec![mib(1, 2)];
-    let mut monitor = Monitor::new(attrs(3, 16), 1).unwrap();
+    let mut monitor = Reference::new(attrs(3, 16), 1).unwrap();
     let last = watch(&mut monitor, &mut memory, 2).pop().unwrap();
     assert_eq!(memory.most_checks, 16);
     for target in &last.targets {
@@ -157,7 +157,7 @@ fn more_ranges_than_checks_take_turns() {
 fn the_stream_of_regions_is_fixed_by_the_seed() {
     let run = |seed| {
         let mut memory = Memory::one(&[mib(0, 512)], &[mib(100, 130)]);
-        let mut monitor = Monitor::new(MonitorAttrs::default(), seed).unwrap();
+        let mut monitor = Reference::new(MonitorAttrs::default(), seed).unwrap();
         watch(&mut monitor, &mut memory, 5)
     };
     assert_eq!(run(3), run(3));
@@ -194,7 +194,7 @@ proptest! {
     ) {
         let max = min + room;
         let mut memory = Memory::one(&mappings[0], &hot);
-        let mut monitor = Monitor::new(attrs(min, max), seed).unwrap();
+        let mut monitor = Reference::new(attrs(min, max), seed).unwrap();
         for mapping in &mappings {
             memory.targets[0].ranges = mapping.clone();
             monitor.update(&mut memory).unwrap();

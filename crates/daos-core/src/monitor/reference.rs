@@ -3,11 +3,12 @@
 //! The algorithm of the seeds (DAOS paper §3.1, cover letter's Appendix C) with
 //! the semantics of the kernel's `kdamond_fn`, bar its defects, which
 //! [`adjust`] names. The monitor owns no time: whoever drives it
-//! calls [`Monitor::tick`] once a sampling interval. All its state is in the
+//! calls [`tick`](Monitor::tick) once a sampling interval. All its state is in the
 //! value, so two monitors can't disturb each other (the kernel shares the region
 //! count of its last split between all of them).
 
-use crate::access::{AccessCheck, Observation, Target, TargetId, Window};
+use super::Monitor;
+use crate::access::{AccessCheck, Observation, Spent, Target, TargetId, Window};
 use crate::addr::{AddrRange, PAGE_SIZE};
 use crate::adjust;
 use crate::attrs::{AttrsError, MonitorAttrs};
@@ -34,7 +35,7 @@ struct Sample {
 /// Watches targets through an [`AccessCheck`] and sums up what it saw in a
 /// [`Snapshot`] every aggregation interval.
 #[derive(Debug, Clone)]
-pub struct Monitor {
+pub struct Reference {
     attrs: MonitorAttrs,
     rng: Rng,
     /// Ticks whose checks are done.
@@ -56,60 +57,19 @@ pub struct Monitor {
     cost: Cost,
 }
 
-impl Monitor {
-    /// A monitor that draws its pages from a stream given by `seed`.
-    ///
-    /// Same seed and same observations give the same regions, on every machine.
-    pub fn new(attrs: MonitorAttrs, seed: u64) -> Result<Self, AttrsError> {
-        attrs.validate()?;
-        Ok(Self {
-            attrs: attrs.in_whole_ticks(),
-            rng: Rng::new(seed),
-            ticks: 0,
-            targets: Vec::new(),
-            samples: Vec::new(),
-            windows: Vec::new(),
-            found: Vec::new(),
-            started: false,
-            size_limit: u64::MAX,
-            last_split: 0,
-            turn: 0,
-            interval_start_us: 0,
-            cost: Cost::default(),
-        })
-    }
-
-    /// The attributes in force: those given, in whole ticks.
-    pub fn attrs(&self) -> &MonitorAttrs {
+impl Monitor for Reference {
+    fn attrs(&self) -> &MonitorAttrs {
         &self.attrs
     }
 
-    /// Ticks whose checks are done.
-    pub fn ticks(&self) -> u64 {
-        self.ticks
-    }
-
-    /// Whether any target was still there at the last update.
-    pub fn has_targets(&self) -> bool {
+    fn has_targets(&self) -> bool {
         !self.targets.is_empty()
     }
 
-    /// The regions of `target` as they are now, sorted.
-    pub fn regions(&self, target: TargetId) -> Option<&[Region]> {
-        self.targets.iter().find(|t| t.id == target).map(|t| t.regions.as_slice())
-    }
-
-    /// One tick. To be called once a sampling interval; `now_us` is the time
-    /// since monitoring began.
-    ///
     /// Checks the pages that the tick before armed, closes the aggregation
     /// interval when it is over, follows the targets' mappings when that is due,
-    /// and arms a random page of each region. The first tick reads the targets
-    /// and arms only. Returns the snapshot of the interval that it closed.
-    ///
-    /// Fails only when `access` does. The monitor can go on with the next tick; a
-    /// snapshot that was just made is lost.
-    pub fn tick<A: AccessCheck + ?Sized>(
+    /// and arms a random page of each region.
+    fn tick<A: AccessCheck + ?Sized>(
         &mut self,
         access: &mut A,
         now_us: u64,
@@ -133,14 +93,55 @@ impl Monitor {
         Ok(snapshot)
     }
 
-    /// Reads the targets' ranges at once, ahead of the next update: for a driver
-    /// that knows that they changed.
-    pub fn update<A: AccessCheck + ?Sized>(&mut self, access: &mut A) -> Result<(), A::Error> {
+    fn update<A: AccessCheck + ?Sized>(&mut self, access: &mut A) -> Result<(), A::Error> {
         let sparse = access.capabilities().sparse;
         let live = access.targets()?;
         self.forget_samples();
         self.follow(live, sparse);
         Ok(())
+    }
+
+    fn wait_us(&self) -> u64 {
+        self.attrs.sample_us
+    }
+
+    /// Its cost is bounded by the number of regions, whatever a check costs.
+    fn charge(&mut self, spent: Spent) {
+        self.cost.charge(spent);
+    }
+}
+
+impl Reference {
+    /// A monitor that draws its pages from a stream given by `seed`.
+    ///
+    /// Same seed and same observations give the same regions, on every machine.
+    pub fn new(attrs: MonitorAttrs, seed: u64) -> Result<Self, AttrsError> {
+        attrs.validate()?;
+        Ok(Self {
+            attrs: attrs.in_whole_ticks(),
+            rng: Rng::new(seed),
+            ticks: 0,
+            targets: Vec::new(),
+            samples: Vec::new(),
+            windows: Vec::new(),
+            found: Vec::new(),
+            started: false,
+            size_limit: u64::MAX,
+            last_split: 0,
+            turn: 0,
+            interval_start_us: 0,
+            cost: Cost::default(),
+        })
+    }
+
+    /// Ticks whose checks are done.
+    pub fn ticks(&self) -> u64 {
+        self.ticks
+    }
+
+    /// The regions of `target` as they are now, sorted.
+    pub fn regions(&self, target: TargetId) -> Option<&[Region]> {
+        self.targets.iter().find(|t| t.id == target).map(|t| t.regions.as_slice())
     }
 
     /// Draws a page of each region and arms it. When there are more regions than
@@ -182,6 +183,8 @@ impl Monitor {
             region.nr_unobserved += u32::from(seen.unobservable > 0);
         }
         self.cost.checks.push(self.windows.len() as u32);
+        self.cost.pages += self.windows.len() as u64;
+        self.cost.armed += self.windows.len() as u64;
         self.forget_samples();
         Ok(())
     }
@@ -243,6 +246,7 @@ impl Monitor {
                     age: r.age,
                 })
                 .collect(),
+            pages: Vec::new(),
         });
         Snapshot {
             start_us: std::mem::replace(&mut self.interval_start_us, now_us),
@@ -319,5 +323,5 @@ impl Monitor {
 }
 
 #[cfg(test)]
-#[path = "monitor_tests.rs"]
+#[path = "reference_tests.rs"]
 mod tests;

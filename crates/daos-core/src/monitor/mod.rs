@@ -1,0 +1,138 @@
+//! Monitors: who decides which pages to look at, and what the answers mean.
+//!
+//! A monitor owns no time. Whoever drives it calls [`Monitor::tick`], waits as
+//! long as it asks to ([`Monitor::wait_us`]), and tells it what that cost
+//! ([`Monitor::charge`]). All state is in the value, so two monitors can't disturb
+//! each other.
+//!
+//! To add a monitor: implement [`Monitor`] in a module here, and give it a line in
+//! [`MonitorKind`] and [`AnyMonitor`].
+
+pub mod reference;
+
+pub use reference::Reference;
+
+use crate::access::{AccessCheck, Spent};
+use crate::attrs::{AttrsError, MonitorAttrs};
+use crate::snapshot::Snapshot;
+
+/// Watches targets through an [`AccessCheck`] and sums up what it saw in a
+/// [`Snapshot`] every aggregation interval.
+pub trait Monitor {
+    /// The attributes in force, in whole ticks. They change when the monitor may
+    /// choose its intervals.
+    fn attrs(&self) -> &MonitorAttrs;
+
+    /// Whether any target was still there at the last update.
+    fn has_targets(&self) -> bool;
+
+    /// One tick; `now_us` is the time since monitoring began. The first one reads
+    /// the targets. Returns the snapshot of the interval that it closed.
+    ///
+    /// Fails only when `access` does. The monitor can go on with the next tick; a
+    /// snapshot that was just made is lost.
+    fn tick<A: AccessCheck + ?Sized>(
+        &mut self,
+        access: &mut A,
+        now_us: u64,
+    ) -> Result<Option<Snapshot>, A::Error>;
+
+    /// Reads the targets' ranges at once, ahead of the next update: for a driver
+    /// that knows that they changed.
+    fn update<A: AccessCheck + ?Sized>(&mut self, access: &mut A) -> Result<(), A::Error>;
+
+    /// Microseconds from when the last tick was due to when the next one is.
+    fn wait_us(&self) -> u64;
+
+    /// Tells what the last tick cost.
+    fn charge(&mut self, spent: Spent);
+}
+
+/// The monitors there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MonitorKind {
+    /// The seeds' algorithm: a random page of each region a tick.
+    Reference,
+}
+
+impl MonitorKind {
+    /// All of them, in the order in which they are shown.
+    pub const ALL: &[Self] = &[Self::Reference];
+
+    /// Its name on the command line and in records.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Reference => "reference",
+        }
+    }
+}
+
+/// What only some monitors heed.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct MonitorOptions {
+    /// Upper bound on what monitoring costs, as a share of one CPU, the targets' side
+    /// included; `None` for the monitor's own.
+    pub max_overhead: Option<f64>,
+    /// Whether the monitor may choose its sampling and aggregation intervals.
+    pub auto_intervals: bool,
+}
+
+/// A monitor of any kind, for those who choose it when they run.
+#[derive(Debug, Clone)]
+pub enum AnyMonitor {
+    /// See [`MonitorKind::Reference`].
+    Reference(Reference),
+}
+
+/// Does the same with whichever monitor it is.
+macro_rules! each {
+    ($any:expr, $monitor:ident => $what:expr) => {
+        match $any {
+            AnyMonitor::Reference($monitor) => $what,
+        }
+    };
+}
+
+impl AnyMonitor {
+    /// A monitor that draws its pages from a stream given by `seed`.
+    pub fn new(
+        kind: MonitorKind,
+        attrs: MonitorAttrs,
+        _options: MonitorOptions,
+        seed: u64,
+    ) -> Result<Self, AttrsError> {
+        Ok(match kind {
+            MonitorKind::Reference => Self::Reference(Reference::new(attrs, seed)?),
+        })
+    }
+}
+
+impl Monitor for AnyMonitor {
+    fn attrs(&self) -> &MonitorAttrs {
+        each!(self, monitor => monitor.attrs())
+    }
+
+    fn has_targets(&self) -> bool {
+        each!(self, monitor => monitor.has_targets())
+    }
+
+    fn tick<A: AccessCheck + ?Sized>(
+        &mut self,
+        access: &mut A,
+        now_us: u64,
+    ) -> Result<Option<Snapshot>, A::Error> {
+        each!(self, monitor => monitor.tick(access, now_us))
+    }
+
+    fn update<A: AccessCheck + ?Sized>(&mut self, access: &mut A) -> Result<(), A::Error> {
+        each!(self, monitor => monitor.update(access))
+    }
+
+    fn wait_us(&self) -> u64 {
+        each!(self, monitor => monitor.wait_us())
+    }
+
+    fn charge(&mut self, spent: Spent) {
+        each!(self, monitor => monitor.charge(spent));
+    }
+}
