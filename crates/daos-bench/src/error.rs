@@ -14,6 +14,26 @@ pub enum BenchError {
     /// The configuration of a workload can't be read.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// There is no such scenario.
+    #[error("no scenario can have {0}")]
+    Scenario(String),
+    /// A scenario that real memory can't have.
+    #[error("{0}: its mappings can only be simulated; add --sim")]
+    SimulatedOnly(String),
+    /// There is not enough memory.
+    #[error(
+        "the workload takes {need} MiB and some to spare, and {have} MiB are available; choose a smaller --size, or add --sim",
+        need = .bytes >> 20, have = .available >> 20
+    )]
+    Memory {
+        /// What it takes.
+        bytes: u64,
+        /// What there is.
+        available: u64,
+    },
+    /// The kernel does not say how much memory there is.
+    #[error("cannot read /proc/meminfo")]
+    Meminfo(#[source] io::Error),
     /// No monitor works with these attributes.
     #[error(transparent)]
     Attrs(#[from] AttrsError),

@@ -6,16 +6,21 @@
 //! Which of the two comes first changes from round to round, so that a machine
 //! that warms up or tires favours neither.
 
+use crate::budget::Budget;
 use crate::cost::Costs;
 use crate::error::BenchError;
 use crate::figures::Figures;
 use crate::ground::{Ground, Plan};
+use crate::memory;
+use crate::notice::Watch;
 use crate::process::Running;
+use crate::scenario::{PageSize, Shape};
 use crate::score::Scorer;
 use crate::truth::TruePhase;
+use crate::work::Work;
 use daos_core::MonitorKind;
 use daos_record::Record;
-use daos_workload::{HugePages, PhaseTruth};
+use daos_workload::{Config, HugePages, PhaseTruth};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -32,7 +37,7 @@ pub struct RealMemory {
     pub daos: PathBuf,
     /// Threads of the workload.
     pub threads: u32,
-    /// Huge pages for its memory.
+    /// Huge pages for its memory, where it is not said with the scenario.
     pub huge_pages: HugePages,
     /// Set from outside to end early.
     pub stop: Arc<AtomicBool>,
@@ -43,14 +48,48 @@ impl Ground for RealMemory {
         "real memory"
     }
 
+    fn refuse(&self, work: &Work) -> Result<(), BenchError> {
+        let bytes = match work {
+            Work::File(path) => Config::read(path)?.bytes(),
+            Work::Drawn(scenario) => {
+                scenario.validate()?;
+                if scenario.shape == Shape::Sparse {
+                    return Err(BenchError::SimulatedOnly(scenario.to_string()));
+                }
+                scenario.bytes
+            }
+        };
+        memory::enough_for(bytes)
+    }
+
+    /// What looking costs here is found out by looking.
+    fn budget(&self, _: &Plan, _: &Work) -> Option<Budget> {
+        None
+    }
+
     fn run(
         &self,
         plan: &Plan,
-        workload: &Path,
+        work: &Work,
         monitor: MonitorKind,
         round: u32,
     ) -> Result<Figures, BenchError> {
-        let run = Run { ground: self, plan, workload, monitor, seed: plan.seed + u64::from(round) };
+        let seed = plan.seed + u64::from(round);
+        let place = tempfile::tempdir().map_err(BenchError::Scratch)?;
+        let (workload, huge_pages, settle_us) = match work {
+            Work::File(path) => (path.clone(), self.huge_pages, plan.warmup_us),
+            Work::Drawn(scenario) => {
+                let path = place.path().join("scenario.cfg");
+                let text = scenario.config_text(seed)?;
+                std::fs::write(&path, text).map_err(BenchError::Scratch)?;
+                let huge_pages = match scenario.page {
+                    PageSize::Small => HugePages::Never,
+                    PageSize::Huge => HugePages::Always,
+                };
+                (path, huge_pages, 0)
+            }
+        };
+        let run = Run { ground: self, plan, workload, huge_pages, settle_us, monitor, seed };
         let ((watched, mut figures), alone) = if round.is_multiple_of(2) {
             (run.watched()?, run.alone()?)
         } else {
@@ -59,6 +98,7 @@ impl Ground for RealMemory {
         };
         let share = accesses_per_us(&alone).zip(accesses_per_us(&watched)).map(|(a, w)| w / a);
         figures.slowdown_percent = share.map(|share| 100.0 * (1.0 - share));
+        figures.accesses_per_sec = accesses_per_us(&watched).map(|accesses| 1e6 * accesses);
         Ok(figures)
     }
 }
@@ -68,7 +108,11 @@ impl Ground for RealMemory {
 struct Run<'a> {
     ground: &'a RealMemory,
     plan: &'a Plan,
-    workload: &'a Path,
+    /// Its configuration.
+    workload: PathBuf,
+    huge_pages: HugePages,
+    /// How long a phase may run before it counts.
+    settle_us: u64,
     monitor: MonitorKind,
     seed: u64,
 }
@@ -111,8 +155,8 @@ impl Run<'_> {
     }
 
     fn start_workload(&self, truth: &Path) -> Result<Running, BenchError> {
-        let RealMemory { daos, threads, huge_pages, .. } = self.ground;
-        let huge_pages = match huge_pages {
+        let RealMemory { daos, threads, .. } = self.ground;
+        let huge_pages = match self.huge_pages {
             HugePages::Default => "default",
             HugePages::Always => "always",
             HugePages::Never => "never",
@@ -140,35 +184,34 @@ impl Run<'_> {
             format!("--monitor={}", self.monitor.name()),
             "--quiet".to_owned(),
         ];
-        args.extend(
-            self.plan.options.max_overhead.map(|o| format!("--max-overhead={}", 100.0 * o)),
-        );
+        if self.monitor.heeds_options() {
+            let options = &self.plan.options;
+            args.extend(options.max_overhead.map(|o| format!("--max-overhead={}", 100.0 * o)));
+            args.extend(options.auto_intervals.then(|| "--auto-intervals".to_owned()));
+        }
         Running::start(&self.ground.daos, "record", &args)
     }
 
     /// What the record shows, but the slowdown.
     fn figures(&self, record: &Record, truth: &[PhaseTruth]) -> Result<Figures, BenchError> {
-        let phases = truth.iter().map(|phase| TruePhase::counted(phase, &self.plan.attrs));
+        let phases: Vec<TruePhase> =
+            truth.iter().map(|phase| TruePhase::counted(phase, &self.plan.attrs)).collect();
         let origin_us = record.header().start_monotonic_us;
-        let mut scorer = Scorer::new(phases.collect(), origin_us, self.plan.warmup_us);
+        let mut watch = Watch::new(&phases, origin_us);
+        let mut scorer =
+            Scorer::new(phases, origin_us, self.plan.warmup_us).settling(self.settle_us);
         let mut costs = Costs::default();
         for snapshot in record.snapshots() {
             let snapshot = snapshot?;
             costs.add(&snapshot);
             if let Some(target) = snapshot.targets.first() {
                 scorer.add(&snapshot, target);
+                watch.add(&snapshot, target);
             }
         }
-        let score = scorer.score();
-        Ok(Figures {
-            recall: score.recall,
-            precision: score.precision,
-            wss_error: score.wss_error,
-            checks_per_tick: costs.checks_per_tick(),
-            cpu_percent: costs.cpu_percent(),
-            slowdown_percent: None,
-            peak_rss_bytes: record.end().map(|end| end.peak_rss_bytes as f64),
-        })
+        let figures = Figures::of_score(&scorer.score(), &watch.noticed()).with_costs(&costs);
+        let peak_rss_bytes = record.end().map(|end| end.peak_rss_bytes as f64);
+        Ok(Figures { peak_rss_bytes, ..figures })
     }
 }
 

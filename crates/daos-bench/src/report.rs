@@ -1,25 +1,30 @@
 //! Outcomes for people and for programs.
 
+use crate::budget::Budget;
 use crate::figures::{FIGURES, Figure, Figures};
 use crate::ground::{Outcome, Plan};
+use crate::scenario::Scenario;
 use crate::spread::Spread;
+use crate::work::Work;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use std::io::{self, Write};
-use std::path::Path;
 
-/// Writes a table for each workload: a column for each monitor, a row for each
+/// Writes a table for each work: a column for each monitor, a row for each
 /// figure, in it the median and, of more runs than one, the range. `on` is the
 /// name of the ground.
 pub fn text(outcomes: &[Outcome], plan: &Plan, on: &str, out: &mut impl Write) -> io::Result<()> {
-    for (at, outcomes) in outcomes.chunk_by(|a, b| a.workload == b.workload).enumerate() {
+    for (at, outcomes) in outcomes.chunk_by(|a, b| a.work == b.work).enumerate() {
         if at > 0 {
             writeln!(out)?;
         }
         let (runs, seconds) = (plan.runs, plan.length_us as f64 / 1e6);
         let plural = if runs == 1 { "" } else { "s" };
-        let workload = outcomes[0].workload.display();
-        writeln!(out, "{workload} on {on}, {runs} run{plural} of {seconds} s")?;
+        let work = &outcomes[0].work;
+        writeln!(out, "{work} on {on}, {runs} run{plural} of {seconds} s")?;
+        if let Some(budget) = &outcomes[0].budget {
+            writeln!(out, "  {}", budget.line())?;
+        }
         table(outcomes, out)?;
     }
     Ok(())
@@ -55,7 +60,7 @@ fn cell(figure: &Figure, runs: &[Figures]) -> String {
     }
 }
 
-/// Writes a list with an object for each workload and monitor.
+/// Writes a list with an object for each work and monitor.
 pub fn json(outcomes: &[Outcome], plan: &Plan, on: &str, out: &mut impl Write) -> io::Result<()> {
     let outcome = |outcome| OutcomeJson::new(outcome, plan, on);
     let list: Vec<OutcomeJson<'_>> = outcomes.iter().map(outcome).collect();
@@ -65,7 +70,11 @@ pub fn json(outcomes: &[Outcome], plan: &Plan, on: &str, out: &mut impl Write) -
 
 #[derive(Serialize)]
 struct OutcomeJson<'a> {
-    workload: &'a Path,
+    workload: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scenario: Option<&'a Scenario>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    budget: Option<Budget>,
     monitor: &'static str,
     on: &'a str,
     length_us: u64,
@@ -76,7 +85,12 @@ struct OutcomeJson<'a> {
 impl<'a> OutcomeJson<'a> {
     fn new(outcome: &'a Outcome, plan: &Plan, on: &'a str) -> Self {
         Self {
-            workload: &outcome.workload,
+            workload: outcome.work.to_string(),
+            scenario: match &outcome.work {
+                Work::File(_) => None,
+                Work::Drawn(scenario) => Some(scenario),
+            },
+            budget: outcome.budget,
             monitor: outcome.monitor.name(),
             on,
             length_us: plan.length_us,
@@ -117,7 +131,8 @@ mod tests {
 
     fn plan() -> Plan {
         Plan {
-            workloads: Vec::new(),
+            works: Vec::new(),
+            monitors: Vec::new(),
             runs: 2,
             length_us: 20_000_000,
             warmup_us: 5_000_000,
@@ -135,7 +150,8 @@ mod tests {
             ..Figures::default()
         };
         vec![Outcome {
-            workload: PathBuf::from("block.cfg"),
+            work: Work::File(PathBuf::from("block.cfg")),
+            budget: None,
             monitor: MonitorKind::Reference,
             runs: vec![run(0.9), run(1.0)],
         }]
@@ -145,18 +161,19 @@ mod tests {
     fn a_table_has_a_row_for_each_figure() {
         let mut out = Vec::new();
         text(&outcomes(), &plan(), "real memory", &mut out).unwrap();
-        let expected = "\
-block.cfg on real memory, 2 runs of 20 s
-                     reference
-  recall             95.0 % (90.0 to 100.0)
-  precision          -
-  working set error  -
-  checks a tick      -
-  CPU                1.50 % (1.50 to 1.50)
-  slowdown           -
-  peak resident      1.5 MiB (1.5 to 1.5)
-";
-        assert_eq!(String::from_utf8(out).unwrap(), expected);
+        let text = String::from_utf8(out).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[0], "block.cfg on real memory, 2 runs of 20 s");
+        assert_eq!(lines[1].trim(), "reference");
+        assert_eq!(lines.len(), 2 + FIGURES.len());
+        let row = |name: &str| {
+            let line = lines.iter().find_map(|line| line.trim().strip_prefix(name));
+            line.map(str::trim).unwrap_or_else(|| panic!("no {name} in {text}"))
+        };
+        assert_eq!(row("recall"), "95.0 % (90.0 to 100.0)");
+        assert_eq!(row("precision"), "-");
+        assert_eq!(row("CPU"), "1.50 % (1.50 to 1.50)");
+        assert_eq!(row("peak resident"), "1.5 MiB (1.5 to 1.5)");
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! of a process (its program, its stack, the holes between mappings) nobody knows
 //! how often it was accessed, so it counts neither for nor against a monitor.
 
+use crate::reported::Reported;
 use crate::truth::{TruePhase, TrueRange};
 use daos_core::{AddrRange, HOT_RATE, Snapshot, TargetSnapshot};
 
@@ -19,22 +20,32 @@ pub struct Score {
     pub recall: Option<f64>,
     /// By how much the working set was reported too large, as a share of the true
     /// one; negative when it was too small. Medians over the snapshots of what
-    /// `report wss` counts (the regions that were accessed at all, whole) and of
-    /// what is accessed on average within an aggregation interval.
+    /// `report wss` counts (the memory that was accessed at all) and of what is
+    /// accessed on average within an aggregation interval.
     pub wss_error: Option<f64>,
+    /// The same of the 75th percentiles over the snapshots.
+    pub wss_error_p75: Option<f64>,
+    /// How far the reported access rate of a page is from the true one, on average over
+    /// pages and snapshots, 0 to 1. Memory of which nothing is reported counts as
+    /// reported cold.
+    pub rate_error: Option<f64>,
+    /// The same as a share of the mean true rate.
+    pub rate_error_relative: Option<f64>,
 }
 
 /// Compares snapshots with the truth, one by one.
 ///
 /// A snapshot counts if it lies within one phase and begins at least the warm-up
-/// after both the phase and the monitoring began: a monitor needs time to find
-/// out, and how long is another figure.
+/// after the monitoring began, and settled after the phase did: a monitor needs time
+/// to find out, and how long is another figure.
 #[derive(Debug, Clone)]
 pub struct Scorer {
     phases: Vec<TruePhase>,
     origin_us: u64,
     warmup_us: u64,
+    settle_us: u64,
     bytes: HotBytes,
+    rates: RateErrors,
     reported_wss: Vec<u64>,
     true_wss: Vec<u64>,
 }
@@ -50,18 +61,34 @@ struct HotBytes {
     right: u64,
 }
 
+/// Sums over bytes and snapshots.
+#[derive(Debug, Clone, Copy, Default)]
+struct RateErrors {
+    bytes: f64,
+    true_rates: f64,
+    errors: f64,
+}
+
 impl Scorer {
     /// Knows the truth, by rising time. Monitoring began, and the snapshots count
-    /// their time, at `origin_us` on the truth's clock.
+    /// their time, at `origin_us` on the truth's clock. A phase settles as long as the
+    /// warm-up takes.
     pub fn new(phases: Vec<TruePhase>, origin_us: u64, warmup_us: u64) -> Self {
         Self {
             phases,
             origin_us,
             warmup_us,
+            settle_us: warmup_us,
             bytes: HotBytes::default(),
+            rates: RateErrors::default(),
             reported_wss: Vec::new(),
             true_wss: Vec::new(),
         }
+    }
+
+    /// Counts snapshots from `settle_us` microseconds after the start of a phase on.
+    pub fn settling(self, settle_us: u64) -> Self {
+        Self { settle_us, ..self }
     }
 
     /// Takes in what `snapshot` says of `target`, which is the one that the truth
@@ -69,26 +96,43 @@ impl Scorer {
     pub fn add(&mut self, snapshot: &Snapshot, target: &TargetSnapshot) {
         let start_us = self.origin_us + snapshot.start_us;
         let end_us = self.origin_us + snapshot.end_us;
+        let warm_us = self.origin_us + self.warmup_us;
         let phase = self.phases.iter().find(|phase| {
-            let settled_us = phase.start_us.max(self.origin_us) + self.warmup_us;
-            settled_us <= start_us && end_us <= phase.end_us
+            // A phase that ran before monitoring began has settled no sooner than that.
+            let settled_us = phase.start_us.max(self.origin_us) + self.settle_us;
+            settled_us.max(warm_us) <= start_us && end_us <= phase.end_us
         });
         let Some(TruePhase { ranges, .. }) = phase else { return };
 
+        let highest = f64::from(snapshot.max_nr_accesses.max(1));
         let mut reported_wss = 0;
-        for region in target.regions.iter().filter(|region| region.nr_accesses > 0) {
-            let reported_hot = snapshot.access_rate(region) >= HOT_RATE;
-            for (truth, bytes) in shared(ranges, region.range) {
-                reported_wss += bytes;
-                if reported_hot {
+        for (part, nr_accesses) in Reported::of(target) {
+            let rate = f64::from(nr_accesses) / highest;
+            for (truth, bytes) in shared(ranges, part) {
+                // Pages with the true rate, and those between them, which are left alone.
+                let busy = truth.bytes_in(part);
+                let idle = bytes - busy;
+                // What is added for the whole range below is not so for what is reported.
+                self.rates.errors +=
+                    busy as f64 * ((rate - truth.rate).abs() - truth.rate) + idle as f64 * rate;
+                if nr_accesses > 0 {
+                    reported_wss += bytes;
+                }
+                if rate >= HOT_RATE {
                     self.bytes.reported += bytes;
-                    self.bytes.right += if truth.rate >= HOT_RATE { bytes } else { 0 };
+                    self.bytes.right += if truth.rate >= HOT_RATE { busy } else { 0 };
                 }
             }
         }
-        let hot = ranges.iter().filter(|truth| truth.rate >= HOT_RATE);
-        self.bytes.there += hot.map(|truth| truth.range.len()).sum::<u64>();
-        let true_wss: f64 = ranges.iter().map(|t| t.range.len() as f64 * t.touched).sum();
+        let mut true_wss = 0.0;
+        for truth in ranges {
+            let busy = truth.bytes_in(truth.range);
+            self.bytes.there += if truth.rate >= HOT_RATE { busy } else { 0 };
+            self.rates.bytes += truth.range.len() as f64;
+            self.rates.true_rates += busy as f64 * truth.rate;
+            self.rates.errors += busy as f64 * truth.rate;
+            true_wss += busy as f64 * truth.touched;
+        }
         self.reported_wss.push(reported_wss);
         self.true_wss.push(true_wss.round() as u64);
     }
@@ -96,12 +140,21 @@ impl Scorer {
     /// How accurate they were.
     pub fn score(&self) -> Score {
         let HotBytes { reported, there, right } = self.bytes;
-        let wss = share(median(&self.reported_wss), median(&self.true_wss));
+        let wss_error = |percent| {
+            let reported = percentile(&self.reported_wss, percent);
+            share(reported, percentile(&self.true_wss, percent)).map(|ratio| ratio - 1.0)
+        };
+        let RateErrors { bytes, true_rates, errors } = self.rates;
+        // Sums of many differences may fall a little below nothing.
+        let errors = errors.max(0.0);
         Score {
             snapshots: self.true_wss.len() as u64,
             precision: share(right, reported),
             recall: share(right, there),
-            wss_error: wss.map(|ratio| ratio - 1.0),
+            wss_error: wss_error(50),
+            wss_error_p75: wss_error(75),
+            rate_error: (bytes > 0.0).then(|| errors / bytes),
+            rate_error_relative: (true_rates > 0.0).then(|| errors / true_rates),
         }
     }
 }
@@ -118,17 +171,19 @@ fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
-/// The lower of the two middle ones, if there are two; 0 of none.
-fn median(values: &[u64]) -> u64 {
+/// The smallest value that so many percent are no larger than; 0 of none.
+fn percentile(values: &[u64], percent: usize) -> u64 {
     let mut sorted = values.to_vec();
     sorted.sort_unstable();
-    sorted.get(sorted.len().saturating_sub(1) / 2).copied().unwrap_or(0)
+    let rank = (sorted.len() * percent).div_ceil(100).max(1);
+    sorted.get(rank - 1).copied().unwrap_or(0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use daos_core::RegionSnapshot;
+    use crate::truth::Comb;
+    use daos_core::{PageRun, RegionSnapshot};
 
     const SECOND: u64 = 1_000_000;
 
@@ -138,6 +193,7 @@ mod tests {
             range: AddrRange::new(start, start + 100),
             rate,
             touched,
+            comb: None,
         };
         let ranges = vec![part(100, 0.0, 0.0), part(200, 0.9, 1.0), part(400, 0.1, 0.5)];
         TruePhase { start_us, end_us, ranges }
@@ -204,7 +260,43 @@ mod tests {
         idle.ranges.truncate(1);
         let mut scorer = Scorer::new(vec![idle], 0, 0);
         let score = score(&mut scorer, &[snapshot(0, &[(100, 200, 0)])]);
-        let none = Score { snapshots: 1, ..Score::default() };
+        let none = Score { snapshots: 1, rate_error: Some(0.0), ..Score::default() };
         assert_eq!(score, none);
+    }
+
+    #[test]
+    fn a_rate_is_as_wrong_as_its_pages_are() {
+        // The hot hundred bytes half reported, at 0.5; the lukewarm hundred at 0.2.
+        let mut scorer = Scorer::new(vec![phase(0, SECOND)], 0, 0);
+        let score = score(&mut scorer, &[snapshot(0, &[(200, 250, 10), (400, 500, 4)])]);
+        let wrong = 50.0 * 0.4 + 50.0 * 0.9 + 100.0 * 0.1;
+        assert!((score.rate_error.unwrap() - wrong / 300.0).abs() < 1e-9);
+        assert!((score.rate_error_relative.unwrap() - wrong / 100.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn stripes_are_counted_by_page() {
+        let comb = Some(Comb { page: 10, every: 5 });
+        let range = AddrRange::new(100, 200);
+        let stripes = TrueRange { range, rate: 1.0, touched: 1.0, comb };
+        let phase = TruePhase { start_us: 0, end_us: SECOND, ranges: vec![stripes] };
+        let mut scorer = Scorer::new(vec![phase], 0, 0);
+        // All at a fifth of the rate, but for one of the two stripes, which is known.
+        let mut striped = snapshot(0, &[(100, 200, 4)]);
+        striped.targets[0].pages =
+            vec![PageRun { range: AddrRange::new(150, 160), nr_accesses: 20, age: 0 }];
+        let score = score(&mut scorer, &[striped]);
+        assert_eq!((score.precision, score.recall), (Some(1.0), Some(0.5)));
+        assert_eq!(score.wss_error, Some(4.0));
+        let wrong = 80.0 * 0.2 + 10.0 * 0.8;
+        assert!((score.rate_error.unwrap() - wrong / 100.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn percentiles_are_of_the_values() {
+        let values = [5, 1, 4, 2, 3];
+        assert_eq!([0, 50, 75, 100].map(|p| percentile(&values, p)), [1, 3, 4, 5]);
+        assert_eq!(percentile(&[1, 2], 50), 1);
+        assert_eq!(percentile(&[], 50), 0);
     }
 }

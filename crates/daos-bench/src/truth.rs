@@ -4,9 +4,9 @@
 //! configuration. Both become the same: ranges of memory, and for each the chance
 //! that a page of it is accessed within the intervals that a monitor looks at.
 
-use daos_core::{AddrRange, MonitorAttrs};
+use daos_core::{AddrRange, MonitorAttrs, PAGE_SIZE};
 use daos_sim::SimSpace;
-use daos_workload::PhaseTruth;
+use daos_workload::{Order, Phase, PhaseTruth};
 
 /// A time in which memory is accessed in one way.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,7 +19,7 @@ pub struct TruePhase {
     pub ranges: Vec<TrueRange>,
 }
 
-/// Memory whose pages are all accessed as often.
+/// Memory whose pages are all accessed as often, or every so many of them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TrueRange {
     /// Its addresses.
@@ -28,6 +28,8 @@ pub struct TrueRange {
     pub rate: f64,
     /// The chance that a page is accessed within an aggregation interval, 0 to 1.
     pub touched: f64,
+    /// Which pages that holds for, if not for all. The others are left alone.
+    pub comb: Option<Comb>,
 }
 
 impl TruePhase {
@@ -38,7 +40,12 @@ impl TruePhase {
         let ranges = rates
             .into_iter()
             .zip(touched)
-            .map(|((range, rate), (_, touched))| TrueRange { range, rate, touched })
+            .map(|((range, rate), (_, touched))| {
+                let mut entries = truth.regions.iter().filter(|entry| entry.start == range.start);
+                let stride = entries.next().and_then(|entry| entry.stride);
+                let comb = Comb::of(stride.filter(|_| entries.next().is_none()), PAGE_SIZE);
+                TrueRange { range, rate, touched, comb: None }.combed(comb)
+            })
             .collect();
         Self { start_us: truth.start_us, end_us: truth.end_us, ranges }
     }
@@ -46,6 +53,7 @@ impl TruePhase {
     /// The phases that `space` goes through until `end_us`, again and again. The
     /// clock is that of the simulation.
     pub fn simulated(space: &SimSpace, attrs: &MonitorAttrs, end_us: u64) -> Vec<Self> {
+        let page = space.page_bytes();
         let mut phases = Vec::new();
         let mut start_us = 0;
         for phase in space.config().phases.iter().cycle() {
@@ -58,12 +66,82 @@ impl TruePhase {
             let ranges = rates
                 .iter()
                 .zip(touched)
-                .map(|(r, t)| TrueRange { range: r.range, rate: r.rate, touched: t.rate })
+                .zip(strides(phase, rates.len()))
+                .map(|((r, t), stride)| {
+                    let (range, rate, touched) = (r.range, r.rate, t.rate);
+                    let all = TrueRange { range, rate, touched, comb: None };
+                    all.combed(Comb::of(stride, page))
+                })
                 .collect();
             phases.push(Self { start_us, end_us: next_us, ranges });
             start_us = next_us;
         }
         phases
+    }
+}
+
+/// Of each region the bytes a step, if a stride is all that is done to it in `phase`.
+fn strides(phase: &Phase, regions: usize) -> Vec<Option<u64>> {
+    let mut strides = vec![None; regions];
+    let mut seen = vec![false; regions];
+    for pattern in &phase.patterns {
+        let alone = !std::mem::replace(&mut seen[pattern.region], true);
+        strides[pattern.region] = match pattern.order {
+            Order::Stride(stride) if alone => Some(stride),
+            _ => None,
+        };
+    }
+    strides
+}
+
+impl TrueRange {
+    /// The same accesses, all of them to the pages of a comb.
+    fn combed(self, comb: Option<Comb>) -> Self {
+        let Some(Comb { every, .. }) = comb else { return self };
+        let all_to_some = |rate: f64| (rate * every as f64).min(1.0);
+        let (rate, touched) = (all_to_some(self.rate), all_to_some(self.touched));
+        Self { rate, touched, comb, ..self }
+    }
+
+    /// Of the bytes of `part` that are in the range, those that its rate holds for.
+    pub fn bytes_in(&self, part: AddrRange) -> u64 {
+        let Some(part) = self.range.intersect(&part) else { return 0 };
+        match self.comb {
+            None => part.len(),
+            Some(comb) => {
+                let until = |address: u64| comb.bytes_before(address - self.range.start);
+                until(part.end) - until(part.start)
+            }
+        }
+    }
+
+    /// The bytes whose rate is at least `rate`, which is above 0.
+    pub fn bytes_from(&self, rate: f64) -> u64 {
+        if self.rate >= rate { self.bytes_in(self.range) } else { 0 }
+    }
+}
+
+/// Every so many pages one, from the first on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Comb {
+    /// Bytes in a page.
+    pub page: u64,
+    /// Pages from one to the next, at least 2.
+    pub every: u64,
+}
+
+impl Comb {
+    /// The pages that steps of `stride` bytes hit, if they leave out some and are of whole
+    /// pages.
+    fn of(stride: Option<u64>, page: u64) -> Option<Self> {
+        let stride = stride.filter(|bytes| *bytes > page && bytes.is_multiple_of(page))?;
+        Some(Self { page, every: stride / page })
+    }
+
+    /// Bytes in such pages among the first `bytes`.
+    fn bytes_before(&self, bytes: u64) -> u64 {
+        let step = self.page * self.every;
+        bytes / step * self.page + (bytes % step).min(self.page)
     }
 }
 
@@ -83,5 +161,26 @@ mod tests {
         assert_eq!(times, [(0, 2_000_000), (2_000_000, 3_000_000), (3_000_000, 5_000_000)]);
         let hot = |phase: usize| phases[phase].ranges.iter().map(|r| r.rate > 0.25);
         assert!(hot(0).eq([true, false]) && hot(1).eq([false, true]) && hot(2).eq([true, false]));
+    }
+
+    #[test]
+    fn a_stride_over_pages_is_a_comb() {
+        let text = "a, 40K\nb, 40K\n\none\n1s\na, stride, 16K, 1\nb, stride, 16K, 1\n\
+                    b, random, 1, 1\n";
+        let config = Config::parse("comb.cfg", text).unwrap();
+        let space = SimSpace::new(config, SimOptions::default());
+        let phases = TruePhase::simulated(&space, &MonitorAttrs::default(), 1);
+        let [a, b] = &phases[0].ranges[..] else { panic!("two ranges") };
+        assert_eq!(a.comb, Some(Comb { page: 4096, every: 4 }));
+        assert_eq!((a.rate, a.touched, b.comb), (1.0, 1.0, None));
+        // Pages 0, 4 and 8 of 10.
+        assert_eq!(a.bytes_from(0.5), 3 * 4096);
+        let pages = |from: u64, to: u64| {
+            AddrRange::new(a.range.start + from * 4096, a.range.start + to * 4096)
+        };
+        let in_pages = |from, to| a.bytes_in(pages(from, to)) / 4096;
+        assert_eq!([in_pages(0, 1), in_pages(1, 4), in_pages(1, 5), in_pages(4, 9)], [1, 0, 1, 2]);
+        assert_eq!(b.bytes_in(pages(0, 10)), 0);
+        assert_eq!(b.bytes_in(b.range), 40 << 10);
     }
 }

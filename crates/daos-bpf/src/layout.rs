@@ -7,11 +7,11 @@
 
 use crate::BpfError;
 use crate::entry::{Entry, FRAME_MASK, bytes_mapped, table_shape};
+use crate::own_pages::OwnPages;
 use crate::programs::{Facts, Found, MemoryLayout, Programs, Request, Task};
+use daos_core::PAGE_SIZE;
 use daos_core::rng::mix;
 use daos_linux::cpu;
-use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
-use std::ffi::c_void;
 use std::fs;
 
 const GIB: u64 = 1 << 30;
@@ -24,7 +24,7 @@ pub(crate) fn find(programs: &mut Programs, me: &Task) -> Result<MemoryLayout, B
     let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let (levels, frame_mask) = table_shape(&cpuinfo);
     let layout = MemoryLayout { direct_map: 0, page_array: 0, frame_mask, levels };
-    let probes = OwnPages::new().ok_or(BpfError::Layout("memory of our own"))?;
+    let probes = Probes::new().ok_or(BpfError::Layout("memory of our own"))?;
     let layout = find_direct_map(programs, me, &probes, layout)?;
     find_page_array(programs, me, &probes, layout)
 }
@@ -34,7 +34,7 @@ pub(crate) fn find(programs: &mut Programs, me: &Task) -> Result<MemoryLayout, B
 fn find_direct_map(
     programs: &mut Programs,
     me: &Task,
-    probes: &OwnPages,
+    probes: &Probes,
     layout: MemoryLayout,
 ) -> Result<MemoryLayout, BpfError> {
     let most = 1 + physical_end() / GIB;
@@ -64,16 +64,18 @@ fn find_direct_map(
 fn find_page_array(
     programs: &mut Programs,
     me: &Task,
-    probes: &OwnPages,
+    probes: &Probes,
     layout: MemoryLayout,
 ) -> Result<MemoryLayout, BpfError> {
     let mut start = layout.direct_map;
     while let Some(page_array) = next_mapped_gib(programs, me, &layout, start)? {
         let candidate = MemoryLayout { page_array, ..layout };
+        // A kernel short of memory may have cleared their accessed bits meanwhile.
+        probes.write();
         for (addr, out) in probes.addresses().zip(0..) {
             programs.requests()[out as usize] = Request { va: addr, pages: 1, out };
         }
-        programs.read_tables(me, &candidate, Facts::OfYoung, PROBES)?;
+        programs.read_tables(me, &candidate, Facts::Owners, PROBES)?;
         let Found { replies, entries, facts } = programs.found();
         let ours = probes.addresses().enumerate().all(|(i, addr)| {
             replies[i].level == 1
@@ -144,54 +146,34 @@ fn physical_end() -> u64 {
     if end == 0 { FRAME_MASK >> 6 } else { end }
 }
 
-/// A few pages of regular size that this process alone has, each beginning with a
-/// word that no other page has.
-struct OwnPages {
-    start: *mut c_void,
+/// A few pages of our own, each beginning with a word that no other page has.
+struct Probes {
+    pages: OwnPages,
     seed: u64,
 }
 
-impl OwnPages {
-    const LEN: usize = PROBES * 4096;
-
+impl Probes {
     fn new() -> Option<Self> {
-        // SAFETY: a new mapping that touches no other memory.
-        let start = unsafe {
-            mmap_anonymous(
-                std::ptr::null_mut(),
-                Self::LEN,
-                ProtFlags::READ | ProtFlags::WRITE,
-                MapFlags::PRIVATE,
-            )
-        }
-        .ok()?;
+        let pages = OwnPages::map(PROBES as u64 * PAGE_SIZE)?;
         let seed = mix(cpu::monotonic_us() ^ u64::from(std::process::id()) << 32);
-        let pages = Self { start, seed };
-        // SAFETY: the range is the new mapping.
-        let _ = unsafe { madvise(start, Self::LEN, Advice::LinuxNoHugepage) };
-        for (addr, word) in pages.written() {
-            // SAFETY: inside the mapping, which is writable and nobody else's.
-            unsafe { (addr as *mut u64).write_volatile(word) };
-        }
-        Some(pages)
+        let probes = Self { pages, seed };
+        probes.write();
+        Some(probes)
+    }
+
+    fn write(&self) {
+        self.written().for_each(|(addr, word)| self.pages.write_word(addr, word));
     }
 
     fn addresses(&self) -> impl Iterator<Item = u64> + use<> {
-        let start = self.start as u64;
-        (0..PROBES as u64).map(move |page| start + page * 4096)
+        let start = self.pages.start();
+        (0..PROBES as u64).map(move |page| start + page * PAGE_SIZE)
     }
 
     /// The address of each page, and the word there.
     fn written(&self) -> impl Iterator<Item = (u64, u64)> + use<> {
         let seed = self.seed;
         self.addresses().map(move |addr| (addr, mix(seed ^ addr)))
-    }
-}
-
-impl Drop for OwnPages {
-    fn drop(&mut self) {
-        // SAFETY: unmaps what `new` mapped; no reference to it is left.
-        let _ = unsafe { munmap(self.start, Self::LEN) };
     }
 }
 

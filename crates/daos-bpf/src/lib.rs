@@ -13,6 +13,10 @@
 //! | `entry` | what a page-table entry says |
 //! | `reader` | the entries of windows of a target's memory |
 //! | `folio` | how the pages found young can be armed, if they can |
+//! | `own_pages` | memory of our own, to check and to measure with |
+//! | `runs` | few ranges from the pages to arm |
+//! | `bill` | what arming cost the targets, estimated |
+//! | `calibrate` | what looking costs on this machine, measured |
 //! | [`vaddr`] | the [`AccessCheck`](daos_core::AccessCheck) of processes |
 
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
@@ -21,11 +25,15 @@ compile_error!(
      and src/bpf/intf.h its page-table entries."
 );
 
+mod bill;
+mod calibrate;
 mod entry;
 mod folio;
 mod layout;
+mod own_pages;
 mod programs;
 mod reader;
+mod runs;
 pub mod vaddr;
 
 #[allow(missing_docs, missing_debug_implementations, unused_imports)]

@@ -49,8 +49,10 @@ pub(crate) struct MemoryLayout {
 pub(crate) enum Facts {
     /// Only the tables.
     None,
-    /// Those behind young entries.
+    /// Those behind young entries: what it takes to arm them.
     OfYoung,
+    /// And whose memory they are.
+    Owners,
 }
 
 /// Answers, in memory that is shared with the programs.
@@ -125,9 +127,10 @@ impl Programs {
             start_boottime: task.start_boottime,
             direct_map: layout.direct_map,
             frame_mask: layout.frame_mask,
-            page_array: if with == Facts::OfYoung { layout.page_array } else { 0 },
+            page_array: if with == Facts::None { 0 } else { layout.page_array },
             levels: layout.levels,
             nr: nr.min(MAX_REQUESTS) as u32,
+            owners: u32::from(with == Facts::Owners),
             ..Default::default()
         };
         // SAFETY: plain old data, of which the program may change any byte.

@@ -7,7 +7,9 @@ use crate::programs::{
     Whereabouts,
 };
 use daos_core::{AddrRange, PAGE_SIZE, Window};
-use std::os::fd::BorrowedFd;
+use rustix::process::{PidfdFlags, getpid, pidfd_open};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// Bytes that one page of level-1 entries maps: a request never crosses it.
 const TABLE_BYTES: u64 = 2 << 20;
@@ -26,8 +28,8 @@ pub(crate) struct Piece {
 /// if they were asked for.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Answer<'a> {
-    /// Nothing is mapped there.
-    Empty,
+    /// Nothing is mapped there: the entry of this level is empty.
+    Empty(u32),
     /// One entry of this level maps all of it.
     Huge(Entry, u32, &'a FrameFacts),
     /// An entry for each page, as numbers of [`Entry`].
@@ -49,14 +51,14 @@ impl Reader {
     /// tables of the calling process.
     pub(crate) fn new() -> Result<Self, BpfError> {
         let mut programs = Programs::load()?;
-        let me = rustix::process::getpid();
-        let pidfd = rustix::process::pidfd_open(me, rustix::process::PidfdFlags::empty())
-            .map_err(|errno| BpfError::Iterator(errno.into()))?;
-        let me = programs
-            .find_task(std::os::fd::AsFd::as_fd(&pidfd))?
-            .ok_or(BpfError::Layout("the task of daos itself"))?;
+        let me = myself(&mut programs)?;
         let layout = crate::layout::find(&mut programs, &me)?;
         Ok(Self { programs, layout, pieces: Vec::new() })
+    }
+
+    /// The calling process.
+    pub(crate) fn myself(&mut self) -> Result<Task, BpfError> {
+        myself(&mut self.programs)
     }
 
     #[cfg(test)]
@@ -106,7 +108,7 @@ impl Reader {
                         r if entry.is_present() => {
                             Answer::Huge(entry, r.level, &facts[these.start])
                         }
-                        _ => Answer::Empty,
+                        r => Answer::Empty(r.level),
                     },
                 );
             }
@@ -148,6 +150,16 @@ impl Reader {
         })?;
         Ok(in_a_row && there.is_some())
     }
+}
+
+fn myself(programs: &mut Programs) -> Result<Task, BpfError> {
+    let pidfd = my_pidfd().map_err(BpfError::Iterator)?;
+    programs.find_task(pidfd.as_fd())?.ok_or(BpfError::Layout("the task of daos itself"))
+}
+
+/// A hold of the calling process.
+pub(crate) fn my_pidfd() -> io::Result<OwnedFd> {
+    Ok(pidfd_open(getpid(), PidfdFlags::empty())?)
 }
 
 /// Cuts a range where one page table ends and the next begins.

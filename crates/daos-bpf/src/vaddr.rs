@@ -5,14 +5,17 @@
 //! most, a later read proves that it stayed untouched.
 
 use crate::BpfError;
-use crate::entry::{Entry, FRAME_MASK};
+use crate::bill::Bill;
+use crate::calibrate;
+use crate::entry::{Entry, FRAME_MASK, bytes_mapped};
 use crate::folio::{Arming, Young, arming};
-use crate::programs::{Facts, FrameFacts, Task, Whereabouts};
+use crate::programs::{Facts, FrameFacts, Task};
 use crate::reader::{Answer, Piece, Reader, huge_page, page_of};
+use crate::runs;
 use daos_core::access::{MAX_WINDOW_PAGES, PageBits};
 use daos_core::{
-    AccessCheck, AddrRange, Capabilities, Mapping, Observation, PAGE_SIZE, Target, TargetId,
-    TargetInfo, Window,
+    AccessCheck, AddrRange, Capabilities, Mapping, Observation, PAGE_SIZE, Prices, Target,
+    TargetId, TargetInfo, Window,
 };
 use daos_linux::claim::{Claim, Claimed};
 use daos_linux::cpu::Placement;
@@ -24,9 +27,12 @@ use std::os::fd::AsFd;
 const MAX_DESCRIBED: usize = 1000;
 /// Regions updates between two descriptions of a target whose mappings change.
 const UPDATES_BETWEEN_DESCRIPTIONS: u32 = 10;
-/// Young pages from which on moving to the target's CPU is worth it: the move
-/// costs about as much as two interrupts.
-const WORTH_A_MOVE: usize = 3;
+/// Regions updates after which memory that could not be armed is tried again. Until
+/// then its bits stay set, and must not pass for accesses.
+const UPDATES_BETWEEN_TRIES: u64 = 10;
+/// Ranges to arm from which on moving to the target's CPU and back is worth it: the
+/// move costs some 50 µs, an interrupt some 14 µs to either side.
+const WORTH_A_MOVE: usize = 4;
 
 /// A target process and what is known of its memory.
 #[derive(Debug)]
@@ -37,7 +43,7 @@ struct Space {
     _claim: Claim,
     task: Option<Task>,
     mappings: Vec<Mapping>,
-    /// Mappings that the kernel refused to arm since they were last read.
+    /// Mappings that the kernel refused to arm.
     refused: Vec<AddrRange>,
     /// Regions updates since the mappings were last described; `None`: never.
     described: Option<u32>,
@@ -53,8 +59,12 @@ pub struct VirtualMemory {
     with_children: bool,
     whole_folios: bool,
     placement: Placement,
-    /// Pages and huge pages that the last arming had to leave, sorted.
+    /// Pages and huge pages that had to be left when they were last armed. Sorted.
     unobservable: Vec<(TargetId, u64)>,
+    /// Regions updates so far.
+    updates: u64,
+    bill: Bill,
+    prices: Prices,
     /// What is to be armed next; kept for its allocation.
     advise: Vec<AddrRange>,
 }
@@ -64,14 +74,19 @@ impl VirtualMemory {
     ///
     /// Needs root, or CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE and CAP_SYS_NICE.
     pub fn new() -> Result<Self, BpfError> {
+        let mut reader = Reader::new()?;
+        let measured = calibrate::measure(&mut reader);
         Ok(Self {
-            reader: Reader::new()?,
+            reader,
             spaces: Vec::new(),
             next_id: 0,
             with_children: false,
             // Kernels before 6.10 split a large folio also when they are given all of it.
             whole_folios: host::here().kernel_version() >= (6, 10),
             placement: Placement::new(),
+            updates: 0,
+            bill: Bill::new(&measured),
+            prices: measured.prices,
             unobservable: Vec::new(),
             advise: Vec::new(),
         })
@@ -148,10 +163,14 @@ impl VirtualMemory {
                 }
             }
             // Two windows may lie in one folio.
-            advise.sort_unstable_by_key(|r| r.start);
-            advise.dedup();
-            self.place(there, advise.len());
+            runs::join(&mut advise, |addr| self.spaces[at].mapping_around(addr));
+            let alone = there.nr_threads == 1 && self.spaces.len() == 1;
+            if alone && advise.len() >= WORTH_A_MOVE {
+                self.placement.follow(Some(there.cpu));
+            }
+            self.bill.arms(&advise, self.placement.interrupts(there.cpu, there.nr_threads));
             self.advise_cold(at, &advise);
+            self.placement.follow(None);
         } else {
             self.spaces[at].task = None;
         }
@@ -160,29 +179,21 @@ impl VirtualMemory {
         Ok(())
     }
 
-    /// Goes to where a target of one thread runs, when there is enough to arm.
-    fn place(&mut self, there: Whereabouts, pages: usize) {
-        if there.nr_threads > 1 || self.spaces.len() > 1 {
-            self.placement.follow(None);
-        } else if pages >= WORTH_A_MOVE {
-            self.placement.follow(Some(there.cpu));
-        }
-    }
-
     fn advise_cold(&mut self, at: usize, ranges: &[AddrRange]) {
         let space = &mut self.spaces[at];
         let advised = space.process.advise_cold(ranges);
         for (range, errno) in advised.refused {
             // What is locked or of a device is so for the whole mapping: ask no more
-            // of it until the mappings are read anew. A hole is just that.
+            // of it for a while. A hole is just that.
             let whole = space.mapping_around(range.start).filter(|_| errno == Errno::INVAL);
             let mapping = whole.unwrap_or(range);
             space.refused.push(mapping);
-            let pages = ranges.iter().filter(|r| mapping.contains(r.start));
-            self.unobservable.extend(pages.map(|r| (space.id, r.start)));
+            let left = ranges.iter().filter(|r| mapping.contains(r.start));
+            self.unobservable.extend(left.flat_map(pages).map(|page| (space.id, page)));
         }
         if advised.stopped.is_some() {
-            self.unobservable.extend(ranges.iter().map(|r| (space.id, r.start)));
+            let left = ranges.iter().flat_map(pages);
+            self.unobservable.extend(left.map(|page| (space.id, page)));
         }
     }
 
@@ -198,10 +209,12 @@ impl VirtualMemory {
         let left =
             |addr: u64| !unobservable.is_empty() && unobservable.binary_search(&(id, addr)).is_ok();
         let windows_of = windows.iter().copied();
+        let mut set = 0;
         let there = self.reader.read(&task, windows_of, Facts::None, |piece, answer| {
             let start = windows[piece.window].start;
-            note(&mut found[piece.window], start, &piece, answer, left);
+            set += note(&mut found[piece.window], start, &piece, answer, left);
         })?;
+        self.bill.found_set(set);
         if there.is_none() {
             self.spaces[at].task = None;
         }
@@ -218,6 +231,24 @@ impl VirtualMemory {
             space.task = found.filter(|_| space.process.is_alive());
         }
         Ok(space.task)
+    }
+
+    /// What is armed now may be observable again.
+    fn forget_unobservable(&mut self, windows: &[Window]) {
+        for window in windows {
+            if self.unobservable.is_empty() {
+                return;
+            }
+            // It may begin inside a huge page.
+            let start = huge_page(window.start, 2).start;
+            if let Ok(at) = self.unobservable.binary_search(&(window.target, start)) {
+                self.unobservable.remove(at);
+            }
+            let from = |addr| move |left: &(TargetId, u64)| *left < (window.target, addr);
+            let first = self.unobservable.partition_point(from(window.start));
+            let end = self.unobservable.partition_point(from(window.range().end));
+            self.unobservable.drain(first..end);
+        }
     }
 
     /// Calls `each` for every run of windows of one live target.
@@ -255,12 +286,19 @@ impl AccessCheck for VirtualMemory {
             self.adopt_children();
         }
         self.spaces.retain(|s| s.process.is_alive());
+        self.updates += 1;
+        let try_again = self.updates.is_multiple_of(UPDATES_BETWEEN_TRIES);
+        if try_again {
+            self.unobservable.clear();
+        }
         for space in &mut self.spaces {
             // While it lives, what can't be read now is as it was.
             if let Some(mappings) = space.process.mappings() {
                 space.mappings = mappings;
             }
-            space.refused.clear();
+            if try_again {
+                space.refused.clear();
+            }
             space.described = space.described.map(|updates| updates + 1);
         }
         let target = |s: &Space| Target {
@@ -272,9 +310,10 @@ impl AccessCheck for VirtualMemory {
     }
 
     fn arm(&mut self, windows: &[Window]) -> Result<(), BpfError> {
-        self.unobservable.clear();
+        self.forget_unobservable(windows);
         self.by_space(windows, |this, at, range| this.arm_space(at, &windows[range]))?;
         self.unobservable.sort_unstable();
+        self.unobservable.dedup();
         Ok(())
     }
 
@@ -285,6 +324,14 @@ impl AccessCheck for VirtualMemory {
         self.by_space(windows, |this, at, range| {
             this.check_space(at, &windows[range.clone()], &mut found[range])
         })
+    }
+
+    fn prices(&self) -> Prices {
+        self.prices
+    }
+
+    fn take_target_us(&mut self) -> f64 {
+        self.bill.take()
     }
 
     fn changed_targets(&mut self) -> Vec<TargetInfo> {
@@ -318,6 +365,12 @@ impl Space {
             mappings,
         })
     }
+}
+
+/// The addresses of the pages of a range that was to be armed; the first of them is
+/// that of a huge page, too.
+fn pages(range: &AddrRange) -> impl Iterator<Item = u64> + use<> {
+    (range.start..range.end).step_by(PAGE_SIZE as usize)
 }
 
 /// Joins neighbours of one name, and keeps the largest of too many.
@@ -361,26 +414,32 @@ fn for_each_young(piece: &Piece, answer: Answer<'_>, mut each: impl FnMut(Young,
 
 /// Adds what the tables say of a piece to the observation of its window, which
 /// starts at `start`. `left`: could the page or huge page at an address not be armed?
+/// Returns how many entries were found accessed, of pages or huge pages.
 fn note(
     seen: &mut Observation,
     start: u64,
     piece: &Piece,
     answer: Answer<'_>,
     left: impl Fn(u64) -> bool,
-) {
+) -> u32 {
     let bits: &mut PageBits = seen.pages.get_or_insert_default();
     let first = ((piece.range.start - start) / PAGE_SIZE) as usize;
     let pages = piece.range.pages() as usize;
+    let mut set = 0;
     match answer {
-        Answer::Empty => {}
+        // What is said is of the block around the window's first page.
+        Answer::Empty(level) if first == 0 => seen.empty_bytes = bytes_mapped(level),
+        Answer::Empty(_) => {}
         Answer::Torn => seen.unobservable += pages as u32,
         Answer::Huge(entry, level, _) => {
             if entry.is_young() && left(huge_page(piece.range.start, level).start) {
                 seen.unobservable += pages as u32;
-                return;
+                return 0;
             }
             seen.present += pages as u32;
+            seen.entries += 1;
             if entry.is_young() {
+                set += 1;
                 seen.accessed += pages as u32;
                 (first..first + pages).for_each(|page| bits[page / 64] |= 1 << (page % 64));
             }
@@ -392,12 +451,50 @@ fn note(
                     seen.unobservable += 1;
                 } else if entry.is_present() {
                     seen.present += 1;
+                    seen.entries += 1;
                     if entry.is_young() {
+                        set += 1;
                         seen.accessed += 1;
                         bits[(first + page) / 64] |= 1 << ((first + page) % 64);
                     }
                 }
             }
         }
+    }
+    set
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLE: u64 = 2 << 20;
+
+    fn noted(start: u64, piece: AddrRange, answer: Answer<'_>) -> (Observation, u32) {
+        let mut seen = Observation::default();
+        let set = note(&mut seen, start, &Piece { window: 0, range: piece }, answer, |_| false);
+        (seen, set)
+    }
+
+    #[test]
+    fn a_hole_is_as_large_as_the_entry_that_is_empty() {
+        let piece = AddrRange::new(TABLE - PAGE_SIZE, TABLE);
+        let empty = |start, level| noted(start, piece, Answer::Empty(level)).0.empty_bytes;
+        assert_eq!(empty(piece.start, 2), TABLE);
+        assert_eq!(empty(piece.start, 3), 1 << 30);
+        assert_eq!(empty(piece.start, 4), 1 << 39);
+        assert_eq!(empty(piece.start - PAGE_SIZE, 2), 0, "its first page lies before");
+    }
+
+    #[test]
+    fn entries_that_were_set_are_counted_beside_pages() {
+        let piece = AddrRange::new(TABLE, TABLE + 4 * PAGE_SIZE);
+        let facts = FrameFacts::default();
+        let (seen, set) = noted(TABLE, piece, Answer::Huge(Entry(0xa1), 2, &facts));
+        assert_eq!((seen.present, seen.accessed, seen.entries, set), (4, 4, 1, 1));
+        let ptes = [0x21, 0x01, 0, 0x21];
+        let (seen, set) = noted(TABLE - PAGE_SIZE, piece, Answer::Pages(&ptes, &[]));
+        assert_eq!((seen.present, seen.accessed, seen.entries, set), (3, 2, 3, 2));
+        assert_eq!(seen.pages.unwrap()[0], 0b10010);
     }
 }

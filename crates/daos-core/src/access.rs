@@ -58,6 +58,9 @@ pub struct Observation {
     pub present: u32,
     /// Pages accessed since they were armed.
     pub accessed: u32,
+    /// Entries of page tables, each with one accessed bit, that map those present: as many
+    /// as pages, or 1 where a huge page does. 0: not known, taken for as many as pages.
+    pub entries: u32,
     /// Pages of which nothing can be said: locked, shared, of a device, …
     pub unobservable: u32,
     /// Size in bytes of the aligned block around the window's first page in which
@@ -66,6 +69,15 @@ pub struct Observation {
     /// Which pages were accessed, where the primitive knows
     /// ([`Capabilities::page_bits`]).
     pub pages: Option<PageBits>,
+}
+
+impl Observation {
+    /// Independent trials that this is worth, and how many of them found an access.
+    pub fn trials(&self) -> (f64, f64) {
+        let tries = if self.entries > 0 { self.entries } else { self.present };
+        let share = f64::from(self.accessed) / f64::from(self.present.max(1));
+        (share * f64::from(tries), f64::from(tries))
+    }
 }
 
 /// What an implementation can and can't do, said before it is asked to.

@@ -5,7 +5,8 @@
 //! reads the other.
 
 use crate::access::TargetId;
-use crate::snapshot::{RegionSnapshot, Snapshot, TargetSnapshot};
+use crate::addr::AddrRange;
+use crate::snapshot::{PageRun, RegionSnapshot, Snapshot, TargetSnapshot};
 use serde::{Deserialize, Serialize};
 
 /// The regions of one target in one aggregation interval.
@@ -22,7 +23,7 @@ pub struct SnapshotJson {
 }
 
 /// One region.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RegionJson {
     /// Address of its first byte.
     pub start: u64,
@@ -35,6 +36,11 @@ pub struct RegionJson {
     /// The share of checks that could not be observed, 0 to 1; left out when 0.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unobserved: f64,
+    /// What is known to the page: `[start, end, age_us]` of each run of neighbouring
+    /// pages, by rising address. The age is the time in microseconds since the last
+    /// access that was seen, 0 for pages in use. Left out when nothing is.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pages: Vec<[u64; 3]>,
 }
 
 impl SnapshotJson {
@@ -44,24 +50,63 @@ impl SnapshotJson {
             start_us: snapshot.start_us,
             end_us: snapshot.end_us,
             target: target.id,
-            regions: target.regions.iter().map(|r| RegionJson::new(snapshot, r)).collect(),
+            regions: target.regions.iter().map(|r| RegionJson::new(snapshot, target, r)).collect(),
         }
     }
 }
 
 impl RegionJson {
-    /// What `snapshot` says of `region`, which is one of its regions.
-    pub fn new(snapshot: &Snapshot, region: &RegionSnapshot) -> Self {
+    /// What `snapshot` says of `region`, which is one of the regions of `target`.
+    pub fn new(snapshot: &Snapshot, target: &TargetSnapshot, region: &RegionSnapshot) -> Self {
         Self {
             start: region.range.start,
             end: region.range.end,
             access_rate: snapshot.access_rate(region),
             age_us: snapshot.age_us(region),
             unobserved: snapshot.unobserved_share(region),
+            pages: pages_in(snapshot, &target.pages, region.range),
         }
     }
 }
 
+/// The parts of `runs` that lie in `range`.
+fn pages_in(snapshot: &Snapshot, runs: &[PageRun], range: AddrRange) -> Vec<[u64; 3]> {
+    let first = runs.partition_point(|run| run.range.end <= range.start);
+    let part = |run: &PageRun| {
+        let AddrRange { start, end } = run.range.intersect(&range)?;
+        Some([start, end, u64::from(run.age) * snapshot.aggregation_us])
+    };
+    runs[first..].iter().map_while(part).collect()
+}
+
 fn is_zero(share: &f64) -> bool {
     *share == 0.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_region_has_its_part_of_the_page_runs() {
+        let region = |start, end| RegionSnapshot {
+            range: AddrRange::new(start, end),
+            nr_accesses: 5,
+            nr_unobserved: 0,
+            age: 0,
+        };
+        let run =
+            |start, end, age| PageRun { range: AddrRange::new(start, end), nr_accesses: 0, age };
+        let target = TargetSnapshot {
+            regions: vec![region(0, 8192), region(8192, 20480), region(40960, 45056)],
+            pages: vec![run(0, 4096, 0), run(4096, 12288, 3), run(16384, 20480, 1)],
+            ..TargetSnapshot::default()
+        };
+        let snapshot = Snapshot { aggregation_us: 100, max_nr_accesses: 20, ..Snapshot::default() };
+        let json = SnapshotJson::new(&snapshot, &target);
+        let pages: Vec<_> = json.regions.iter().map(|region| &region.pages[..]).collect();
+        let expected: [&[[u64; 3]]; 3] =
+            [&[[0, 4096, 0], [4096, 8192, 300]], &[[8192, 12288, 300], [16384, 20480, 100]], &[]];
+        assert_eq!(pages, expected);
+    }
 }

@@ -41,7 +41,7 @@ pub use access::{
 pub use addr::{AddrRange, PAGE_SIZE};
 pub use attrs::{AttrsError, MonitorAttrs};
 pub use host::Host;
-pub use monitor::{AnyMonitor, Monitor, MonitorKind, MonitorOptions, Reference};
+pub use monitor::{AnyMonitor, FullScan, Monitor, MonitorKind, MonitorOptions, Reference, Windows};
 pub use region::Region;
 pub use rng::Rng;
 pub use snapshot::{

@@ -1,6 +1,6 @@
 //! Which CPU this thread runs on, and what it has used of it.
 
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
 use rustix::time::{ClockId, clock_gettime};
 
 /// CPU time of this process so far, user and system, in microseconds.
@@ -39,11 +39,34 @@ pub fn ask_for_short_turns() {
     unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw mut attr, 0u32) };
 }
 
+/// The CPU that the calling thread is on, and another that it may run on.
+pub fn two_cpus() -> Option<(u32, u32)> {
+    let allowed = sched_getaffinity(None).ok()?;
+    let here = sched_getcpu();
+    let there = (0..CpuSet::MAX_CPU).find(|&cpu| cpu != here && allowed.is_set(cpu))?;
+    Some((here as u32, there as u32))
+}
+
+/// The calling thread, kept on one CPU until this is dropped.
+#[derive(Debug)]
+pub struct Pinned {
+    _until_dropped: Placement,
+}
+
+impl Pinned {
+    /// Moves to `cpu`; `None` if the thread may not run there.
+    pub fn to(cpu: u32) -> Option<Self> {
+        let mut placement = Placement::new();
+        placement.follow(Some(cpu)).then_some(Self { _until_dropped: placement })
+    }
+}
+
 /// Moves the calling thread to the CPU where its target runs, and back.
 ///
 /// Clearing an accessed bit of a target that runs on another CPU interrupts that
 /// CPU to flush its TLB (about 20 µs on a virtual machine). From the target's own
-/// CPU no interrupt is needed: the target is not running while we are.
+/// CPU no interrupt is needed: the target is not running while we are. But then it
+/// waits for us, so nothing else should be done there.
 #[derive(Debug)]
 pub struct Placement {
     allowed: CpuSet,
@@ -54,6 +77,12 @@ impl Placement {
     /// Remembers where the thread may run now.
     pub fn new() -> Self {
         Self { allowed: sched_getaffinity(None).unwrap_or_default(), at: None }
+    }
+
+    /// Whether a flush of the TLB for a target of `nr_threads`, which ran on `cpu`
+    /// last, interrupts it.
+    pub fn interrupts(&self, cpu: u32, nr_threads: u32) -> bool {
+        nr_threads > 1 || sched_getcpu() != cpu as usize
     }
 
     /// Moves to `cpu` if the thread may run there; `None` lets it run anywhere again.

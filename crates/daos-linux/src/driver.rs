@@ -3,27 +3,22 @@
 //! A tick is due at a time, and the next one so long after that time as the monitor
 //! asks for, so that a tick that comes late does not shift those behind it. Ticks
 //! that are over before they could begin are left out and counted. The same wait
-//! notices that a watched process has ended.
+//! notices that a watched process has ended. It is the only system call that waiting
+//! takes: in the caches that a busy target leaves behind, each costs microseconds.
 
 use crate::cpu;
 use daos_core::{AccessCheck, AnyMonitor, Monitor, Snapshot, SnapshotSource, Spent, TargetInfo};
 use rustix::event::epoll;
 use rustix::io::Errno;
-use rustix::time::{
-    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
-    timerfd_settime,
-};
+use rustix::time::Timespec;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use thiserror::Error;
 
-/// Longest sleep without a look at the stop flag, in nanoseconds.
-const NAP_NS: i64 = 100_000_000;
-
-/// What the epoll set tells of the timer; anything else is a watched process.
-const TIMER: u64 = u64::MAX;
+/// Longest sleep without a look at the stop flag, in microseconds.
+const NAP_US: u64 = 100_000;
 
 /// Why monitoring ended, once it has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,7 +48,6 @@ pub struct Driver<A, M = AnyMonitor> {
     monitor: M,
     access: A,
     epoll: OwnedFd,
-    timer: OwnedFd,
     stop_flag: Arc<AtomicBool>,
     deadline_us: Option<u64>,
     start_us: u64,
@@ -74,16 +68,10 @@ impl<A: AccessCheck, M: Monitor> Driver<A, M> {
         duration_us: Option<u64>,
     ) -> io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        let timer = timerfd_create(
-            TimerfdClockId::Monotonic,
-            TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK,
-        )?;
-        epoll::add(&epoll, &timer, epoll::EventData::new_u64(TIMER), epoll::EventFlags::IN)?;
         Ok(Self {
             monitor,
             access,
             epoll,
-            timer,
             stop_flag,
             deadline_us: duration_us,
             start_us: 0,
@@ -134,7 +122,7 @@ impl<A: AccessCheck, M: Monitor> Driver<A, M> {
         Ok(())
     }
 
-    /// One tick of the monitor, its bill, and the timer for the next.
+    /// One tick of the monitor, its bill, and when the next is due.
     fn tick(&mut self, now_us: u64) -> Result<Option<Snapshot>, DriverError<A::Error>> {
         let snapshot = self
             .monitor
@@ -150,47 +138,28 @@ impl<A: AccessCheck, M: Monitor> Driver<A, M> {
             monitor_us: (cpu_us - std::mem::replace(&mut self.cpu_us, cpu_us)) as f64,
             target_us: self.access.take_target_us(),
         });
-        timerfd_settime(
-            &self.timer,
-            TimerfdTimerFlags::ABSTIME,
-            &Itimerspec { it_interval: timespec(0), it_value: timespec(self.next_tick_us) },
-        )
-        .map_err(io::Error::from)?;
         Ok(snapshot)
     }
 
-    /// Sleeps until the next tick. `false` when something else woke it.
+    /// Sleeps until the next tick. `false` when something else woke it: the end of a
+    /// target, of the duration, or of a nap.
     fn wait(&mut self) -> Result<bool, DriverError<A::Error>> {
         let mut events = [std::mem::MaybeUninit::<epoll::Event>::uninit(); 16];
-        let nap = Timespec { tv_sec: 0, tv_nsec: NAP_NS };
-        let woken = match epoll::wait(&self.epoll, &mut events[..], Some(&nap)) {
-            Ok((events, _)) => events,
-            Err(Errno::INTR) => return Ok(false),
+        let now_us = cpu::monotonic_us();
+        let due_us = self.next_tick_us.min(self.deadline_us.unwrap_or(u64::MAX));
+        let timeout = timespec(due_us.saturating_sub(now_us).min(NAP_US));
+        let ended = match epoll::wait(&self.epoll, &mut events[..], Some(&timeout)) {
+            Ok((events, _)) => !events.is_empty(),
+            Err(Errno::INTR) => false,
             Err(errno) => return Err(io::Error::from(errno).into()),
         };
-        let mut ticked = false;
-        let mut ended = false;
-        for event in woken.iter() {
-            ticked |= event.data.u64() == TIMER;
-            ended |= event.data.u64() != TIMER;
-        }
         if ended {
             self.monitor.update(&mut self.access).map_err(DriverError::Access)?;
         }
-        Ok(ticked && self.take_ticks()?)
-    }
-
-    /// Whether the tick is due; counts it if it is late.
-    fn take_ticks(&mut self) -> io::Result<bool> {
-        let mut due = [0; 8];
-        match rustix::io::read(&self.timer, &mut due) {
-            Ok(_) => {}
-            Err(Errno::AGAIN | Errno::INTR) => return Ok(false),
-            Err(errno) => return Err(errno.into()),
-        }
-        let late_us = cpu::monotonic_us().saturating_sub(self.next_tick_us);
+        let now_us = cpu::monotonic_us();
+        let late_us = now_us.saturating_sub(self.next_tick_us);
         self.late_ticks += u32::from(late_us > self.monitor.attrs().sample_us / 10);
-        Ok(true)
+        Ok(now_us >= self.next_tick_us)
     }
 
     fn over(&self, now_us: u64) -> Option<Stop> {
@@ -206,7 +175,7 @@ impl<A: AccessCheck, M: Monitor> Driver<A, M> {
     }
 }
 
-/// A duration or a time of the monotonic clock.
+/// A duration.
 fn timespec(us: u64) -> Timespec {
     Timespec { tv_sec: (us / 1_000_000) as i64, tv_nsec: (us % 1_000_000 * 1000) as i64 }
 }
@@ -220,7 +189,8 @@ impl<A: AccessCheck, M: Monitor> SnapshotSource for Driver<A, M> {
             let ticked = self.wait()?;
             let now_us = cpu::monotonic_us();
             self.stop = self.over(now_us);
-            if !ticked {
+            // When the duration ends, the last snapshot may be due, but no tick yet.
+            if !ticked && self.stop != Some(Stop::Duration) {
                 continue;
             }
             if let Some(mut snapshot) = self.tick(now_us)? {
@@ -234,5 +204,113 @@ impl<A: AccessCheck, M: Monitor> SnapshotSource for Driver<A, M> {
 
     fn changed_targets(&mut self) -> Vec<TargetInfo> {
         self.access.changed_targets()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use daos_core::{Capabilities, MonitorAttrs, Observation, Target, Window};
+    use std::convert::Infallible;
+
+    #[derive(Debug)]
+    struct Nothing;
+
+    impl AccessCheck for Nothing {
+        type Error = Infallible;
+
+        fn capabilities(&self) -> Capabilities {
+            Capabilities { name: "none", max_window_pages: 1, page_bits: false, sparse: false }
+        }
+
+        fn targets(&mut self) -> Result<Vec<Target>, Infallible> {
+            Ok(Vec::new())
+        }
+
+        fn arm(&mut self, _: &[Window]) -> Result<(), Infallible> {
+            Ok(())
+        }
+
+        fn check(&mut self, _: &[Window], _: &mut Vec<Observation>) -> Result<(), Infallible> {
+            Ok(())
+        }
+    }
+
+    /// Ticks every `wait_us`; an interval of `interval_us` is over at the first tick
+    /// behind its end.
+    #[derive(Debug)]
+    struct Clockwork {
+        attrs: MonitorAttrs,
+        wait_us: u64,
+        interval_us: u64,
+        end_us: u64,
+        ticks: Vec<u64>,
+    }
+
+    impl Monitor for Clockwork {
+        fn attrs(&self) -> &MonitorAttrs {
+            &self.attrs
+        }
+
+        fn has_targets(&self) -> bool {
+            true
+        }
+
+        fn tick<A: AccessCheck + ?Sized>(
+            &mut self,
+            _: &mut A,
+            now_us: u64,
+        ) -> Result<Option<Snapshot>, A::Error> {
+            self.ticks.push(now_us);
+            Ok((now_us >= self.end_us).then(|| {
+                self.end_us += self.interval_us;
+                Snapshot { end_us: now_us, ..Snapshot::default() }
+            }))
+        }
+
+        fn update<A: AccessCheck + ?Sized>(&mut self, _: &mut A) -> Result<(), A::Error> {
+            Ok(())
+        }
+
+        fn wait_us(&self) -> u64 {
+            self.wait_us
+        }
+
+        fn charge(&mut self, _: Spent) {}
+    }
+
+    fn driver(wait_us: u64, interval_us: u64, duration_us: u64) -> Driver<Nothing, Clockwork> {
+        let attrs = MonitorAttrs::default();
+        let clockwork =
+            Clockwork { attrs, wait_us, interval_us, end_us: interval_us, ticks: Vec::new() };
+        Driver::new(clockwork, Nothing, Arc::default(), Some(duration_us)).unwrap()
+    }
+
+    #[test]
+    fn ticks_are_never_early_and_the_duration_ends_in_time() {
+        let mut driver = driver(10_000, 20_000, 100_000);
+        let snapshots = std::iter::from_fn(|| driver.next_snapshot().unwrap()).count();
+        assert!((3..=5).contains(&snapshots), "{snapshots}");
+        assert_eq!(driver.stop(), Some(Stop::Duration));
+        let ticks = &driver.monitor.ticks;
+        assert!(ticks.iter().zip(0..).all(|(&at, n)| at >= 10_000 * n), "{ticks:?}");
+    }
+
+    #[test]
+    fn what_is_due_at_the_end_is_handed_out_though_no_tick_is() {
+        let mut driver = driver(1_000_000, 30_000, 50_000);
+        let last = driver.next_snapshot().unwrap().expect("its interval was over before");
+        assert!((50_000..900_000).contains(&last.end_us), "{}", last.end_us);
+        assert_eq!(driver.stop(), Some(Stop::Duration));
+        assert_eq!(driver.next_snapshot().unwrap(), None);
+    }
+
+    #[test]
+    fn the_stop_flag_ends_a_long_wait() {
+        let mut driver = driver(10_000_000, 10_000_000, 10_000_000);
+        driver.stop_flag.store(true, Ordering::Relaxed);
+        assert_eq!(driver.next_snapshot().unwrap(), None);
+        assert_eq!(driver.stop(), Some(Stop::Asked));
+        assert_eq!(driver.monitor.ticks.len(), 1, "the first");
     }
 }

@@ -10,6 +10,10 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 /// a millisecond.
 const BATCH: usize = 48;
 
+/// Bytes in a call, unless its first range is longer: 4096 pages, which take the
+/// kernel half a millisecond.
+const BATCH_BYTES: u64 = 16 << 20;
+
 /// What became of the ranges of an advice.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Advised {
@@ -30,7 +34,7 @@ pub fn advise(pidfd: BorrowedFd<'_>, ranges: &[AddrRange], advice: i32) -> Advis
     let mut advised = Advised::default();
     let mut rest = ranges;
     while !rest.is_empty() {
-        let batch = &rest[..rest.len().min(BATCH)];
+        let batch = &rest[..in_a_call(rest)];
         match call(pidfd, batch, advice) {
             Ok(bytes) => {
                 let (done, partly) = whole_ranges(batch, bytes);
@@ -55,6 +59,16 @@ pub fn advise(pidfd: BorrowedFd<'_>, ranges: &[AddrRange], advice: i32) -> Advis
         }
     }
     advised
+}
+
+/// How many of `ranges` to give to the next call.
+fn in_a_call(ranges: &[AddrRange]) -> usize {
+    let mut bytes = 0;
+    let fits = |range: &&AddrRange| {
+        bytes += range.len();
+        bytes <= BATCH_BYTES
+    };
+    ranges.iter().take(BATCH).take_while(fits).count().max(1)
 }
 
 /// How many ranges `bytes` fill, and how many bytes are left over.
@@ -98,6 +112,15 @@ fn call(pidfd: BorrowedFd<'_>, ranges: &[AddrRange], advice: i32) -> Result<u64,
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_call_is_bounded_in_ranges_and_in_bytes() {
+        let ranges = |nr, bytes| vec![AddrRange::new(0, bytes); nr];
+        assert_eq!(in_a_call(&ranges(3, 4096)), 3);
+        assert_eq!(in_a_call(&ranges(100, 4096)), BATCH);
+        assert_eq!(in_a_call(&ranges(100, 2 << 20)), 8);
+        assert_eq!(in_a_call(&ranges(3, 1 << 30)), 1, "one at least");
+    }
 
     #[test]
     fn bytes_are_counted_in_whole_ranges() {

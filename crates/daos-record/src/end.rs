@@ -17,7 +17,7 @@ pub struct End {
     pub elapsed_us: u64,
     /// Snapshots taken.
     pub snapshots: u64,
-    /// Pages checked.
+    /// Windows checked; one of the reference monitor is a page.
     pub checks: u64,
     /// Ticks that came late by more than a tenth of a sampling interval.
     pub late_ticks: u64,

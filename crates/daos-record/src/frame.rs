@@ -1,9 +1,8 @@
 //! Frames: the envelope of everything in a record.
 //!
 //! A frame says what it is and how long, and ends with a checksum over all that.
-//! A reader skips kinds that it doesn't know. So a later release can add one
-//! (page runs will be kind 5, in front of the snapshot that they belong to), and
-//! releases from before still read the rest.
+//! A reader skips kinds that it doesn't know. So a later release can add one,
+//! and releases from before still read the rest.
 
 use crate::damage::Flaw;
 use std::io::{self, Read};
@@ -26,6 +25,9 @@ pub const TARGET: u8 = 2;
 pub const SNAPSHOT: u8 = 3;
 /// JSON of [`End`](crate::End): the last frame, once.
 pub const END: u8 = 4;
+/// Page runs of a target that are not as expected, in front of the snapshot that they
+/// belong to, as [`carry`](crate::carry) writes them.
+pub const PAGES: u8 = 5;
 
 /// Most bytes in a payload: what a reader may have to hold.
 const MAX_PAYLOAD: usize = 32 << 20;

@@ -9,7 +9,7 @@ use daos_core::{Host, MonitorAttrs};
 use serde::{Deserialize, Serialize};
 
 /// How, where and of what a record was made.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Header {
     /// Version of the `daos` that wrote it.
     pub daos_version: String,
@@ -21,8 +21,15 @@ pub struct Header {
     pub attrs: MonitorAttrs,
     /// The seed of its random generator.
     pub seed: u64,
-    /// The algorithm: `reference`.
+    /// The algorithm: `windows`, `reference`.
     pub monitor: String,
+    /// Upper bound on what monitoring may cost, in percent of one CPU, the targets'
+    /// side included; `None` where none was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_overhead_percent: Option<f64>,
+    /// Whether the monitor chose its intervals; those of `attrs` are the first ones then.
+    #[serde(default)]
+    pub auto_intervals: bool,
     /// The primitives under it: `ebpf-vaddr`, `sim`.
     pub backend: String,
     /// The target as the user asked for it, word by word.

@@ -1,5 +1,6 @@
 //! From frames to what they hold.
 
+use crate::carry::Carried;
 use crate::codec;
 use crate::damage::Flaw;
 use crate::end::End;
@@ -20,20 +21,36 @@ pub enum Item {
     Target(TargetInfo),
     Snapshot(Snapshot),
     End(End),
+    /// A part of the snapshot that comes next, which will have it.
+    Part,
     /// A kind that only later releases know.
     Unknown,
 }
 
-impl Item {
-    /// What a frame of this kind and payload holds.
-    pub fn decode(kind: u8, payload: &[u8]) -> Result<Self, Flaw> {
+/// Decodes frame after frame, from the first behind the header.
+#[derive(Debug, Default)]
+pub struct Decoder {
+    carried: Carried,
+}
+
+impl Decoder {
+    /// What the next frame, of this kind and payload, holds.
+    pub fn decode(&mut self, kind: u8, payload: &[u8]) -> Result<Item, Flaw> {
         match kind {
-            frame::TARGET => json(payload).map(Self::Target),
-            frame::SNAPSHOT => codec::decode(payload)
-                .map(Self::Snapshot)
-                .ok_or(Flaw::Corrupt("a snapshot can't be decoded")),
-            frame::END => json(payload).map(Self::End),
-            _ => Ok(Self::Unknown),
+            frame::TARGET => json(payload).map(Item::Target),
+            frame::PAGES => match self.carried.read(payload) {
+                Some(()) => Ok(Item::Part),
+                None => Err(Flaw::Corrupt("page runs can't be decoded")),
+            },
+            frame::SNAPSHOT => match codec::decode(payload) {
+                Some(mut snapshot) => {
+                    self.carried.fill(&mut snapshot);
+                    Ok(Item::Snapshot(snapshot))
+                }
+                None => Err(Flaw::Corrupt("a snapshot can't be decoded")),
+            },
+            frame::END => json(payload).map(Item::End),
+            _ => Ok(Item::Unknown),
         }
     }
 }
@@ -74,25 +91,27 @@ pub struct Items {
     path: PathBuf,
     /// `None` behind an error.
     frames: Option<FileFrames>,
+    decoder: Decoder,
 }
 
 impl Items {
     /// The items in these bytes of `file`, from frame to frame.
     pub fn new(path: &Path, file: Arc<File>, bytes: Range<u64>) -> Self {
         let frames = file_frames(file, bytes);
-        Self { path: path.to_owned(), frames: Some(frames) }
+        Self { path: path.to_owned(), frames: Some(frames), decoder: Decoder::default() }
     }
 
-    fn read(&self, frames: &mut FileFrames) -> Result<Option<Item>, ReadError> {
+    fn read(&mut self, frames: &mut FileFrames) -> Result<Option<Item>, ReadError> {
         let offset = frames.offset();
-        let path = || self.path.clone();
         let item = match frames.next() {
             Ok(None) => return Ok(None),
-            Ok(Some((kind, payload))) => Item::decode(kind, payload),
+            Ok(Some((kind, payload))) => self.decoder.decode(kind, payload),
             Err(Fault::Flaw(flaw)) => Err(flaw),
-            Err(Fault::Io(source)) => return Err(ReadError::Read { path: path(), offset, source }),
+            Err(Fault::Io(source)) => {
+                return Err(ReadError::Read { path: self.path.clone(), offset, source });
+            }
         };
-        item.map(Some).map_err(|flaw| ReadError::Changed { path: path(), offset, flaw })
+        item.map(Some).map_err(|flaw| ReadError::Changed { path: self.path.clone(), offset, flaw })
     }
 }
 

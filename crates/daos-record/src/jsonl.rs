@@ -37,7 +37,7 @@ impl<W: Write> JsonLines<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use daos_core::{AddrRange, RegionSnapshot, TargetId, TargetSnapshot};
+    use daos_core::{AddrRange, PageRun, RegionSnapshot, TargetId, TargetSnapshot};
 
     #[test]
     fn a_line_for_each_target() {
@@ -53,12 +53,14 @@ mod tests {
             regions: vec![region(nr_unobserved)],
             ..TargetSnapshot::default()
         };
+        let run = PageRun { range: AddrRange::new(4096, 8192), nr_accesses: 0, age: 2 };
+        let finer = TargetSnapshot { pages: vec![run], ..target(8, 0) };
         let snapshot = Snapshot {
             start_us: 100,
             end_us: 200,
             aggregation_us: 100,
             max_nr_accesses: 20,
-            targets: vec![target(0, 0), target(7, 10)],
+            targets: vec![target(0, 0), target(7, 10), finer],
             ..Snapshot::default()
         };
         let mut out = Vec::new();
@@ -69,6 +71,9 @@ mod tests {
             "\n",
             r#"{"start_us":100,"end_us":200,"target":7,"regions":["#,
             r#"{"start":4096,"end":12288,"access_rate":0.25,"age_us":300,"unobserved":0.5}]}"#,
+            "\n",
+            r#"{"start_us":100,"end_us":200,"target":8,"regions":["#,
+            r#"{"start":4096,"end":12288,"access_rate":0.25,"age_us":300,"pages":[[4096,8192,200]]}]}"#,
             "\n"
         );
         assert_eq!(String::from_utf8(out).unwrap(), expected);

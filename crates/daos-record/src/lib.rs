@@ -31,10 +31,12 @@ pub mod replay;
 pub mod snapshots;
 pub mod writer;
 
+mod carry;
 mod codec;
 mod frame;
 mod identify;
 mod item;
+mod runs;
 mod scan;
 mod varint;
 

@@ -33,7 +33,7 @@ impl SnapshotSource for Replay {
                     self.changed.retain(|known| known.id != target.id);
                     self.changed.push(target);
                 }
-                Item::End(_) | Item::Unknown => {}
+                Item::End(_) | Item::Part | Item::Unknown => {}
             }
         }
         Ok(None)

@@ -5,7 +5,7 @@ use crate::end::End;
 use crate::error::ReadError;
 use crate::frame::{self, Fault, PRELUDE};
 use crate::header::Header;
-use crate::item::{FileFrames, Item, file_frames, json};
+use crate::item::{Decoder, FileFrames, Item, file_frames, json};
 use daos_core::{TargetId, TargetInfo};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -45,10 +45,11 @@ pub fn scan(path: &Path, file: &Arc<File>, size: u64) -> Result<Scan, ReadError>
         end: None,
         damage: None,
     };
+    let mut decoder = Decoder::default();
     loop {
         let offset = frames.offset();
         scan.readable.end = offset;
-        match scan.take(&mut frames) {
+        match scan.take(&mut frames, &mut decoder) {
             Ok(true) => {}
             Ok(false) => break,
             Err(Fault::Io(source)) => return Err(unreadable(offset, source)),
@@ -71,12 +72,12 @@ fn read_header(frames: &mut FileFrames) -> Result<Header, Fault> {
 
 impl Scan {
     /// Takes in the next frame; false when there is none.
-    fn take(&mut self, frames: &mut FileFrames) -> Result<bool, Fault> {
+    fn take(&mut self, frames: &mut FileFrames, decoder: &mut Decoder) -> Result<bool, Fault> {
         let Some((kind, payload)) = frames.next()? else { return Ok(false) };
         if self.end.is_some() {
             return Err(Fault::Flaw(Flaw::Corrupt("there is more behind its last frame")));
         }
-        match Item::decode(kind, payload).map_err(Fault::Flaw)? {
+        match decoder.decode(kind, payload).map_err(Fault::Flaw)? {
             Item::Target(mut target) => {
                 if let Some(before) = self.targets.get(&target.id) {
                     target.remember(&before.mappings);
@@ -91,7 +92,7 @@ impl Scan {
                 self.extent.end_us = snapshot.end_us;
             }
             Item::End(end) => self.end = Some(end),
-            Item::Unknown => {}
+            Item::Part | Item::Unknown => {}
         }
         Ok(true)
     }

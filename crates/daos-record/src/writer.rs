@@ -1,9 +1,11 @@
 //! Writes a record, frame by frame.
 //!
-//! A frame is put together in memory and handed to the kernel in one write.
+//! A frame is put together in memory and handed to the kernel in one write, a
+//! snapshot in the same write as the page runs that belong to it.
 //! Nothing waits in this process, so nothing is lost when it is killed. At one
-//! frame an aggregation interval, that is ten writes a second.
+//! write an aggregation interval, that is ten writes a second.
 
+use crate::carry::Carried;
 use crate::codec;
 use crate::end::End;
 use crate::error::WriteError;
@@ -29,12 +31,14 @@ pub struct Writer<W> {
     path: Option<PathBuf>,
     /// What is to be written next.
     buffer: Vec<u8>,
+    /// The page runs that a reader expects.
+    carried: Carried,
 }
 
 impl<W: Write> Writer<W> {
     /// Begins a record.
     pub fn new(out: W, header: &Header) -> Result<Self, WriteError> {
-        let mut writer = Self { out, path: None, buffer: Vec::new() };
+        let mut writer = Self::to(out, None);
         writer.begin(header)?;
         Ok(writer)
     }
@@ -47,12 +51,21 @@ impl<W: Write> Writer<W> {
 
     /// Records a snapshot.
     pub fn snapshot(&mut self, snapshot: &Snapshot) -> Result<(), WriteError> {
-        self.write(frame::SNAPSHOT, |out| codec::encode(snapshot, out))
+        let framed = self.carried.append_changes(snapshot, &mut self.buffer).and_then(|()| {
+            frame::append(&mut self.buffer, frame::SNAPSHOT, |out| codec::encode(snapshot, out))
+        });
+        self.send(framed)?;
+        self.carried.take_over(snapshot);
+        Ok(())
     }
 
     /// Ends the record.
     pub fn finish(mut self, end: &End) -> Result<(), WriteError> {
         self.write(frame::END, |out| json(end, out))
+    }
+
+    fn to(out: W, path: Option<PathBuf>) -> Self {
+        Self { out, path, buffer: Vec::new(), carried: Carried::default() }
     }
 
     fn begin(&mut self, header: &Header) -> Result<(), WriteError> {
@@ -66,7 +79,16 @@ impl<W: Write> Writer<W> {
         kind: u8,
         payload: impl FnOnce(&mut Vec<u8>) -> Result<(), &'static str>,
     ) -> Result<(), WriteError> {
-        frame::append(&mut self.buffer, kind, payload).map_err(WriteError::Refused)?;
+        let framed = frame::append(&mut self.buffer, kind, payload);
+        self.send(framed)
+    }
+
+    /// Writes the buffer, unless what was to be put into it was refused.
+    fn send(&mut self, framed: Result<(), &'static str>) -> Result<(), WriteError> {
+        if let Err(refusal) = framed {
+            self.buffer.clear();
+            return Err(WriteError::Refused(refusal));
+        }
         let written = self.out.write_all(&self.buffer).and_then(|()| self.out.flush());
         self.buffer.clear();
         written.map_err(|source| self.failed(source))
@@ -118,7 +140,7 @@ impl Destination {
             .file
             .try_clone()
             .map_err(|source| WriteError::Create { path: self.path.clone(), source })?;
-        let mut writer = Writer { out, path: Some(self.path.clone()), buffer: Vec::new() };
+        let mut writer = Writer::to(out, Some(self.path.clone()));
         writer.begin(header)?;
         writer.cut_behind(self.old_size)?;
         self.created = false;

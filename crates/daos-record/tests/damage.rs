@@ -115,7 +115,7 @@ fn frame(kind: u8, payload: &[u8]) -> Vec<u8> {
 fn kinds_of_later_releases_are_skipped() {
     let (bytes, ends) = common::record(2);
     let (head, tail) = bytes.split_at(ends[1]);
-    let record = read(&TestFile::new(&[head, &frame(5, b"pages"), tail].concat())).unwrap();
+    let record = read(&TestFile::new(&[head, &frame(6, b"moons"), tail].concat())).unwrap();
     assert_eq!(record.extent().snapshots, 2);
     assert_eq!(record.damage(), None);
 }

@@ -84,6 +84,10 @@ fn fields_of_later_releases_are_ignored_and_missing_ones_refused() {
     let later = json.replacen('{', r#"{"moon_phase":"full","#, 1);
     assert_eq!(*TestFile::new(&with_header(&later)).record().header(), common::header());
     assert!(refusal(&with_header(&json.replace("seed", "sown"))).contains("JSON"));
+    let earlier =
+        json.replace(r#""max_overhead_percent":0.5,"#, "").replace(r#""auto_intervals":true,"#, "");
+    let header = TestFile::new(&with_header(&earlier)).record().header().clone();
+    assert_eq!((header.max_overhead_percent, header.auto_intervals), (None, false));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 mod common;
 
-use daos_core::{MonitorAttrs, Rng};
+use daos_core::{AddrRange, MonitorAttrs, PAGE_SIZE, PageRun, Rng};
 use daos_record::Writer;
 
 const SNAPSHOTS: u64 = 1000;
@@ -22,6 +22,37 @@ fn an_hour(regions: u64) -> u64 {
     let of_region = bytes.len() as f64 / (SNAPSHOTS * regions) as f64;
     println!("{regions} regions: {} MiB an hour, {of_region:.1} bytes a region", size >> 20);
     size
+}
+
+/// Bytes of an hour in which a target has 5000 page runs, every tenth in use at a
+/// rate that changes in every interval, and every thousandth with an edge that moves.
+fn an_hour_of_runs() -> u64 {
+    let mut rng = Rng::new(1);
+    let mut bytes = Vec::new();
+    let mut writer = Writer::new(&mut bytes, &common::header()).unwrap();
+    for index in 0..SNAPSHOTS {
+        let run = |at: u64| {
+            let start = 0x7f00_0000_0000 + at * 40 * PAGE_SIZE;
+            let moves = if at % 1000 == 1 { rng.below(4) } else { 0 };
+            let range = AddrRange::new(start, start + (12 + moves) * PAGE_SIZE);
+            let used = at.is_multiple_of(10);
+            let nr_accesses = if used { 300 + rng.below(700) as u32 } else { 0 };
+            PageRun { range, nr_accesses, age: if used { 0 } else { (9 + index) as u32 } }
+        };
+        let pages = (0..5000).map(run).collect();
+        let mut snapshot = common::snapshot(index, 5, &mut Rng::new(1));
+        snapshot.targets[0].pages = pages;
+        writer.snapshot(&snapshot).unwrap();
+    }
+    let size = bytes.len() as u64 * (36_000 / SNAPSHOTS);
+    let of_change = bytes.len() as f64 / (SNAPSHOTS * 505) as f64;
+    println!("page runs: {} MiB an hour, {of_change:.1} bytes a change", size >> 20);
+    size
+}
+
+#[test]
+fn an_hour_of_page_runs_takes_what_changes() {
+    assert!(an_hour_of_runs() < 200 << 20);
 }
 
 #[test]

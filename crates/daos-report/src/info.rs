@@ -11,7 +11,7 @@ use std::io::Write;
 pub const FORMATS: &[Format] = &[Format::Text, Format::Json];
 
 /// How a record came about: everything needed to understand it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Info {
     /// The intervals and bounds of the monitor.
     pub attributes: MonitorAttrs,
@@ -21,8 +21,14 @@ pub struct Info {
     pub targets: Vec<InfoTarget>,
     /// What checked the accesses: `ebpf-vaddr`, `sim`.
     pub backend: String,
-    /// How regions were adjusted: `reference`.
+    /// How it was monitored: `windows`, `reference`.
     pub monitor: String,
+    /// The bound on what monitoring may cost, in percent of one CPU, if one was given.
+    #[serde(default)]
+    pub max_overhead_percent: Option<f64>,
+    /// Whether the monitor chose its intervals; `attributes` has the first ones then.
+    #[serde(default)]
+    pub auto_intervals: bool,
     /// The name of the machine.
     pub host: String,
     /// Its kernel.
@@ -92,10 +98,15 @@ fn text(info: &Info, out: &mut impl Write) -> Result<(), RenderError> {
     }
     line("duration", &units::duration(info.duration_us))?;
     line("snapshots", &info.snapshots.to_string())?;
-    let intervals = format!("sampling {sample}, aggregation {aggregation}, update {update}");
+    let chosen = if info.auto_intervals { " at first, then as it fits" } else { "" };
+    let intervals =
+        format!("sampling {sample}, aggregation {aggregation}, update {update}{chosen}");
     line("intervals", &intervals)?;
     line("regions", &format!("{} to {}", attrs.min_regions, attrs.max_regions))?;
     line("monitor", &info.monitor)?;
+    if let Some(percent) = info.max_overhead_percent {
+        line("bound", &format!("{} of one CPU", units::percent(percent / 100.0)))?;
+    }
     line("backend", &info.backend)?;
     line("seed", &info.seed.to_string())?;
     line("host", &info.host)?;
@@ -118,7 +129,9 @@ mod tests {
             seed: 42,
             targets: targets().iter().map(InfoTarget::from).collect(),
             backend: "ebpf-vaddr".to_owned(),
-            monitor: "reference".to_owned(),
+            monitor: "windows".to_owned(),
+            max_overhead_percent: Some(0.5),
+            auto_intervals: true,
             host: "box".to_owned(),
             kernel: "6.18.0".to_owned(),
             version: "0.1.0".to_owned(),
@@ -132,6 +145,9 @@ mod tests {
     fn text_and_json() {
         insta::assert_snapshot!("text", written(|out| render(&info(), Format::Text, out)));
         insta::assert_snapshot!("json", written(|out| render(&info(), Format::Json, out)));
+        let plain = Info { max_overhead_percent: None, auto_intervals: false, ..info() };
+        let text = written(|out| render(&plain, Format::Text, out));
+        assert!(!text.contains("bound") && !text.contains("as it fits"), "{text}");
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! A small record made by hand, and rendering to a string.
 
 use daos_core::{
-    AddrRange, Cost, Mapping, RegionSnapshot, Snapshot, TargetId, TargetInfo, TargetSnapshot,
+    AddrRange, Cost, Mapping, PageRun, RegionSnapshot, Snapshot, TargetId, TargetInfo,
+    TargetSnapshot,
 };
 use std::convert::Infallible;
 
@@ -13,6 +14,12 @@ pub const STACK: u64 = 0x7fff_fffd_e000;
 /// A region of a snapshot in which 20 accesses are the most.
 pub fn region(start: u64, end: u64, nr_accesses: u32) -> RegionSnapshot {
     RegionSnapshot { range: AddrRange::new(start, end), nr_accesses, nr_unobserved: 0, age: 3 }
+}
+
+/// A run of pages in use if there were accesses, else cold for two intervals.
+pub fn run(start: u64, end: u64, nr_accesses: u32) -> PageRun {
+    let age = if nr_accesses > 0 { 0 } else { 2 };
+    PageRun { range: AddrRange::new(start, end), nr_accesses, age }
 }
 
 /// A snapshot of one target.

@@ -1,6 +1,7 @@
 //! Round numbers for the marks of an axis.
 
 use crate::units;
+use daos_core::{AddrRange, PAGE_SIZE};
 
 /// A mark of an axis.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,6 +33,13 @@ pub fn decimal(from: f64, to: f64, most: usize) -> Vec<Tick> {
 /// At most about `most` sizes in `0..=to` bytes, a power of two apart.
 pub fn bytes(to: f64, most: usize) -> Vec<Tick> {
     multiples(binary_step(to, most), 0.0, to, |value| units::bytes(value as u64))
+}
+
+/// At most about `most` addresses of pages inside `range`, multiples of a power of two.
+pub fn pages(range: AddrRange, most: usize) -> Vec<u64> {
+    let step = binary_step(range.len() as f64, most).max(PAGE_SIZE as f64) as u64;
+    let first = range.start / step + 1;
+    (first..range.end.div_ceil(step)).map(|i| i * step).collect()
 }
 
 /// The smallest power of two of which no more than `most` fit into `span`; at least 1.
@@ -78,6 +86,15 @@ mod tests {
                 assert!((1..=most).contains(&ticks.len()), "{most} {span} {ticks:?}");
             }
         }
+    }
+
+    #[test]
+    fn pages_are_round_addresses_inside() {
+        let of = |start, end, most| pages(AddrRange::new(start, end), most);
+        assert_eq!(of(0x7000, 0xb000, 9), [0x8000, 0x9000, 0xa000]);
+        assert_eq!(of(0x7000, 0x2b000, 5), [0x8000, 0x10000, 0x18000, 0x20000, 0x28000]);
+        assert!(of(0x7000, 0x8000, 9).is_empty());
+        assert_eq!(of(0, u64::MAX, 2), [1 << 63]);
     }
 
     #[test]

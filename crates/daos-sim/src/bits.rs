@@ -9,6 +9,15 @@ use daos_core::PageBits;
 pub(crate) const BITS: u32 = 512;
 const WORDS: usize = BITS as usize / 64;
 
+/// What was added to a set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Added {
+    /// Pages that were not in it before.
+    pub pages: u32,
+    /// Runs of neighbours that they make.
+    pub runs: u32,
+}
+
 /// A set of pages in a block of 512.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Bits(PageBits);
@@ -18,18 +27,25 @@ impl Bits {
         self.0.iter().fold(0, |any, word| any | word) == 0
     }
 
-    pub fn clear(&mut self) {
-        *self = Self::default();
+    /// Drops `count` pages from page `first` on.
+    pub fn remove(&mut self, first: u32, count: u32) {
+        for (word, mask) in masks(first, count) {
+            self.0[word] &= !mask;
+        }
     }
 
-    /// Adds `count` pages from page `first` on. Returns how many are new.
-    pub fn insert(&mut self, first: u32, count: u32) -> u32 {
-        let mut new = 0;
+    /// Adds `count` pages from page `first` on.
+    pub fn insert(&mut self, first: u32, count: u32) -> Added {
+        let mut added = Added::default();
+        let mut before = 0;
         for (word, mask) in masks(first, count) {
-            new += (mask & !self.0[word]).count_ones();
+            let new = mask & !self.0[word];
+            added.pages += new.count_ones();
+            added.runs += (new & !(new << 1 | before)).count_ones();
+            before = new >> 63;
             self.0[word] |= mask;
         }
-        new
+        added
     }
 
     /// Finds which of `count` pages from page `first` on are not in the set, and
@@ -55,6 +71,14 @@ impl Bits {
         missing
     }
 
+    /// Adds a page. Returns whether it is new.
+    pub fn insert_one(&mut self, page: u32) -> bool {
+        let (word, bit) = (&mut self.0[page as usize / 64], 1 << (page % 64));
+        let new = *word & bit == 0;
+        *word |= bit;
+        new
+    }
+
     /// Whether a page is in the set.
     pub fn has(&self, page: u32) -> bool {
         self.0[page as usize / 64] >> (page % 64) & 1 == 1
@@ -62,21 +86,32 @@ impl Bits {
 
     /// Drops the pages for which `keep` says no, and returns how many. It is
     /// asked by rising number.
-    pub fn retain(&mut self, mut keep: impl FnMut(u32) -> bool) -> u32 {
-        let mut dropped = 0;
-        for (index, word) in self.0.iter_mut().enumerate().filter(|(_, word)| **word != 0) {
-            let mut left = *word;
-            while left != 0 {
-                let bit = left.trailing_zeros();
-                left &= left - 1;
-                if !keep(index as u32 * 64 + bit) {
-                    *word &= !(1 << bit);
-                    dropped += 1;
-                }
-            }
-        }
-        dropped
+    pub fn retain_all(&mut self, mut keep: impl FnMut(u32) -> bool) -> u32 {
+        let words = self.0.iter_mut().enumerate().filter(|(_, word)| **word != 0);
+        words.map(|(index, word)| retain_in(word, index, u64::MAX, &mut keep)).sum()
     }
+
+    /// The same for `count` pages from page `first` on; the others stay.
+    pub fn retain(&mut self, first: u32, count: u32, mut keep: impl FnMut(u32) -> bool) -> u32 {
+        let parts = masks(first, count);
+        parts.map(|(index, mask)| retain_in(&mut self.0[index], index, mask, &mut keep)).sum()
+    }
+}
+
+/// Of the bits of `mask` in a word, drops those for which `keep` says no; their number.
+#[inline]
+fn retain_in(word: &mut u64, index: usize, mask: u64, keep: &mut impl FnMut(u32) -> bool) -> u32 {
+    let mut left = *word & mask;
+    let mut dropped = 0;
+    while left != 0 {
+        let bit = left.trailing_zeros();
+        left &= left - 1;
+        if !keep(index as u32 * 64 + bit) {
+            *word &= !(1 << bit);
+            dropped += 1;
+        }
+    }
+    dropped
 }
 
 /// The words that hold `count` pages from page `first` on, and which bits of them.
@@ -103,8 +138,15 @@ mod tests {
         fn insert_adds_pages_and_counts_the_new(words: PageBits, first in 0..BITS, count in 0..=BITS) {
             let count = count.min(BITS - first);
             let mut bits = Bits(words);
-            let new = bits.insert(first, count);
-            prop_assert_eq!(new as usize, members(&bits.0).len() - members(&words).len());
+            let added = bits.insert(first, count);
+            let before = members(&words);
+            let new: Vec<u32> = members(&bits.0).into_iter().filter(|n| !before.contains(n)).collect();
+            prop_assert_eq!(added.pages as usize, new.len());
+            let runs = new.chunk_by(|a, b| a + 1 == *b).count();
+            prop_assert_eq!(added.runs as usize, runs);
+            let (mut one, mut other) = (Bits(words), Bits(words));
+            prop_assert_eq!(one.insert_one(first), other.insert(first, 1).pages == 1);
+            prop_assert_eq!(one, other);
             let mut expected = members(&words);
             expected.extend(first..first + count);
             expected.sort_unstable();
@@ -129,12 +171,27 @@ mod tests {
         }
 
         #[test]
-        fn retain_keeps_what_it_is_told_to(words: PageBits) {
+        fn retain_keeps_what_it_is_told_to(words: PageBits, first in 0..BITS, count in 0..=BITS) {
+            let count = count.min(BITS - first);
             let mut bits = Bits(words);
-            let dropped = bits.retain(|n| n % 3 == 0);
+            let dropped = bits.retain(first, count, |n| n % 3 == 0);
             prop_assert_eq!(dropped as usize, members(&words).len() - members(&bits.0).len());
             let mut expected = members(&words);
-            expected.retain(|n| n % 3 == 0);
+            expected.retain(|n| n % 3 == 0 || !(first..first + count).contains(n));
+            prop_assert_eq!(members(&bits.0), expected);
+
+            let (mut whole, mut all) = (Bits(words), Bits(words));
+            prop_assert_eq!(whole.retain(0, BITS, |n| n % 3 == 0), all.retain_all(|n| n % 3 == 0));
+            prop_assert_eq!(whole, all);
+        }
+
+        #[test]
+        fn remove_drops_pages(words: PageBits, first in 0..BITS, count in 0..=BITS) {
+            let count = count.min(BITS - first);
+            let mut bits = Bits(words);
+            bits.remove(first, count);
+            let mut expected = members(&words);
+            expected.retain(|n| !(first..first + count).contains(n));
             prop_assert_eq!(members(&bits.0), expected);
         }
     }

@@ -53,6 +53,12 @@ impl Blocks {
         })
     }
 
+    /// The blocks in which a page was ever armed, with their numbers.
+    pub fn made(&mut self) -> impl Iterator<Item = (u64, &mut Block)> {
+        let made = self.blocks.iter_mut().zip(self.first..);
+        made.filter_map(|(block, number)| Some((number, block.as_deref_mut()?)))
+    }
+
     /// What the state takes, in bytes.
     pub fn bytes(&self) -> usize {
         size_of_val(&self.blocks[..]) + self.made * size_of::<Block>()

@@ -4,6 +4,7 @@
 //! prices were measured with eBPF and `process_madvise` on one virtual machine
 //! (x86-64, two CPUs, kernel 6.18): a yardstick between monitors, not a promise.
 
+use daos_core::Prices;
 use std::ops::Sub;
 
 /// What was asked of a simulated space. An *entry* is one of a page table: a
@@ -16,11 +17,12 @@ pub struct Counters {
     pub windows_read: u64,
     /// Entries in them.
     pub entries_read: u64,
-    /// Windows armed.
-    pub windows_armed: u64,
-    /// Entries among them whose accessed bit was set, and had to be cleared.
+    /// Ranges armed: the runs of neighbouring entries to clear in each window, or the
+    /// window itself if there are none.
+    pub ranges_armed: u64,
+    /// Entries whose accessed bit was set, and had to be cleared.
     pub entries_cleared: u64,
-    /// Flushes of the TLB: one for each armed window with an entry to clear.
+    /// Flushes of the TLB: one for each range with entries to clear.
     pub flushes: u64,
     /// Armed entries that the target accessed, and so set anew. Counted when
     /// that comes to light: when the page or one near it is armed or checked.
@@ -36,7 +38,7 @@ impl Sub for Counters {
             wakes: self.wakes - earlier.wakes,
             windows_read: self.windows_read - earlier.windows_read,
             entries_read: self.entries_read - earlier.entries_read,
-            windows_armed: self.windows_armed - earlier.windows_armed,
+            ranges_armed: self.ranges_armed - earlier.ranges_armed,
             entries_cleared: self.entries_cleared - earlier.entries_cleared,
             flushes: self.flushes - earlier.flushes,
             entries_set_again: self.entries_set_again - earlier.entries_set_again,
@@ -53,8 +55,8 @@ pub struct CostModel {
     pub read_window_us: f64,
     /// To read one entry there.
     pub read_entry_us: f64,
-    /// To arm a window, even if there is nothing to clear.
-    pub arm_window_us: f64,
+    /// To arm a range, even if there is nothing to clear.
+    pub arm_range_us: f64,
     /// To clear one entry.
     pub clear_entry_us: f64,
     /// To flush the TLB, for the monitor.
@@ -74,7 +76,7 @@ impl CostModel {
         wake_us: 30.0,
         read_window_us: 0.25,
         read_entry_us: 0.85 / 512.0,
-        arm_window_us: 0.4,
+        arm_range_us: 0.4,
         clear_entry_us: 0.04,
         flush_us: 0.4,
         interrupt_us: 0.0,
@@ -82,16 +84,29 @@ impl CostModel {
     };
 
     /// The target runs on another CPU, which each flush interrupts: 22 µs for the
-    /// monitor, 42 µs for a window of 512 pages. What the interrupt takes from
+    /// monitor, 42 µs for a range of 512 pages. What the interrupt takes from
     /// the target was not measured; 2 µs is assumed.
     pub const OTHER_CPU: Self = Self { flush_us: 21.6, interrupt_us: 2.0, ..Self::SAME_CPU };
+
+    /// The same as a monitor is told it. It can't know which runs will interrupt the
+    /// target, so each counts as if it did.
+    pub fn prices(&self) -> Prices {
+        Prices {
+            wake: self.wake_us,
+            read_window: self.read_window_us,
+            read_page: self.read_entry_us,
+            arm_run: self.arm_range_us + self.flush_us + self.interrupt_us,
+            arm_page: self.clear_entry_us,
+            set_again: self.set_again_us,
+        }
+    }
 
     /// CPU time of the monitor in microseconds.
     pub fn monitor_us(&self, c: &Counters) -> f64 {
         self.wake_us * c.wakes as f64
             + self.read_window_us * c.windows_read as f64
             + self.read_entry_us * c.entries_read as f64
-            + self.arm_window_us * c.windows_armed as f64
+            + self.arm_range_us * c.ranges_armed as f64
             + self.clear_entry_us * c.entries_cleared as f64
             + self.flush_us * c.flushes as f64
     }
@@ -112,7 +127,7 @@ mod tests {
         let read = Counters { windows_read: 1, entries_read: 512, ..Counters::default() };
         near(CostModel::SAME_CPU.monitor_us(&read), 1.1);
         let arm = |entries| Counters {
-            windows_armed: 1,
+            ranges_armed: 1,
             entries_cleared: entries,
             flushes: entries.min(1),
             ..Counters::default()

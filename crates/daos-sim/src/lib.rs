@@ -26,4 +26,4 @@ mod world;
 
 pub use cost::{CostModel, Counters};
 pub use source::SimSource;
-pub use space::{RangeRate, SimOptions, SimSpace};
+pub use space::{Misplaced, RangeRate, SimOptions, SimSpace};

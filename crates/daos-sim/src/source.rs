@@ -22,9 +22,10 @@ pub struct SimSource<M = AnyMonitor> {
 
 impl<M: Monitor> SimSource<M> {
     /// Starts at the space's time; there are ticks up to and at `duration_us`
-    /// microseconds from then.
-    pub fn new(monitor: M, space: SimSpace, model: CostModel, duration_us: u64) -> Self {
+    /// microseconds from then. The space's prices become those of the model.
+    pub fn new(monitor: M, mut space: SimSpace, model: CostModel, duration_us: u64) -> Self {
         let now_us = space.now_us();
+        space.set_model(model);
         Self {
             charged: space.counters(),
             next_tick_us: now_us,
@@ -39,6 +40,13 @@ impl<M: Monitor> SimSource<M> {
     /// The space, for its truth and its counters.
     pub fn space(&self) -> &SimSpace {
         &self.space
+    }
+
+    /// What all that was asked of the space took from the target, in microseconds: also
+    /// the bits that it set again unseen.
+    pub fn target_us(&mut self) -> f64 {
+        self.space.settle();
+        self.model.target_us(&self.space.counters())
     }
 
     /// The monitor.

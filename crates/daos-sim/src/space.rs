@@ -8,16 +8,18 @@
 
 use crate::bits::{BITS, Bits};
 use crate::block::{BLOCK_SIZE, Blocks};
-use crate::cost::Counters;
+use crate::cost::{CostModel, Counters};
 use crate::exposure::Exposure;
 use crate::world::{Segment, World};
 use daos_core::access::MAX_WINDOW_PAGES;
 use daos_core::{
-    AccessCheck, AddrRange, Capabilities, Mapping, Observation, PAGE_SIZE, PageBits, Target,
-    TargetId, TargetInfo, Window,
+    AccessCheck, AddrRange, Capabilities, Mapping, Observation, PAGE_SIZE, PageBits, Prices,
+    Target, TargetId, TargetInfo, Window,
 };
+use daos_workload::place::place;
 use daos_workload::{Config, rate};
 use std::convert::Infallible;
+use thiserror::Error;
 
 /// The one target.
 pub(crate) const TARGET: TargetId = TargetId(0);
@@ -36,12 +38,33 @@ pub struct SimOptions {
     /// Whether memory is of huge pages: then 512 pages share an accessed bit,
     /// wherever a whole huge page fits.
     pub huge_pages: bool,
+    /// Whether the target's mappings are given one by one, as those of a process:
+    /// regions that touch are one mapping. Else all is one range, holes and all.
+    pub sparse: bool,
 }
 
 impl Default for SimOptions {
     fn default() -> Self {
-        Self { base: 0x7f00_0000_0000, seed: 0, accesses_per_sec: 20_000_000, huge_pages: false }
+        Self {
+            base: 0x7f00_0000_0000,
+            seed: 0,
+            accesses_per_sec: 20_000_000,
+            huge_pages: false,
+            sparse: false,
+        }
     }
+}
+
+/// Why regions can't lie where they were to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error(
+    "{regions} regions can't lie in {ranges} ranges: each needs one of its size in pages, page-aligned and above the one before"
+)]
+pub struct Misplaced {
+    /// Regions of the configuration.
+    pub regions: usize,
+    /// Ranges given.
+    pub ranges: usize,
 }
 
 /// How often the pages of a range are truly accessed.
@@ -65,19 +88,60 @@ pub struct SimSpace {
     counters: Counters,
     /// Of each region, the last one that was asked for.
     exposures: Vec<Exposure>,
+    /// What monitors are told to be mapped.
+    mapped: Vec<AddrRange>,
+    model: CostModel,
 }
 
 impl SimSpace {
-    /// The space of a configuration at time 0.
+    /// The space of a configuration at time 0, its regions [placed](place) as on real
+    /// memory.
     pub fn new(config: Config, options: SimOptions) -> Self {
-        let world = World::new(config, options);
+        let ranges = place(&config.regions, options.base.min(1 << 56));
+        Self::of(World::new(config, ranges, options))
+    }
+
+    /// The same with a range of addresses for each region. They may touch, and start and
+    /// end at any page below 2^57.
+    pub fn placed(
+        config: Config,
+        ranges: Vec<AddrRange>,
+        options: SimOptions,
+    ) -> Result<Self, Misplaced> {
+        let fits = |(range, region): (&AddrRange, &daos_workload::Region)| {
+            *range == range.page_aligned()
+                && range.end <= 1 << 57
+                && range.pages() == region.len.div_ceil(PAGE_SIZE)
+        };
+        let sound = ranges.len() == config.regions.len()
+            && ranges.iter().zip(&config.regions).all(fits)
+            && ranges.windows(2).all(|pair| pair[0].end <= pair[1].start);
+        if !sound {
+            return Err(Misplaced { regions: config.regions.len(), ranges: ranges.len() });
+        }
+        Ok(Self::of(World::new(config, ranges, options)))
+    }
+
+    fn of(world: World) -> Self {
         Self {
             blocks: Blocks::new(world.whole()),
             exposures: vec![Exposure::default(); world.ranges.len()],
+            mapped: if world.options.sparse {
+                touching(&world.ranges)
+            } else {
+                vec![world.whole()]
+            },
             world,
             now_us: 0,
             counters: Counters::default(),
+            model: CostModel::SAME_CPU,
         }
+    }
+
+    /// Says what looking costs: what [`prices`](AccessCheck::prices) are derived from.
+    /// [`CostModel::SAME_CPU`] unless said.
+    pub fn set_model(&mut self, model: CostModel) {
+        self.model = model;
     }
 
     /// The time, in microseconds since the first phase began.
@@ -114,6 +178,16 @@ impl SimSpace {
         &self.world.ranges
     }
 
+    /// Bytes in the pages that share an accessed bit, where there is room for them.
+    pub fn page_bytes(&self) -> u64 {
+        if self.world.options.huge_pages { BLOCK_SIZE } else { PAGE_SIZE }
+    }
+
+    /// Accesses per second of all patterns of a phase together.
+    pub fn accesses_per_sec(&self) -> u64 {
+        self.world.options.accesses_per_sec
+    }
+
     /// The workload that it follows.
     pub fn config(&self) -> &Config {
         &self.world.config
@@ -139,7 +213,7 @@ impl SimSpace {
     pub fn truth(&self, from_us: u64, to_us: u64, sample_us: u64) -> Vec<RangeRate> {
         let World { config, options, timeline, ranges, .. } = &self.world;
         let (from, to) = (timeline.at(from_us), timeline.at(to_us));
-        let page = if options.huge_pages { BLOCK_SIZE } else { PAGE_SIZE };
+        let page = self.page_bytes();
         let per_sample = options.accesses_per_sec as f64 * sample_us as f64 / 1e6;
 
         let rate_in = |phase: usize, region: usize| {
@@ -161,32 +235,65 @@ impl SimSpace {
         ranges.iter().enumerate().map(rated).collect()
     }
 
+    /// Brings all accessed bits up to now, so that the counters hold what was set again
+    /// up to now.
+    pub fn settle(&mut self) {
+        for (number, block) in self.blocks.made() {
+            self.counters.entries_set_again +=
+                self.world.settle(number, block, self.now_us, &mut self.exposures);
+        }
+    }
+
+    /// Most windows are of one page, a hundred million in an hour.
+    fn arm_page(&mut self, window: &Window) {
+        self.counters.ranges_armed += 1;
+        let Some(segment) = self.world.page(window) else { return };
+        let block = self.blocks.make(segment.block);
+        self.counters.entries_set_again +=
+            self.world.settle(segment.block, block, self.now_us, &mut self.exposures);
+        // A huge page is armed as a whole.
+        let new = if segment.huge {
+            block.armed.insert(0, BITS).pages > 0
+        } else {
+            block.armed.insert_one(segment.first)
+        };
+        let new = u64::from(new);
+        self.counters.entries_cleared += new;
+        self.counters.flushes += new;
+    }
+
     fn arm_window(&mut self, window: &Window) {
-        let mut cleared = 0;
+        if window.pages == 1 {
+            return self.arm_page(window);
+        }
+        let (mut entries, mut runs) = (0, 0);
         for segment in self.world.segments(window) {
             let block = self.blocks.make(segment.block);
             self.counters.entries_set_again +=
-                self.world.settle(segment, block, self.now_us, &mut self.exposures);
+                self.world.settle(segment.block, block, self.now_us, &mut self.exposures);
             // A huge page is armed as a whole.
             let (first, pages) =
                 if segment.huge { (0, BITS) } else { (segment.first, segment.pages) };
-            cleared += segment.entries(block.armed.insert(first, pages));
+            let added = block.armed.insert(first, pages);
+            entries += segment.entries(added.pages);
+            runs += u64::from(added.runs);
         }
-        self.counters.windows_armed += 1;
-        self.counters.entries_cleared += cleared;
-        self.counters.flushes += u64::from(cleared > 0);
+        self.counters.ranges_armed += runs.max(1);
+        self.counters.entries_cleared += entries;
+        self.counters.flushes += runs;
     }
 
-    /// The reference monitor asks for single pages, a hundred million in an hour.
     fn check_page(&mut self, window: &Window) -> Observation {
         self.counters.windows_read += 1;
-        let Some(segment) = self.world.segments(window).next() else {
-            return Observation { pages: Some(PageBits::default()), ..Observation::default() };
+        let Some(segment) = self.world.page(window) else {
+            let empty_bytes = self.empty_bytes(window);
+            let pages = Some(PageBits::default());
+            return Observation { pages, empty_bytes, ..Observation::default() };
         };
         self.counters.entries_read += 1;
         let armed = self.blocks.get(segment.block).is_some_and(|block| {
             self.counters.entries_set_again +=
-                self.world.settle(segment, block, self.now_us, &mut self.exposures);
+                self.world.settle(segment.block, block, self.now_us, &mut self.exposures);
             block.armed.has(segment.first)
         });
         let mut pages = PageBits::default();
@@ -212,16 +319,43 @@ impl SimSpace {
                 None => Bits::default().missing(first, count, in_window, &mut pages),
                 Some(block) => {
                     self.counters.entries_set_again +=
-                        self.world.settle(segment, block, self.now_us, &mut self.exposures);
+                        self.world.settle(segment.block, block, self.now_us, &mut self.exposures);
                     block.armed.missing(first, count, in_window, &mut pages)
                 }
             };
             self.counters.entries_read += segment.entries(count);
+            found.entries += segment.entries(count) as u32;
         }
         self.counters.windows_read += 1;
         found.pages = Some(pages);
+        if found.present == 0 {
+            found.empty_bytes = self.empty_bytes(window);
+        }
         found
     }
+
+    /// The largest block around the window's first page that an entry of a page table
+    /// could map and in which nothing is mapped; 0 if there is none.
+    fn empty_bytes(&self, window: &Window) -> u64 {
+        if window.target != TARGET {
+            return 0;
+        }
+        let ranges = &self.world.ranges;
+        let is_empty = |size: &u64| {
+            let start = window.start / size * size;
+            let behind = ranges.partition_point(|range| range.end <= start);
+            ranges.get(behind).is_none_or(|range| range.start >= start.saturating_add(*size))
+        };
+        [512 << 30, 1 << 30, BLOCK_SIZE].into_iter().find(is_empty).unwrap_or(0)
+    }
+}
+
+/// The ranges, with those that touch made one.
+fn touching(ranges: &[AddrRange]) -> Vec<AddrRange> {
+    ranges
+        .chunk_by(|a, b| a.end == b.start)
+        .map(|run| AddrRange::new(run[0].start, run[run.len() - 1].end))
+        .collect()
 }
 
 impl AccessCheck for SimSpace {
@@ -232,18 +366,22 @@ impl AccessCheck for SimSpace {
             name: "sim",
             max_window_pages: MAX_WINDOW_PAGES,
             page_bits: true,
-            // The holes between regions are of 2 MiB at most.
-            sparse: false,
+            // Unless asked for, the holes between regions are of 2 MiB at most.
+            sparse: self.world.options.sparse,
         }
     }
 
-    /// One range with the holes in it. To the monitor of a real process the
+    /// One range with the holes in it, unless it is sparse. To the monitor of a real process the
     /// regions of a workload lie in its mmap area like that. Given one by one,
     /// they would tell it every edge that it is there to find.
     fn targets(&mut self) -> Result<Vec<Target>, Infallible> {
         // All of it was written before monitoring began.
         let resident_bytes = Some(self.config().bytes());
-        Ok(vec![Target { id: TARGET, ranges: vec![self.world.whole()], resident_bytes }])
+        Ok(vec![Target { id: TARGET, ranges: self.mapped.clone(), resident_bytes }])
+    }
+
+    fn prices(&self) -> Prices {
+        self.model.prices()
     }
 
     fn arm(&mut self, windows: &[Window]) -> Result<(), Infallible> {

@@ -178,7 +178,7 @@ fn a_huge_page_has_one_bit() {
     // Four huge pages and 256 small ones; the first was armed twice.
     let counters = space.counters();
     assert_eq!(counters.entries_cleared, 4 + 256);
-    assert_eq!((counters.windows_armed, counters.flushes), (6, 5));
+    assert_eq!((counters.ranges_armed, counters.flushes), (6, 5));
     let rate = space.truth(0, 1_000_000, 2000)[0].rate;
     assert!((rate - (1.0 - (-4.0f64 / 9.0).exp())).abs() < 1e-9);
 }
@@ -197,12 +197,140 @@ fn counts_what_it_was_asked_for() {
             wakes: 0,
             windows_read: 1,
             entries_read: 8,
-            windows_armed: 3,
+            ranges_armed: 3,
             entries_cleared: 520,
             flushes: 2,
             entries_set_again: 8,
         }
     );
+}
+
+/// Regions of these numbers of pages, hot if odd, one behind the other.
+fn packed(pages: &[u64], options: SimOptions) -> SimSpace {
+    let mut text = String::new();
+    for (at, pages) in pages.iter().enumerate() {
+        text += &format!("r{at}, {}K\n", pages * 4);
+    }
+    text += "\nbusy\n1s\n";
+    for at in (1..pages.len()).step_by(2) {
+        text += &format!("r{at}, random, 0, {}\n", pages[at]);
+    }
+    let config = Config::parse("packed", &text).unwrap();
+    let mut end = BLOCK_SIZE;
+    let ranges = pages.iter().map(|pages| {
+        let start = end;
+        end += pages * PAGE_SIZE;
+        AddrRange::new(start, end)
+    });
+    let ranges = ranges.collect();
+    SimSpace::placed(config, ranges, options).unwrap()
+}
+
+#[test]
+fn several_regions_share_a_block() {
+    let many = SimOptions { accesses_per_sec: 1_000_000_000, ..SimOptions::default() };
+    let mut space = packed(&[10, 5, 100, 1000, 3, 1, 400], many);
+    let all = space.world.whole();
+    space.arm(&windows(all)).unwrap();
+    space.advance_us(SAMPLE_US);
+    let found = check(&mut space, &windows(all));
+    let hot = |page: u64| {
+        let bits = found[page as usize / 512].pages.unwrap();
+        bits[page as usize % 512 / 64] >> (page % 64) & 1 == 1
+    };
+    let expected = |page| (10..15).contains(&page) || (115..1115).contains(&page) || page == 1118;
+    for page in 0..1519 {
+        assert_eq!(hot(page), expected(page), "page {page}");
+        let one = check(&mut space, &[window(all.start + page * PAGE_SIZE, 1)])[0];
+        assert_eq!((one.present, one.accessed), (1, u32::from(expected(page))), "page {page}");
+    }
+    let across = check(&mut space, &[window(all.start + 500 * PAGE_SIZE, 512)])[0];
+    assert_eq!((across.present, across.accessed), (512, 512));
+}
+
+#[test]
+fn a_flush_clears_a_run_of_neighbours() {
+    let mut space = packed(&[1024], SimOptions::default());
+    let start = space.ranges()[0].start;
+    space.arm(&[window(start + 10 * PAGE_SIZE, 2), window(start + 63 * PAGE_SIZE, 2)]).unwrap();
+    assert_eq!(space.counters().flushes, 2);
+    // 0..10, 12..63 and 65..512 are left to clear, across words.
+    space.arm(&[window(start, 512)]).unwrap();
+    let counters = space.counters();
+    assert_eq!((counters.ranges_armed, counters.flushes), (5, 5));
+    assert_eq!(counters.entries_cleared, 512);
+    // Nothing is left: a range all the same, but no flush.
+    space.arm(&[window(start, 512)]).unwrap();
+    assert_eq!((space.counters().ranges_armed, space.counters().flushes), (6, 5));
+}
+
+#[test]
+fn the_prices_are_those_of_the_model() {
+    let mut space = mixed(0);
+    assert_eq!(space.prices().arm_run, 0.8);
+    space.set_model(CostModel::OTHER_CPU);
+    assert!((space.prices().arm_run - 24.0).abs() < 1e-9);
+}
+
+#[test]
+fn what_was_set_again_unseen_is_counted_at_last() {
+    let many = SimOptions { accesses_per_sec: 1_000_000_000, ..SimOptions::default() };
+    let mut space = packed(&[10, 5, 100, 1000], many);
+    let all = space.world.whole();
+    space.arm(&windows(all)).unwrap();
+    space.advance_us(SAMPLE_US);
+    assert_eq!(space.counters().entries_set_again, 0);
+    space.settle();
+    assert_eq!(space.counters().entries_set_again, 1005);
+    space.settle();
+    assert_eq!(space.counters().entries_set_again, 1005);
+}
+
+#[test]
+fn a_sparse_space_gives_its_mappings_and_says_where_nothing_is() {
+    const GIB: u64 = 1 << 30;
+    let config = Config::parse("sparse", "a, 8K\nb, 4K\nc, 4K\n\nidle\n1s\n").unwrap();
+    let ranges = vec![
+        AddrRange::new(GIB + BLOCK_SIZE, GIB + BLOCK_SIZE + 8192),
+        AddrRange::new(GIB + BLOCK_SIZE + 8192, GIB + BLOCK_SIZE + 12288),
+        AddrRange::new(600 * GIB, 600 * GIB + 4096),
+    ];
+    let options = SimOptions { sparse: true, ..SimOptions::default() };
+    let mut space = SimSpace::placed(config.clone(), ranges.clone(), options).unwrap();
+    assert!(space.capabilities().sparse);
+    let touching = AddrRange::new(ranges[0].start, ranges[1].end);
+    assert_eq!(space.targets().unwrap()[0].ranges, [touching, ranges[2]]);
+
+    let mut empty = |address, pages| check(&mut space, &[window(address, pages)])[0].empty_bytes;
+    assert_eq!(empty(ranges[0].start, 1), 0, "it is mapped");
+    assert_eq!(empty(ranges[1].end, 1), 0, "its neighbour in the block is");
+    for pages in [1, 512] {
+        assert_eq!(empty(GIB, pages), BLOCK_SIZE);
+        assert_eq!(empty(2 * GIB, pages), GIB);
+        assert_eq!(empty(500 * GIB, pages), GIB);
+        assert_eq!(empty(1030 * GIB, pages), 512 * GIB);
+    }
+
+    let other = |ranges: Vec<AddrRange>| SimSpace::placed(config.clone(), ranges, options).is_err();
+    assert!(other(ranges[..2].to_vec()), "too few");
+    assert!(other(vec![ranges[1], ranges[0], ranges[2]]), "of the wrong sizes");
+    assert!(other(vec![ranges[0], ranges[1], AddrRange::new(ranges[1].start, ranges[1].end)]));
+    let odd = AddrRange::new(600 * GIB + 1, 600 * GIB + 4097);
+    assert!(other(vec![ranges[0], ranges[1], odd]), "not page-aligned");
+}
+
+#[test]
+fn hot_stripes_are_swept_in_every_interval() {
+    // Every tenth page of 1000, each in 5 ms.
+    let text = "striped, 4000K\n\nbusy\n1s\nstriped, stride, 40K, 1\n";
+    let accesses_per_sec = 22_000;
+    let mut space = space(text, SimOptions { accesses_per_sec, ..SimOptions::default() });
+    let striped = space.ranges()[0];
+    for _ in 0..20 {
+        space.arm(&windows(striped)).unwrap();
+        space.advance_us(SAMPLE_US);
+        assert_eq!(accessed(&mut space, striped), 100);
+    }
 }
 
 #[test]

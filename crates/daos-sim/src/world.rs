@@ -9,7 +9,6 @@ use crate::space::{SimOptions, TARGET};
 use crate::timeline::Timeline;
 use daos_core::{AddrRange, PAGE_SIZE, Window};
 use daos_workload::Config;
-use daos_workload::place::place;
 
 /// What never changes.
 #[derive(Debug, Clone)]
@@ -17,11 +16,10 @@ pub(crate) struct World {
     pub config: Config,
     pub options: SimOptions,
     pub timeline: Timeline,
-    /// The regions' ranges, each starting a block, and what is done to them.
+    /// The regions' ranges, sorted and disjoint, and what is done to them.
     pub ranges: Vec<AddrRange>,
     loads: Vec<Load>,
-    /// The region of each block from the first on: no two share one. A hole
-    /// counts to the region before it.
+    /// For each block from the first on, the first region that ends behind its start.
     region_of: Vec<u32>,
 }
 
@@ -40,20 +38,19 @@ pub(crate) struct Segment {
 }
 
 impl World {
-    pub fn new(config: Config, options: SimOptions) -> Self {
+    /// The world of a configuration whose regions lie at `ranges`, which are in their
+    /// order, page-aligned, sorted and disjoint.
+    pub fn new(config: Config, ranges: Vec<AddrRange>, options: SimOptions) -> Self {
         let timeline = Timeline::new(&config);
         let per_sec = options.accesses_per_sec.min(1_000_000_000_000);
         let options = SimOptions { accesses_per_sec: per_sec, ..options };
-        let ranges = place(&config.regions, options.base.min(1 << 56));
         let load = |region| Load::new(&config, region, &timeline, per_sec);
         let loads = (0..config.regions.len()).map(load).collect();
         let first_block = ranges[0].start / BLOCK_SIZE;
         let mut region_of = Vec::new();
         for (region, range) in ranges.iter().enumerate() {
-            let before = (range.start / BLOCK_SIZE - first_block) as usize;
-            let blocks = range.len().div_ceil(BLOCK_SIZE) as usize;
-            region_of.resize(before, region.saturating_sub(1) as u32);
-            region_of.resize(before + blocks, region as u32);
+            let blocks = range.end.div_ceil(BLOCK_SIZE) - first_block;
+            region_of.resize(region_of.len().max(blocks as usize), region as u32);
         }
         Self { config, options, timeline, ranges, loads, region_of }
     }
@@ -63,50 +60,93 @@ impl World {
         AddrRange::new(self.ranges[0].start, self.ranges[self.ranges.len() - 1].end)
     }
 
-    /// The parts of a window that are mapped, block by block.
-    pub fn segments(&self, window: &Window) -> impl Iterator<Item = Segment> + use<'_> {
+    /// The parts of a window that are mapped, block by block and region by region.
+    pub fn segments(&self, window: &Window) -> Segments<'_> {
         let window = if window.target == TARGET { window.range() } else { AddrRange::new(0, 0) };
+        self.segments_of(window)
+    }
+
+    fn segments_of(&self, window: AddrRange) -> Segments<'_> {
         let first_block = self.ranges[0].start / BLOCK_SIZE;
-        let blocks = window.start / BLOCK_SIZE..window.end.div_ceil(BLOCK_SIZE);
-        blocks.filter_map(move |block| {
-            let region = *self.region_of.get(block.checked_sub(first_block)? as usize)? as usize;
-            let range = self.ranges[region];
-            let block_end = (block + 1) * BLOCK_SIZE;
-            let start = window.start.max(block * BLOCK_SIZE);
-            let end = window.end.min(block_end).min(range.end);
-            (start < end).then(|| Segment {
-                region,
-                block,
-                first: ((start % BLOCK_SIZE) / PAGE_SIZE) as u32,
-                pages: ((end - start) / PAGE_SIZE) as u32,
-                in_window: ((start - window.start) / PAGE_SIZE) as u32,
-                huge: self.options.huge_pages && block_end <= range.end,
-            })
+        let block = (window.start / BLOCK_SIZE).saturating_sub(first_block);
+        let region = self.region_of.get(block as usize).map_or(self.ranges.len(), |r| *r as usize);
+        Segments { world: self, window, at: window.start, region }
+    }
+
+    /// The part of a window of one page, if that is mapped. Most windows are like that.
+    #[inline]
+    pub fn page(&self, window: &Window) -> Option<Segment> {
+        let start = window.start;
+        let block = start / BLOCK_SIZE;
+        let from_first = block.checked_sub(self.ranges[0].start / BLOCK_SIZE)?;
+        let mut region = *self.region_of.get(from_first as usize)? as usize;
+        let mut range = *self.ranges.get(region)?;
+        while range.end <= start {
+            region += 1;
+            range = *self.ranges.get(region)?;
+        }
+        (range.start <= start && window.target == TARGET).then(|| Segment {
+            region,
+            block,
+            first: ((start % BLOCK_SIZE) / PAGE_SIZE) as u32,
+            pages: 1,
+            in_window: 0,
+            huge: self.is_huge(block, range),
         })
+    }
+
+    /// Whether a huge page maps the block, of which at least a part is in `region`.
+    fn is_huge(&self, block: u64, region: AddrRange) -> bool {
+        self.options.huge_pages
+            && region.start <= block * BLOCK_SIZE
+            && (block + 1) * BLOCK_SIZE <= region.end
     }
 
     /// Brings a block up to now: takes out the pages that were accessed since.
     /// Returns how many entries that are.
     pub fn settle(
         &self,
-        segment: Segment,
+        number: u64,
         block: &mut Block,
         now_us: u64,
         exposures: &mut [Exposure],
     ) -> u64 {
         let since_us = std::mem::replace(&mut block.as_of_us, now_us);
+        if since_us == now_us || block.armed.is_empty() {
+            return 0;
+        }
+        let time = (since_us, now_us);
+        let whole = AddrRange::new(number * BLOCK_SIZE, (number + 1) * BLOCK_SIZE);
+        let region = self.region_of[(number - self.ranges[0].start / BLOCK_SIZE) as usize] as usize;
+        let range = self.ranges[region];
+        if range.start <= whole.start && whole.end <= range.end {
+            // Nearly all blocks are of one region.
+            let (first, pages, in_window) = (0, BITS, 0);
+            let huge = self.options.huge_pages;
+            let segment = Segment { region, block: number, first, pages, in_window, huge };
+            return self.settle_segment(segment, block, time, exposures);
+        }
+        self.segments_of(whole)
+            .map(|segment| self.settle_segment(segment, block, time, exposures))
+            .sum()
+    }
+
+    /// The same for the pages of one region.
+    #[inline]
+    fn settle_segment(
+        &self,
+        segment: Segment,
+        block: &mut Block,
+        time: (u64, u64),
+        exposures: &mut [Exposure],
+    ) -> u64 {
         let load = &self.loads[segment.region];
-        if since_us == now_us || load.is_idle() || block.armed.is_empty() {
+        if load.is_idle() {
             return 0;
         }
         let page = if segment.huge { BLOCK_SIZE } else { PAGE_SIZE };
-        let exposure = exposures[segment.region].of(
-            load,
-            &self.timeline,
-            self.options.seed,
-            (since_us, now_us),
-            page,
-        );
+        let seed = self.options.seed;
+        let exposure = exposures[segment.region].of(load, &self.timeline, seed, time, page);
         if exposure.is_idle() {
             return 0;
         }
@@ -115,14 +155,55 @@ impl World {
             let address = segment.block * BLOCK_SIZE + u64::from(page_in_block) * PAGE_SIZE;
             exposure.spared(address - region_start, address)
         };
-        if !segment.huge {
-            u64::from(block.armed.retain(spared))
+        if !segment.huge && segment.pages == BITS {
+            u64::from(block.armed.retain_all(spared))
+        } else if !segment.huge {
+            u64::from(block.armed.retain(segment.first, segment.pages, spared))
         } else if !spared(0) {
-            block.armed.clear();
+            block.armed.remove(0, BITS);
             1
         } else {
             0
         }
+    }
+}
+
+/// Goes over a window.
+#[derive(Debug, Clone)]
+pub(crate) struct Segments<'a> {
+    world: &'a World,
+    window: AddrRange,
+    /// What lies before is done.
+    at: u64,
+    /// The first region that may lie behind.
+    region: usize,
+}
+
+impl Iterator for Segments<'_> {
+    type Item = Segment;
+
+    #[inline]
+    fn next(&mut self) -> Option<Segment> {
+        let mut range = *self.world.ranges.get(self.region)?;
+        while range.end <= self.at {
+            self.region += 1;
+            range = *self.world.ranges.get(self.region)?;
+        }
+        let start = self.at.max(range.start);
+        if start >= self.window.end {
+            return None;
+        }
+        let block = start / BLOCK_SIZE;
+        let end = self.window.end.min(range.end).min((block + 1) * BLOCK_SIZE);
+        self.at = end;
+        Some(Segment {
+            region: self.region,
+            block,
+            first: ((start % BLOCK_SIZE) / PAGE_SIZE) as u32,
+            pages: ((end - start) / PAGE_SIZE) as u32,
+            in_window: ((start - self.window.start) / PAGE_SIZE) as u32,
+            huge: self.world.is_huge(block, range),
+        })
     }
 }
 

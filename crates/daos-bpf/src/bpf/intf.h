@@ -48,6 +48,9 @@ struct tables_ctx {
 	__u64 page_array;
 	__u32 levels;
 	__u32 nr;
+	/* In: whether facts are to say whose memory a folio is, too. */
+	__u32 owners;
+	__u32 unused;
 	/* Out: the address space that was read, or 0: throw everything away. */
 	__u64 mm;
 	__u32 cpu;
@@ -62,7 +65,7 @@ struct word_ctx {
 };
 
 struct frame_facts {
-	/* Of the folio that the frame is part of: `mapping` and `index`. */
+	/* Of the folio that the frame is part of, if asked for: `mapping` and `index`. */
 	__u64 mapping;
 	__u64 index;
 	/* Page-table entries that map this frame, or, if it is large, its folio. */

@@ -31,6 +31,7 @@ struct walk {
 	__u64 frame_mask;
 	__u64 page_array;
 	__u32 levels;
+	__u32 owners;
 	/* Where the current request's entries go. */
 	__u32 out;
 	/*
@@ -104,10 +105,10 @@ static __always_inline __s32 large_mapcount(__u64 head, __u64 size)
 }
 
 /* What the page frame is part of. */
-static __always_inline void look_up(struct frame_facts *f, __u64 page_array, __u64 frame)
+static __always_inline void look_up(struct frame_facts *f, struct walk *w, __u64 frame)
 {
 	__u64 size = bpf_core_type_size(struct page);
-	__u64 page = page_array + frame * size;
+	__u64 page = w->page_array + frame * size;
 	__u64 head = (__u64)BPF_CORE_READ((struct page *)page, compound_head);
 	unsigned long flags;
 
@@ -129,6 +130,8 @@ static __always_inline void look_up(struct frame_facts *f, __u64 page_array, __u
 	f->index_in_folio = (page - head) / size;
 	f->mapcount = f->large ? large_mapcount(head, size)
 			       : BPF_CORE_READ((struct folio *)page, _mapcount.counter) + 1;
+	if (!w->owners)
+		return;
 	f->mapping = (__u64)BPF_CORE_READ((struct folio *)head, mapping);
 	f->index = BPF_CORE_READ((struct folio *)head, index);
 }
@@ -142,7 +145,7 @@ static long look_up_one(__u64 i, void *data)
 		return 1;
 	entry = entries[at];
 	if ((entry & ENTRY_YOUNG) == ENTRY_YOUNG)
-		look_up(&facts[at], w->page_array, (entry & w->frame_mask) >> 12);
+		look_up(&facts[at], w, (entry & w->frame_mask) >> 12);
 	return 0;
 }
 
@@ -186,7 +189,7 @@ static long walk_one(__u64 i, void *data)
 		return 0;
 	if (pmd & ENTRY_LEAF) {
 		if (w->page_array && (pmd & ENTRY_YOUNG) == ENTRY_YOUNG)
-			look_up(&facts[out], w->page_array,
+			look_up(&facts[out], w,
 				(pmd & w->frame_mask & ~((1ULL << 21) - 1)) >> 12);
 		return 0;
 	}
@@ -224,6 +227,7 @@ int read_tables(struct tables_ctx *ctx)
 	w.frame_mask = ctx->frame_mask;
 	w.page_array = ctx->page_array;
 	w.levels = ctx->levels;
+	w.owners = ctx->owners;
 	w.gib = ~0ULL;
 	if (w.levels != 4 && w.levels != 5)
 		return 0;

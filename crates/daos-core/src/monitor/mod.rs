@@ -8,9 +8,13 @@
 //! To add a monitor: implement [`Monitor`] in a module here, and give it a line in
 //! [`MonitorKind`] and [`AnyMonitor`].
 
+pub mod full_scan;
 pub mod reference;
+pub mod windows;
 
+pub use full_scan::FullScan;
 pub use reference::Reference;
+pub use windows::Windows;
 
 use crate::access::{AccessCheck, Spent};
 use crate::attrs::{AttrsError, MonitorAttrs};
@@ -51,19 +55,38 @@ pub trait Monitor {
 /// The monitors there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MonitorKind {
+    /// Ours: a page table at a time, within a bound on the overhead.
+    Windows,
     /// The seeds' algorithm: a random page of each region a tick.
     Reference,
+    /// The same with regions of equal size that never change.
+    Static,
+    /// Every page, every aggregation interval.
+    FullScan,
 }
 
 impl MonitorKind {
     /// All of them, in the order in which they are shown.
-    pub const ALL: &[Self] = &[Self::Reference];
+    pub const ALL: &[Self] = &[Self::Windows, Self::Reference, Self::Static, Self::FullScan];
 
     /// Its name on the command line and in records.
     pub fn name(self) -> &'static str {
         match self {
+            Self::Windows => "windows",
             Self::Reference => "reference",
+            Self::Static => "static",
+            Self::FullScan => "fullscan",
         }
+    }
+
+    /// Whether it heeds [`MonitorOptions`].
+    pub fn heeds_options(self) -> bool {
+        self == Self::Windows
+    }
+
+    /// Whether it is there to compare others with, and not to be used.
+    pub fn is_yardstick(self) -> bool {
+        matches!(self, Self::Static | Self::FullScan)
     }
 }
 
@@ -80,15 +103,21 @@ pub struct MonitorOptions {
 /// A monitor of any kind, for those who choose it when they run.
 #[derive(Debug, Clone)]
 pub enum AnyMonitor {
-    /// See [`MonitorKind::Reference`].
+    /// See [`MonitorKind::Windows`].
+    Windows(Box<Windows>),
+    /// See [`MonitorKind::Reference`] and [`MonitorKind::Static`].
     Reference(Reference),
+    /// See [`MonitorKind::FullScan`].
+    FullScan(FullScan),
 }
 
 /// Does the same with whichever monitor it is.
 macro_rules! each {
     ($any:expr, $monitor:ident => $what:expr) => {
         match $any {
+            AnyMonitor::Windows($monitor) => $what,
             AnyMonitor::Reference($monitor) => $what,
+            AnyMonitor::FullScan($monitor) => $what,
         }
     };
 }
@@ -98,11 +127,14 @@ impl AnyMonitor {
     pub fn new(
         kind: MonitorKind,
         attrs: MonitorAttrs,
-        _options: MonitorOptions,
+        options: MonitorOptions,
         seed: u64,
     ) -> Result<Self, AttrsError> {
         Ok(match kind {
+            MonitorKind::Windows => Self::Windows(Box::new(Windows::new(attrs, options, seed)?)),
             MonitorKind::Reference => Self::Reference(Reference::new(attrs, seed)?),
+            MonitorKind::Static => Self::Reference(Reference::with_equal_regions(attrs, seed)?),
+            MonitorKind::FullScan => Self::FullScan(FullScan::new(attrs)?),
         })
     }
 }

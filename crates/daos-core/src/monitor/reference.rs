@@ -37,6 +37,9 @@ struct Sample {
 #[derive(Debug, Clone)]
 pub struct Reference {
     attrs: MonitorAttrs,
+    /// Whether regions are merged and split. Else there are as many as may be, of equal
+    /// size: what adjusting them is worth is measured against that.
+    adjusts: bool,
     rng: Rng,
     /// Ticks whose checks are done.
     ticks: u64,
@@ -119,6 +122,7 @@ impl Reference {
         attrs.validate()?;
         Ok(Self {
             attrs: attrs.in_whole_ticks(),
+            adjusts: true,
             rng: Rng::new(seed),
             ticks: 0,
             targets: Vec::new(),
@@ -132,6 +136,12 @@ impl Reference {
             interval_start_us: 0,
             cost: Cost::default(),
         })
+    }
+
+    /// The same with regions of equal size that are never merged or split, as many as
+    /// the bound allows.
+    pub fn with_equal_regions(attrs: MonitorAttrs, seed: u64) -> Result<Self, AttrsError> {
+        Ok(Self { adjusts: false, ..Self::new(attrs, seed)? })
     }
 
     /// Ticks whose checks are done.
@@ -202,16 +212,20 @@ impl Reference {
         for target in &mut self.targets {
             adjust::age(&mut target.regions, threshold);
         }
-        self.merge(threshold, |r| r.nr_accesses);
-        // A region that found no room at the update may find it now.
-        self.cut_large();
+        if self.adjusts {
+            self.merge(threshold, |r| r.nr_accesses);
+            // A region that found no room at the update may find it now.
+            self.cut_large();
+        }
         let snapshot = self.snapshot(now_us);
         for region in self.regions_mut() {
             region.last_nr_accesses = region.nr_accesses;
             region.nr_accesses = 0;
             region.nr_unobserved = 0;
         }
-        self.split();
+        if self.adjusts {
+            self.split();
+        }
         snapshot
     }
 
@@ -294,7 +308,9 @@ impl Reference {
         }
 
         let total: u64 = self.regions_mut().map(|r| r.range.len()).sum();
-        self.size_limit = (total / u64::from(self.attrs.min_regions)).max(PAGE_SIZE);
+        let MonitorAttrs { min_regions, max_regions, .. } = self.attrs;
+        let regions = if self.adjusts { min_regions } else { max_regions };
+        self.size_limit = (total / u64::from(regions)).max(PAGE_SIZE);
         self.cut_large();
         if self.nr_regions() > self.attrs.max_regions as usize {
             // Counts of this interval may be reset already; the last ones are not.

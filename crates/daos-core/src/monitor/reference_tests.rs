@@ -81,6 +81,22 @@ fn attrs(min_regions: u32, max_regions: u32) -> MonitorAttrs {
 }
 
 #[test]
+fn equal_regions_stay_as_they_are() {
+    let mut memory = Memory::one(&[mib(0, 100)], &[mib(30, 40)]);
+    let attrs = MonitorAttrs { max_regions: 100, ..MonitorAttrs::default() };
+    let mut monitor = Reference::with_equal_regions(attrs, 1).unwrap();
+    let snapshots = watch(&mut monitor, &mut memory, 3);
+    assert_eq!(snapshots.len(), 30);
+    for snapshot in &snapshots {
+        let regions = &snapshot.targets[0].regions;
+        assert!(regions.iter().map(|r| r.range).eq((0..100).map(|at| mib(at, at + 1))));
+        let hot = regions.iter().filter(|r| r.nr_accesses == 20).map(|r| r.range);
+        assert!(hot.eq((30..40).map(|at| mib(at, at + 1))));
+        assert_eq!(snapshot.cost.checks, [100; 20]);
+    }
+}
+
+#[test]
 fn a_snapshot_an_aggregation_interval_with_its_checks() {
     let mut memory = Memory::one(&[mib(0, 100)], &[]);
     let mut monitor = Reference::new(MonitorAttrs::default(), 1).unwrap();

@@ -18,7 +18,9 @@ pub fn header() -> Header {
         start_monotonic_us: 123_456_789,
         attrs: MonitorAttrs::default(),
         seed: u64::MAX,
-        monitor: "reference".into(),
+        monitor: "windows".into(),
+        max_overhead_percent: Some(0.5),
+        auto_intervals: true,
         backend: "sim".into(),
         command: vec!["sort".into(), "big file".into()],
         host: Host {
@@ -67,7 +69,9 @@ pub fn snapshot(index: u64, regions: u64, rng: &mut Rng) -> Snapshot {
             late_ticks: rng.below(2) as u32,
             missed_ticks: 0,
             cpu_us: 1000 + rng.below(1000),
-            ..Default::default()
+            pages: regions * 9000,
+            armed: rng.below(500),
+            target_us: rng.below(300),
         },
     }
 }

@@ -2,7 +2,7 @@
 
 use super::layout::Row;
 use super::{Heatmap, Segment};
-use crate::names;
+use crate::{names, parts};
 use daos_core::{Snapshot, TargetInfo, TargetSnapshot};
 
 /// What was seen, in a cell or in a row of one snapshot.
@@ -58,21 +58,24 @@ impl Cells {
     }
 
     /// Both rows and regions are sorted, so one walk along both finds what they
-    /// share. A region of which nothing could be observed counts as not monitored.
+    /// share. Runs of pages count in place of the part of the region that they are.
+    /// What could not be observed at all counts as not monitored.
     fn add_target(&mut self, snapshot: &Snapshot, target: &TargetSnapshot) {
         let mut first = self.rows.partition_point(|row| row.target < target.id);
         let behind = self.rows.partition_point(|row| row.target <= target.id);
-        let observed = |region: &&_| snapshot.unobserved_share(region) < 1.0;
-        for region in target.regions.iter().filter(observed) {
-            let rate = snapshot.access_rate(region).min(1.0);
-            while first < behind && self.rows[first].range.end <= region.range.start {
-                first += 1;
-            }
-            for index in first..behind {
-                let Some(shared) = self.rows[index].range.intersect(&region.range) else { break };
-                let bytes = shared.len() as f64;
-                self.profile[index].monitored += bytes;
-                self.profile[index].accessed += bytes * rate;
+        for region in &target.regions {
+            let observed = snapshot.unobserved_share(region) < 1.0;
+            for part in parts::parts(target, region).filter(|part| part.known || observed) {
+                let rate = part.access_rate(snapshot);
+                while first < behind && self.rows[first].range.end <= part.range.start {
+                    first += 1;
+                }
+                for index in first..behind {
+                    let Some(shared) = self.rows[index].range.intersect(&part.range) else { break };
+                    let bytes = shared.len() as f64;
+                    self.profile[index].monitored += bytes;
+                    self.profile[index].accessed += bytes * rate;
+                }
             }
         }
     }

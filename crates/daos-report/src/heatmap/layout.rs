@@ -2,6 +2,8 @@
 
 use super::Options;
 use super::coverage::Coverage;
+use super::edges::{self, Edges};
+use crate::parts;
 use daos_core::{AddrRange, Snapshot, TargetId, TargetInfo};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -38,6 +40,7 @@ pub struct Extent {
     view: View,
     time: Option<(u64, u64)>,
     coverage: BTreeMap<TargetId, Coverage>,
+    edges: BTreeMap<TargetId, Edges>,
     /// What each target has ever mapped, where that is known.
     mapped: BTreeMap<TargetId, Coverage>,
 }
@@ -56,7 +59,7 @@ impl Extent {
             (target.id, mapped)
         };
         let mapped = targets.iter().filter(|t| !t.mappings.is_empty()).map(mapped).collect();
-        Self { view, time: None, coverage: BTreeMap::new(), mapped }
+        Self { view, time: None, coverage: BTreeMap::new(), edges: BTreeMap::new(), mapped }
     }
 
     /// Takes in what `snapshot` covers. Regions reach over holes in what is mapped;
@@ -71,12 +74,17 @@ impl Extent {
         self.time = Some((first.min(start), last.max(end)));
         let shown = |id| self.view.target.is_none_or(|wanted| wanted == id);
         for target in snapshot.targets.iter().filter(|target| shown(target.id)) {
+            let edges = self.edges.entry(target.id).or_default();
+            edges.add(snapshot, target, self.view.address);
             let coverage = self.coverage.entry(target.id).or_default();
             for region in &target.regions {
                 let Some(range) = region.range.intersect(&self.view.address) else { continue };
                 match self.mapped.get(&target.id) {
                     Some(mapped) if region.nr_accesses == 0 => {
                         mapped.within(range).for_each(|part| coverage.add(part));
+                        let used = parts::runs(target, region).filter(|run| run.nr_accesses > 0);
+                        let used = used.filter_map(|run| run.range.intersect(&range));
+                        used.for_each(|part| coverage.add(part));
                     }
                     _ => coverage.add(range),
                 }
@@ -90,14 +98,14 @@ impl Extent {
         let Some((from, to)) = self.time.filter(|_| !segments.is_empty()) else {
             return (Vec::new(), Vec::new());
         };
-        let rows = segments.iter().zip(shares(&segments, options.rows)).enumerate();
+        let rows = segments.iter().zip(row_counts(&segments, options)).enumerate();
         let rows = rows.flat_map(|(segment, (&(target, range), count))| {
-            let edges = edges(range.start, range.end, count);
+            let edges = edges::rows(range, count, self.edges.get(&target));
             let row =
                 move |at: &[u64]| Row { target, segment, range: AddrRange::new(at[0], at[1]) };
             edges.windows(2).map(row).collect::<Vec<_>>()
         });
-        (edges(from, to, options.columns), rows.collect())
+        (columns(from, to, options.columns), rows.collect())
     }
 
     /// What is covered, without the large gaps. When that leaves more segments
@@ -113,6 +121,16 @@ impl Extent {
             segments.into_iter().map(move |range| (id, range)).collect::<Vec<_>>()
         };
         self.coverage.iter().flat_map(of_target).collect()
+    }
+}
+
+/// How many rows each segment gets: one for each page where there are few pages, else
+/// its share.
+fn row_counts(segments: &[(TargetId, AddrRange)], options: &Options) -> Vec<usize> {
+    let pages = segments.iter().map(|(_, range)| edges::pages(*range));
+    match pages.clone().fold(0, u64::saturating_add) {
+        few if few <= options.page_rows as u64 => pages.map(|pages| pages as usize).collect(),
+        _ => shares(segments, options.rows),
     }
 }
 
@@ -133,7 +151,7 @@ fn shares(segments: &[(TargetId, AddrRange)], rows: usize) -> Vec<usize> {
 
 /// The edges of `from..to` cut into `count` nearly equal parts, or fewer if there
 /// is less to cut; at least one.
-fn edges(from: u64, to: u64, count: usize) -> Vec<u64> {
+fn columns(from: u64, to: u64, count: usize) -> Vec<u64> {
     let count = (count as u64).clamp(1, to - from);
     let edge = |i| from + (u128::from(to - from) * u128::from(i) / u128::from(count)) as u64;
     (0..=count).map(edge).collect()
@@ -156,8 +174,8 @@ mod tests {
 
     #[test]
     fn edges_are_exact_and_never_the_same() {
-        assert_eq!(edges(0, 10, 4), [0, 2, 5, 7, 10]);
-        assert_eq!(edges(7, 9, 100), [7, 8, 9]);
-        assert_eq!(edges(0, u64::MAX, 2), [0, u64::MAX / 2, u64::MAX]);
+        assert_eq!(columns(0, 10, 4), [0, 2, 5, 7, 10]);
+        assert_eq!(columns(7, 9, 100), [7, 8, 9]);
+        assert_eq!(columns(0, u64::MAX, 2), [0, u64::MAX / 2, u64::MAX]);
     }
 }

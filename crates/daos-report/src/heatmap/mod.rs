@@ -7,13 +7,16 @@
 //!   left out where it is larger than a fiftieth of what is shown; what remains
 //!   are [`Segment`]s, drawn with a visible break between them.
 //! * A cell is the exact mean over its bytes and its time. Nothing is resampled
-//!   from a coarser grid, so zooming in shows the regions as they were recorded.
+//!   from a coarser grid, so zooming in shows the regions as they were recorded,
+//!   and the runs of pages in them. Rows begin with pages; a close view has a row
+//!   for each page if there is room, else rows that begin where rates differ.
 //!
 //! Making one takes two passes over the snapshots: the first finds what is
 //! covered, the second fills the cells.
 
 mod cells;
 mod coverage;
+mod edges;
 mod layout;
 mod picture;
 mod table;
@@ -44,17 +47,19 @@ pub struct Options {
     /// Cells from bottom to top, at least 1. More are used if there are more
     /// segments than this.
     pub rows: usize,
+    /// Pages, all together, up to which each has a row of its own.
+    pub page_rows: usize,
 }
 
 impl Options {
     /// Everything, as finely as `format` can show it.
     pub fn new(format: Format, style: &Style) -> Self {
-        let (columns, rows) = match format {
-            Format::Text => text::cells(style),
-            Format::Svg | Format::Png => picture::CELLS,
-            Format::Json | Format::Csv => (100, 100),
+        let ((columns, rows), page_rows) = match format {
+            Format::Text => (text::cells(style), text::cells(style).1),
+            Format::Svg | Format::Png => (picture::CELLS, picture::PAGE_ROWS),
+            Format::Json | Format::Csv => ((100, 100), 512),
         };
-        Self { address: None, time: None, target: None, columns, rows }
+        Self { address: None, time: None, target: None, columns, rows, page_rows }
     }
 }
 
@@ -90,6 +95,12 @@ impl Segment {
     /// Its addresses.
     pub fn range(&self) -> AddrRange {
         AddrRange::new(self.addresses[0], self.addresses[self.addresses.len() - 1])
+    }
+
+    /// Whether it is so small that addresses are labelled as they are, and not as
+    /// distances from where it starts.
+    fn is_close(&self) -> bool {
+        self.range().len() <= 16 << 20
     }
 }
 

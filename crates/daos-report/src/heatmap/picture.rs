@@ -8,6 +8,9 @@ use crate::{ticks, units};
 /// Columns and rows of cells that suit the picture: four dots each.
 pub const CELLS: (usize, usize) = (AREA.w as usize / 4, AREA.h as usize / 4);
 
+/// Most rows of pages: a dot each, which leaves room for two breaks.
+pub const PAGE_ROWS: usize = 512;
+
 /// Where the segments and the breaks between them are.
 const AREA: Rect = Rect { x: 150.0, y: 90.0, w: 920.0, h: 544.0 };
 
@@ -62,7 +65,9 @@ fn draw_cells(canvas: &mut Canvas, segment: &Segment, times: &[u64], area: Rect)
     canvas.hatch(area);
     let (start, length) = (times[0] as f64, (times[times.len() - 1] - times[0]) as f64);
     let x = |at: u64| (area.x + (at as f64 - start) / length * area.w).round();
-    let y = |row: usize| (area.bottom() - row as f64 / segment.rates.len() as f64 * area.h).round();
+    let (low, size) = (segment.range().start, segment.range().len() as f64);
+    let height = |row: usize| (segment.addresses[row] - low) as f64 / size;
+    let y = |row: usize| (area.bottom() - height(row) * area.h).round();
     let mut shades: Vec<Vec<Rect>> = vec![Vec::new(); SHADES];
     for (row, rates) in segment.rates.iter().enumerate() {
         let mut column = 0;
@@ -80,7 +85,8 @@ fn draw_cells(canvas: &mut Canvas, segment: &Segment, times: &[u64], area: Rect)
     }
 }
 
-/// The segment's axis: the address where it begins, and round distances from there.
+/// The segment's axis: the address where it begins, and round distances from there;
+/// in a small segment, the addresses of pages.
 fn draw_addresses(canvas: &mut Canvas, segment: &Segment, area: Rect) {
     let range = segment.range();
     let mut mark = |y: f64, label: &str| {
@@ -89,10 +95,18 @@ fn draw_addresses(canvas: &mut Canvas, segment: &Segment, area: Rect) {
     };
     mark(area.bottom(), &format!("{:#x}", range.start));
     let most = (area.h / LABEL_EVERY / 1.5) as usize;
-    for tick in ticks::bytes(range.len() as f64, most).iter().skip(1) {
-        let y = area.bottom() - tick.value / range.len() as f64 * area.h;
+    let mut marks = Vec::new();
+    if segment.is_close() {
+        let pages = ticks::pages(range, most).into_iter();
+        marks.extend(pages.map(|page| ((page - range.start) as f64, format!("{page:#x}"))));
+    } else {
+        let sizes = ticks::bytes(range.len() as f64, most).into_iter().skip(1);
+        marks.extend(sizes.map(|tick| (tick.value, format!("+{}", tick.label))));
+    }
+    for (bytes, label) in marks {
+        let y = area.bottom() - bytes / range.len() as f64 * area.h;
         if area.bottom() - y >= LABEL_EVERY {
-            mark(y, &format!("+{}", tick.label));
+            mark(y, &label);
         }
     }
     canvas.line((area.x, area.y), (area.x, area.bottom()), GREY);

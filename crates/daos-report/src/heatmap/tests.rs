@@ -1,11 +1,11 @@
 use super::*;
-use crate::testing::{HEAP, MIB, MMAP, record, region, snapshot, source, targets, written};
+use crate::testing::{HEAP, MIB, MMAP, record, region, run, snapshot, source, targets, written};
 use daos_core::{Mapping, RegionSnapshot};
 use proptest::prelude::*;
 use std::convert::Infallible;
 
 fn options(columns: usize, rows: usize) -> Options {
-    Options { address: None, time: None, target: None, columns, rows }
+    Options { address: None, time: None, target: None, columns, rows, page_rows: rows }
 }
 
 fn map(snapshots: &[Snapshot], options: Options) -> Heatmap {
@@ -95,7 +95,7 @@ fn targets_are_stacked_or_chosen() {
     let text = rendered(&all, Format::Text, NARROW);
     assert!(text.contains("target 7"), "{text}");
     let one = map(&[both], Options { target: Some(TargetId(7)), ..options(1, 2) });
-    assert_eq!(one.segments[0].rates, [[Some(0.25)], [Some(0.25)]]);
+    assert_eq!(one.segments[0].rates, [[Some(0.25)]], "no row is less than a page");
 }
 
 #[test]
@@ -207,6 +207,70 @@ fn mean(map: &Heatmap) -> f64 {
         }
     }
     sum / weight
+}
+
+/// A second of 40 pages, of which the record knows to the page that 7 are in use, from
+/// the second half on two more.
+fn stripes() -> Vec<Snapshot> {
+    let moment = |i: u64| {
+        let mut moment = snapshot(i * 100_000, (i + 1) * 100_000, &[region(HEAP, HEAP + MIB, 2)]);
+        let run = |from: u64, to: u64, count| run(HEAP + from * 4096, HEAP + to * 4096, count);
+        let end = if i < 5 { 24 } else { 26 };
+        moment.targets[0].pages =
+            vec![run(0, 9, 0), run(9, 11, 20), run(11, 19, 0), run(19, end, 14), run(end, 40, 0)];
+        moment
+    };
+    (0..10).map(moment).collect()
+}
+
+fn close(format: Format, pages: u64) -> Options {
+    let address = Some(AddrRange::new(HEAP, HEAP + pages * 4096));
+    Options { address, columns: 10, ..Options::new(format, &CLOSE) }
+}
+
+const CLOSE: Style = Style { height: 48, ..NARROW };
+
+#[test]
+fn a_close_view_has_a_row_for_each_page() {
+    let map = map(&stripes(), close(Format::Text, 40));
+    let segment = &map.segments[0];
+    let pages: Vec<_> = (0..=40).map(|page| HEAP + page * 4096).collect();
+    assert_eq!(segment.addresses, pages);
+    let used = |column: usize| {
+        let used = |row: &usize| segment.rates[*row][column] > Some(0.0);
+        (0..40).filter(used).collect::<Vec<_>>()
+    };
+    assert_eq!(used(0), [9, 10, 19, 20, 21, 22, 23]);
+    assert_eq!(used(9), [9, 10, 19, 20, 21, 22, 23, 24, 25]);
+    insta::assert_snapshot!("close_text", rendered(&map, Format::Text, CLOSE));
+    insta::assert_snapshot!("close_svg", rendered(&map, Format::Svg, CLOSE));
+}
+
+#[test]
+fn a_close_view_is_as_sharp_in_every_format() {
+    for (format, pages) in [(Format::Svg, 256), (Format::Json, 256), (Format::Text, 40)] {
+        assert_eq!(map(&stripes(), close(format, pages)).segments[0].rates.len() as u64, pages);
+    }
+}
+
+#[test]
+fn an_edge_is_at_its_page_also_where_rows_are_larger() {
+    let options = Options { rows: 6, page_rows: 6, ..close(Format::Json, 40) };
+    let map = map(&stripes()[..5], options);
+    let segment = &map.segments[0];
+    let pages: Vec<_> = segment.addresses.iter().map(|edge| (edge - HEAP) / 4096).collect();
+    assert_eq!(pages, [0, 9, 11, 19, 24, 33, 40]);
+    let rates: Vec<_> = segment.rates.iter().map(|row| row[0].unwrap()).collect();
+    assert_eq!(rates, [0.0, 1.0, 0.0, 0.7, 0.0, 0.0]);
+}
+
+#[test]
+fn runs_of_pages_show_in_a_region_that_was_not_observed() {
+    let locked = RegionSnapshot { nr_unobserved: 20, ..region(0, 8192, 0) };
+    let mut moment = snapshot(0, 10, &[locked]);
+    moment.targets[0].pages = vec![run(4096, 8192, 10)];
+    let map = map(&[moment], options(1, 2));
+    assert_eq!(map.segments[0].rates, [[None], [Some(0.5)]]);
 }
 
 proptest! {

@@ -63,17 +63,25 @@ fn write_segment(
 }
 
 /// A label for each line from the bottom: the address where the segment begins,
-/// and above it round distances from there.
+/// and above it round distances from there; in a small segment, the addresses where
+/// lines begin.
 fn labels(segment: &Segment, lines: usize, rows_per_line: usize) -> Vec<String> {
     let mut labels = vec![String::new(); lines];
     let start = segment.range().start;
-    for tick in ticks::bytes(segment.range().len() as f64, lines / (LABEL_EVERY + 1)).iter().skip(1)
-    {
-        let address = start + tick.value as u64;
+    let line_of = |address| {
         let row = segment.addresses.partition_point(|&edge| edge <= address) - 1;
-        let line = row / rows_per_line;
-        if line >= LABEL_EVERY && line < lines {
-            labels[line] = format!("+{}", tick.label);
+        Some(row / rows_per_line).filter(|line| (LABEL_EVERY..lines).contains(line))
+    };
+    let most = lines / (LABEL_EVERY + 1);
+    if segment.is_close() {
+        for line in ticks::pages(segment.range(), most).into_iter().filter_map(line_of) {
+            labels[line] = format!("{:#x}", segment.addresses[line * rows_per_line]);
+        }
+    } else {
+        for tick in ticks::bytes(segment.range().len() as f64, most).iter().skip(1) {
+            if let Some(line) = line_of(start + tick.value as u64) {
+                labels[line] = format!("+{}", tick.label);
+            }
         }
     }
     labels[0] = format!("{start:#x}");

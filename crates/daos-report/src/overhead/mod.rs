@@ -1,12 +1,16 @@
 //! What the monitoring cost.
 //!
-//! The monitor promises a bound: no tick checks more pages than there may be
+//! The monitor promises a bound: no tick checks more windows than there may be
 //! regions. So the report shows not one mean but how the checks a tick are
 //! distributed, against that bound, and how they and the CPU time went over time.
+//! A window is a page or up to 512 of them, so pages read and armed stand beside it,
+//! and only ticks that looked count. A bound on the CPU time, the targets' side
+//! included, holds for any ten seconds: the worst are shown against it.
 
 mod picture;
 mod table;
 mod text;
+mod worst;
 
 use crate::distribution::Distribution;
 use crate::error::RenderError;
@@ -17,15 +21,18 @@ use crate::{names, png};
 use daos_core::{Snapshot, TargetInfo};
 use std::collections::BTreeSet;
 use std::io::Write;
+use worst::Worst;
 
 /// The formats of the overhead: all.
 pub const FORMATS: &[Format] = &Format::ALL;
 
 /// What the snapshots don't say.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Options {
     /// The bound on regions, and so on the checks of a tick.
     pub max_regions: Option<u32>,
+    /// The bound on what monitoring costs, in percent of one CPU, if one was given.
+    pub max_overhead_percent: Option<f64>,
     /// CPU time that the monitor took before its first tick, in microseconds.
     pub setup_cpu_us: Option<u64>,
     /// The most memory that the monitor ever had resident, in bytes.
@@ -42,7 +49,7 @@ pub struct Overhead {
     /// From the start of the first to the end of the last snapshot, in
     /// microseconds since the record began; zero to zero without snapshots.
     pub time: (u64, u64),
-    /// Pages checked, by tick.
+    /// Windows checked, by tick that looked.
     pub checks_per_tick: Distribution,
     /// Number of regions, by snapshot.
     pub regions: Distribution,
@@ -50,31 +57,44 @@ pub struct Overhead {
     pub late_ticks: u64,
     /// Ticks that were left out.
     pub missed_ticks: u64,
+    /// Pages of the windows checked; 0 where the record doesn't know.
+    pub pages: u64,
+    /// Pages armed.
+    pub armed: u64,
     /// CPU time of the monitor, in microseconds.
     pub cpu_us: u64,
+    /// CPU time that it took from the targets, estimated, in microseconds.
+    pub target_us: u64,
+    worst: Worst,
     /// What each snapshot cost.
     pub timeline: Vec<Moment>,
 }
 
 /// What one snapshot cost.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Moment {
     /// When it ended, in microseconds since the record began.
     pub end_us: u64,
     /// How long it took, in microseconds.
     pub length_us: u64,
-    /// Its ticks.
+    /// Its ticks that looked.
     pub ticks: u64,
-    /// Pages checked in all of them.
+    /// Windows checked in all of them.
     pub checks: u64,
+    /// Pages of these windows.
+    pub pages: u64,
+    /// Pages armed.
+    pub armed: u64,
     /// Its regions.
     pub regions: u64,
     /// CPU time of the monitor in it, in microseconds.
     pub cpu_us: u64,
+    /// CPU time that it took from the targets, estimated, in microseconds.
+    pub target_us: u64,
 }
 
 impl Moment {
-    /// Mean pages checked in a tick; `None` without ticks.
+    /// Mean windows checked in a tick; `None` without ticks.
     pub fn checks_per_tick(&self) -> Option<f64> {
         (self.ticks > 0).then(|| self.checks as f64 / self.ticks as f64)
     }
@@ -82,6 +102,11 @@ impl Moment {
     /// CPU time in percent of one CPU; `None` if it took no time.
     pub fn cpu_percent(&self) -> Option<f64> {
         percent_of(self.cpu_us, self.length_us)
+    }
+
+    /// CPU time taken from the targets in percent of one CPU; `None` if it took no time.
+    pub fn target_percent(&self) -> Option<f64> {
+        percent_of(self.target_us, self.length_us)
     }
 }
 
@@ -112,7 +137,11 @@ impl Overhead {
             regions: Distribution::default(),
             late_ticks: 0,
             missed_ticks: 0,
+            pages: 0,
+            armed: 0,
             cpu_us: 0,
+            target_us: 0,
+            worst: Worst::default(),
             timeline: Vec::new(),
         }
     }
@@ -129,15 +158,23 @@ impl Overhead {
         self.regions.add(snapshot.nr_regions() as u64);
         self.late_ticks += u64::from(cost.late_ticks);
         self.missed_ticks += u64::from(cost.missed_ticks);
+        self.pages += cost.pages;
+        self.armed += cost.armed;
         self.cpu_us += cost.cpu_us;
-        self.timeline.push(Moment {
+        self.target_us += cost.target_us;
+        let moment = Moment {
             end_us: snapshot.end_us,
             length_us: snapshot.end_us.saturating_sub(snapshot.start_us),
             ticks: cost.checks.len() as u64,
             checks: cost.checks.iter().map(|&checks| u64::from(checks)).sum(),
+            pages: cost.pages,
+            armed: cost.armed,
             regions: snapshot.nr_regions() as u64,
             cpu_us: cost.cpu_us,
-        });
+            target_us: cost.target_us,
+        };
+        self.worst.add(&moment);
+        self.timeline.push(moment);
     }
 
     /// From the first to the last moment, in microseconds.
@@ -150,12 +187,50 @@ impl Overhead {
         percent_of(self.cpu_us, self.elapsed_us())
     }
 
+    /// CPU time taken from the targets in percent of one CPU, estimated; `None` if no
+    /// time went by.
+    pub fn target_percent(&self) -> Option<f64> {
+        percent_of(self.target_us, self.elapsed_us())
+    }
+
+    /// Both together.
+    pub fn total_percent(&self) -> Option<f64> {
+        percent_of(self.cpu_us.saturating_add(self.target_us), self.elapsed_us())
+    }
+
+    /// The most of both together over ten seconds, in percent of one CPU: of any whole
+    /// snapshots that make up ten seconds, or of a shorter record. `None` if no time
+    /// went by.
+    pub fn worst_10s_percent(&self) -> Option<f64> {
+        Some(self.worst.share()? * 100.0)
+    }
+
+    /// Whether the bound was exceeded by no more than a tenth over any ten seconds;
+    /// `None` without a bound.
+    pub fn bound_kept(&self) -> Option<bool> {
+        let bound = self.options.max_overhead_percent?;
+        Some(self.worst_10s_percent()? <= bound * 1.1 + 1e-9)
+    }
+
+    /// Pages of the windows checked, and pages armed, in a tick that looked: means;
+    /// `None` where the record doesn't know.
+    pub fn pages_per_tick(&self) -> Option<(f64, f64)> {
+        let ticks = self.checks_per_tick.count() as f64;
+        (self.pages > 0 && ticks > 0.0)
+            .then(|| (self.pages as f64 / ticks, self.armed as f64 / ticks))
+    }
+
     fn checks_over_time(&self) -> Series {
         Series::new(self.timeline.iter().filter_map(|m| Some((m.end_us, m.checks_per_tick()?))))
     }
 
+    /// CPU time, the targets' side included, in percent of one CPU.
     fn cpu_over_time(&self) -> Series {
-        Series::new(self.timeline.iter().filter_map(|m| Some((m.end_us, m.cpu_percent()?))))
+        Series::new(
+            self.timeline
+                .iter()
+                .filter_map(|m| Some((m.end_us, m.cpu_percent()? + m.target_percent()?))),
+        )
     }
 
     /// The most checks that a histogram must have room for.
@@ -164,7 +239,7 @@ impl Overhead {
         self.checks_per_tick.percentile(100.0).max(bound).unwrap_or(0)
     }
 
-    /// How many ticks checked how many pages, in about `count` spans of equal
+    /// How many ticks checked how many windows, in about `count` spans of equal
     /// width: that width, and the ticks in each. A span ends with a multiple of
     /// the width, so that the bound, a round number, ends one too; the first also
     /// holds the ticks that checked nothing.

@@ -30,7 +30,7 @@ fn draw_histogram(canvas: &mut Canvas, overhead: &Overhead) {
     let panel = Panel {
         area: Rect { x: 120.0, y: 130.0, w: 440.0, h: 490.0 },
         title: "Checks a tick: distribution",
-        x: Axis::numbers("pages checked in a tick", (0.0, end), 6),
+        x: Axis::numbers("windows checked in a tick", (0.0, end), 6),
         y: Axis::numbers("share of ticks (%)", (0.0, headroom(highest)), 8),
     };
     panel.frame(canvas);
@@ -48,7 +48,7 @@ fn draw_checks(canvas: &mut Canvas, overhead: &Overhead) {
         area: Rect { x: 700.0, y: 130.0, w: 460.0, h: 200.0 },
         title: "Checks a tick: over time",
         x: Axis::time(overhead.time, 7),
-        y: Axis::numbers("pages checked", (0.0, headroom(overhead.most_checks() as f64)), 5),
+        y: Axis::numbers("windows checked", (0.0, headroom(overhead.most_checks() as f64)), 5),
     };
     panel.frame(canvas);
     panel.series(canvas, &overhead.checks_over_time());
@@ -58,15 +58,21 @@ fn draw_checks(canvas: &mut Canvas, overhead: &Overhead) {
 }
 
 fn draw_cpu(canvas: &mut Canvas, overhead: &Overhead) {
-    let cpu = overhead.cpu_over_time();
+    let (cpu, bound) = (overhead.cpu_over_time(), overhead.options.max_overhead_percent);
     let panel = Panel {
         area: Rect { x: 700.0, y: 430.0, w: 460.0, h: 190.0 },
-        title: "CPU time of the monitor: over time",
+        title: match overhead.target_us {
+            0 => "CPU time of the monitor: over time",
+            _ => "CPU time, the target's side included: over time",
+        },
         x: Axis::time(overhead.time, 7),
-        y: Axis::numbers("% of one CPU", (0.0, headroom(cpu.max())), 5),
+        y: Axis::numbers("% of one CPU", (0.0, headroom(cpu.max().max(bound.unwrap_or(0.0)))), 5),
     };
     panel.frame(canvas);
     panel.series(canvas, &cpu);
+    if let Some(bound) = bound {
+        panel.mark_y(canvas, bound, &format!("bound: {}", units::percent(bound / 100.0)));
+    }
 }
 
 fn summary(overhead: &Overhead) -> String {

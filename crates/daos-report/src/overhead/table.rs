@@ -18,6 +18,13 @@ struct Json {
     elapsed_us: u64,
     setup_cpu_us: Option<u64>,
     peak_rss_bytes: Option<u64>,
+    pages_per_tick: Option<f64>,
+    armed_per_tick: Option<f64>,
+    target_percent: Option<f64>,
+    total_percent: Option<f64>,
+    worst_10s_percent: Option<f64>,
+    max_overhead_percent: Option<f64>,
+    bound_kept: Option<bool>,
 }
 
 #[derive(Serialize)]
@@ -61,6 +68,13 @@ pub fn json(overhead: &Overhead, out: &mut impl Write) -> Result<(), RenderError
         elapsed_us: overhead.elapsed_us(),
         setup_cpu_us: overhead.options.setup_cpu_us,
         peak_rss_bytes: overhead.options.peak_rss_bytes,
+        pages_per_tick: overhead.pages_per_tick().map(|(pages, _)| units::six_decimals(pages)),
+        armed_per_tick: overhead.pages_per_tick().map(|(_, armed)| units::six_decimals(armed)),
+        target_percent: overhead.target_percent().map(units::six_decimals),
+        total_percent: overhead.total_percent().map(units::six_decimals),
+        worst_10s_percent: overhead.worst_10s_percent().map(units::six_decimals),
+        max_overhead_percent: overhead.options.max_overhead_percent,
+        bound_kept: overhead.bound_kept(),
     };
     serde_json::to_writer(&mut *out, &json).map_err(std::io::Error::from)?;
     writeln!(out)?;
@@ -69,18 +83,25 @@ pub fn json(overhead: &Overhead, out: &mut impl Write) -> Result<(), RenderError
 
 /// Writes a row for each snapshot.
 pub fn csv(overhead: &Overhead, out: &mut impl Write) -> Result<(), RenderError> {
-    writeln!(out, "end_us,ticks,checks,checks_per_tick,regions,cpu_us,cpu_percent")?;
+    writeln!(
+        out,
+        "end_us,ticks,checks,checks_per_tick,regions,cpu_us,cpu_percent,pages,armed,target_us,target_percent"
+    )?;
     for moment in &overhead.timeline {
         writeln!(
             out,
-            "{},{},{},{},{},{},{}",
+            "{},{},{},{},{},{},{},{},{},{},{}",
             moment.end_us,
             moment.ticks,
             moment.checks,
             csv::optional(moment.checks_per_tick().map(units::six_decimals)),
             moment.regions,
             moment.cpu_us,
-            csv::optional(moment.cpu_percent().map(units::six_decimals))
+            csv::optional(moment.cpu_percent().map(units::six_decimals)),
+            moment.pages,
+            moment.armed,
+            moment.target_us,
+            csv::optional(moment.target_percent().map(units::six_decimals))
         )?;
     }
     Ok(())

@@ -7,7 +7,39 @@ const GIVEN: Options = Options {
     max_regions: Some(1000),
     setup_cpu_us: Some(210_000),
     peak_rss_bytes: Some(11_700_000),
+    max_overhead_percent: None,
 };
+
+/// Thirteen seconds of a monitor of windows that took twice as much in the tenth.
+fn windows() -> Vec<Snapshot> {
+    let moment = |i: u64| {
+        let mut moment = snapshot(i * 500_000, (i + 1) * 500_000, &[]);
+        moment.cost.checks = vec![60, 20];
+        moment.cost.pages = 80 * 512;
+        moment.cost.armed = 100;
+        moment.cost.cpu_us = if i / 2 == 9 { 4000 } else { 2000 };
+        moment.cost.target_us = 500;
+        moment
+    };
+    (0..26).map(moment).collect()
+}
+
+#[test]
+fn the_targets_side_and_the_bound_are_told() {
+    let bound = |percent| Options { max_overhead_percent: Some(percent), ..GIVEN };
+    let overhead = of(&windows(), bound(0.5));
+    // 10 s of 2500 us each half second, and two halves of 2000 us more.
+    assert_eq!(overhead.worst_10s_percent(), Some(0.54));
+    assert_eq!(overhead.bound_kept(), Some(true));
+    assert_eq!(of(&windows(), bound(0.49)).bound_kept(), Some(false));
+    assert_eq!(of(&windows(), GIVEN).bound_kept(), None);
+    assert_eq!(overhead.pages_per_tick(), Some((20480.0, 50.0)));
+    insta::assert_snapshot!("windows_text", rendered(&overhead, Format::Text));
+    insta::assert_snapshot!("windows_json", rendered(&overhead, Format::Json));
+    insta::assert_snapshot!("windows_csv", rendered(&of(&windows()[..2], GIVEN), Format::Csv));
+    let picture = rendered(&overhead, Format::Svg);
+    assert!(picture.contains("bound: 0.5 %"), "{picture}");
+}
 
 fn of(snapshots: &[Snapshot], options: Options) -> Overhead {
     let Ok(overhead) = compute(source(snapshots), &targets(), &options);

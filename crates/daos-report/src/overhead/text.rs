@@ -30,7 +30,11 @@ pub fn write(overhead: &Overhead, style: &Style, out: &mut impl Write) -> Result
     let (time, checks, cpu) =
         (overhead.time, overhead.checks_over_time(), overhead.cpu_over_time());
     write!(out, "{}", bars::over_time("\nchecks a tick over time", &checks, time, number, style))?;
-    write!(out, "{}", bars::over_time("\nCPU over time", &cpu, time, percent, style))?;
+    let cpu_name = match overhead.target_us {
+        0 => "\nCPU over time",
+        _ => "\nCPU over time, the target's side included",
+    };
+    write!(out, "{}", bars::over_time(cpu_name, &cpu, time, percent, style))?;
     Ok(())
 }
 
@@ -50,14 +54,49 @@ fn write_numbers(overhead: &Overhead, out: &mut impl Write) -> Result<(), Render
     let bound = options.max_regions.map_or(String::new(), |max| format!(", bound {max}"));
     line("checks a tick", spread(&overhead.checks_per_tick) + &bound)?;
     line("regions", spread(&overhead.regions) + &bound)?;
-    if let Some(percent) = overhead.cpu_percent() {
-        line("CPU", format!("{} of one CPU", units::percent(percent / 100.0)))?;
+    if let Some((pages, armed)) = overhead.pages_per_tick() {
+        let [pages, armed] = [pages, armed].map(units::three_digits);
+        line("pages a tick", format!("{pages} read, {armed} armed, on average"))?;
     }
+    write_shares(overhead, &mut line)?;
     if let Some(us) = options.setup_cpu_us {
         line("setup", format!("{} of CPU time before the first tick", units::duration(us)))?;
     }
     if let Some(bytes) = options.peak_rss_bytes {
         line("peak resident", units::bytes(bytes))?;
+    }
+    Ok(())
+}
+
+/// What the CPU time comes to, and how the bound on it was kept.
+fn write_shares(
+    overhead: &Overhead,
+    line: &mut impl FnMut(&str, String) -> std::io::Result<()>,
+) -> std::io::Result<()> {
+    let share = |percent: f64| units::percent(percent / 100.0);
+    if let Some(percent) = overhead.cpu_percent() {
+        line("CPU", format!("{} of one CPU", share(percent)))?;
+    }
+    let target = overhead.target_percent().filter(|percent| *percent > 0.0);
+    if let (Some(target), Some(total)) = (target, overhead.total_percent()) {
+        let value = format!("{} of one CPU, estimated; {} together", share(target), share(total));
+        line("target's side", value)?;
+    }
+    if let Some(worst) = overhead.worst_10s_percent() {
+        let length = match overhead.elapsed_us() {
+            us if us < super::worst::SPAN_US => ", all there are",
+            _ => "",
+        };
+        line("worst 10 s", format!("{} of one CPU{length}", share(worst)))?;
+    }
+    if let (Some(bound), Some(kept)) =
+        (overhead.options.max_overhead_percent, overhead.bound_kept())
+    {
+        let kept = match kept {
+            true => "kept over every ten seconds, to a tenth",
+            false => "exceeded by more than a tenth",
+        };
+        line("bound on CPU", format!("{} of one CPU, {kept}", share(bound)))?;
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ mod text;
 use crate::error::StreamError;
 use crate::format::Format;
 use crate::style::Style;
-use crate::{csv, names, units};
+use crate::{csv, names, parts, units};
 use daos_core::json::{RegionJson, SnapshotJson};
 use daos_core::{Snapshot, TargetId, TargetInfo};
 use std::io::{self, Write};
@@ -124,32 +124,37 @@ impl List for JsonList {
     }
 }
 
-/// A row for each region.
+/// A row for each region. Of its page runs, how many there are and the bytes in use.
 struct CsvRows<'a> {
     targets: &'a [TargetInfo],
 }
 
 impl List for CsvRows<'_> {
     fn begin(&mut self, out: &mut dyn Write) -> io::Result<()> {
-        writeln!(out, "start_us,end_us,target,start,end,access_rate,age_us,unobserved,mapping")
+        writeln!(
+            out,
+            "start_us,end_us,target,start,end,access_rate,age_us,unobserved,mapping,page_runs,page_bytes_used"
+        )
     }
 
     fn snapshot(&mut self, snapshot: &Snapshot, out: &mut dyn Write) -> io::Result<()> {
         for target in &snapshot.targets {
             let info = self.targets.iter().find(|info| info.id == target.id);
             for region in &target.regions {
-                let RegionJson { start, end, access_rate, age_us, unobserved } =
-                    RegionJson::new(snapshot, region);
+                let RegionJson { start, end, access_rate, age_us, unobserved, pages } =
+                    RegionJson::new(snapshot, target, region);
+                let used = parts::used_bytes(target, region);
                 let mapping = names::mapping(info, &region.range);
                 writeln!(
                     out,
-                    "{},{},{},{start},{end},{},{age_us},{},{}",
+                    "{},{},{},{start},{end},{},{age_us},{},{},{},{used}",
                     snapshot.start_us,
                     snapshot.end_us,
                     target.id.0,
                     units::six_decimals(access_rate),
                     units::six_decimals(unobserved),
-                    csv::field(&mapping)
+                    csv::field(&mapping),
+                    pages.len()
                 )?;
             }
         }

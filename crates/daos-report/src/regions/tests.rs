@@ -1,5 +1,5 @@
 use super::*;
-use crate::testing::{record, source, targets, written};
+use crate::testing::{HEAP, MIB, record, run, source, targets, written};
 
 fn listed(snapshots: &[Snapshot], options: Options, format: Format) -> String {
     let style = Style::default();
@@ -11,6 +11,25 @@ fn text_shows_the_last_snapshot() {
     let mut moments = record();
     moments[19].targets[0].regions[1].nr_unobserved = 5;
     insta::assert_snapshot!(listed(&moments, Options::default(), Format::Text));
+}
+
+#[test]
+fn runs_of_pages_are_shown_with_their_region() {
+    let mut moment = record().remove(0);
+    let edge = HEAP + 8 * MIB;
+    moment.targets[0].pages = vec![
+        run(HEAP, HEAP + 12288, 19),
+        run(edge - 4096, edge + 8192, 0),
+        run(edge + MIB, edge + MIB + 4096, 2),
+    ];
+    for (name, format) in [("runs_text", Format::Text), ("runs_csv", Format::Csv)] {
+        insta::assert_snapshot!(name, listed(&[moment.clone()], Options::default(), format));
+    }
+    let json = listed(&[moment], Options::default(), Format::Json);
+    let list: Vec<SnapshotJson> = serde_json::from_str(&json).unwrap();
+    let low = [[HEAP, HEAP + 12288, 0], [edge - 4096, edge, 200_000]];
+    assert_eq!(list[0].regions[0].pages, low);
+    assert_eq!(list[0].regions[1].pages.len(), 2);
 }
 
 #[test]

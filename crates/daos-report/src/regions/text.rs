@@ -2,8 +2,8 @@
 
 use super::List;
 use crate::style::Style;
-use crate::{bars, names, units};
-use daos_core::{RegionSnapshot, Snapshot, TargetInfo};
+use crate::{bars, names, parts, units};
+use daos_core::{RegionSnapshot, Snapshot, TargetInfo, TargetSnapshot};
 use std::io::{self, Write};
 
 /// Characters of the bar of an access rate.
@@ -22,14 +22,14 @@ impl<'a> Tables<'a> {
         Self { targets, style, written: false }
     }
 
-    fn row(&self, snapshot: &Snapshot, region: &RegionSnapshot, mapping: &str) -> String {
+    fn row(&self, snapshot: &Snapshot, region: &RegionSnapshot, notes: &str) -> String {
         let rate = snapshot.access_rate(region);
         let unobserved = match snapshot.unobserved_share(region) {
             share if share > 0.0 => format!("  ({} unobserved)", units::percent(share)),
             _ => String::new(),
         };
         format!(
-            "{:>14} {:>14} {:>9} {:>7} {:BAR$} {:>8}  {mapping}{unobserved}",
+            "{:>14} {:>14} {:>9} {:>7} {:BAR$} {:>8}  {notes}{unobserved}",
             format!("{:#x}", region.range.start),
             format!("{:#x}", region.range.end),
             units::bytes(region.range.len()),
@@ -37,6 +37,16 @@ impl<'a> Tables<'a> {
             bars::bar(rate, BAR, self.style.unicode),
             units::duration(snapshot.age_us(region)),
         )
+    }
+}
+
+/// What is known to the page, in words; nothing where nothing is.
+fn page_runs(target: &TargetSnapshot, region: &RegionSnapshot) -> String {
+    let used = units::bytes(parts::used_bytes(target, region));
+    match parts::runs(target, region).count() {
+        0 => String::new(),
+        1 => format!("  (1 run of pages, {used} in use)"),
+        count => format!("  ({count} runs of pages, {used} in use)"),
     }
 }
 
@@ -62,7 +72,8 @@ impl List for Tables<'_> {
             )?;
             let info = self.targets.iter().find(|info| info.id == target.id);
             for region in &target.regions {
-                let row = self.row(snapshot, region, &names::mapping(info, &region.range));
+                let notes = names::mapping(info, &region.range) + &page_runs(target, region);
+                let row = self.row(snapshot, region, &notes);
                 writeln!(out, "{}", row.trim_end())?;
             }
         }

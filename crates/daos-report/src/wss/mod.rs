@@ -1,8 +1,9 @@
 //! The working set: how much memory was in use.
 //!
 //! The working set of a snapshot is the bytes of the regions that were accessed,
-//! each region counted whole. It is what the kernel's tool counts too, and it
-//! leans to the high side: one access in a large region counts all of its bytes.
+//! each region counted whole, as the kernel's tool counts too. That leans to the
+//! high side: one access in a large region counts all of its bytes. So where the
+//! pages of a region are known one by one, those count and not the region.
 //! A threshold on the access rate ([`Options::min_rate`]) tells what is used often
 //! from what was touched once. Every snapshot counts, the first ones too.
 
@@ -15,7 +16,7 @@ use crate::error::RenderError;
 use crate::format::Format;
 use crate::series::Series;
 use crate::style::Style;
-use crate::{names, png};
+use crate::{names, parts, png};
 use daos_core::{Snapshot, TargetId, TargetInfo, TargetSnapshot};
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -26,7 +27,7 @@ pub const FORMATS: &[Format] = &Format::ALL;
 /// What to count, and what to say of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
-    /// Count regions whose access rate, 0 to 1, is at least this. With 0, the
+    /// Count regions, and runs of pages, whose access rate, 0 to 1, is at least this. With 0, the
     /// default, count all that were accessed at all; with [`daos_core::HOT_RATE`], hot
     /// memory.
     pub min_rate: f64,
@@ -122,10 +123,10 @@ fn working_set(snapshot: &Snapshot, options: &Options, ids: &mut BTreeSet<Target
     let mut bytes = 0;
     for target in snapshot.targets.iter().filter(|target| wanted(target.id)) {
         ids.insert(target.id);
-        let used = target.regions.iter().filter(|region| {
-            region.nr_accesses > 0 && snapshot.access_rate(region) >= options.min_rate
-        });
-        bytes += used.map(|region| region.range.len()).sum::<u64>();
+        let parts = target.regions.iter().flat_map(|region| parts::parts(target, region));
+        let used = parts
+            .filter(|part| part.nr_accesses > 0 && part.access_rate(snapshot) >= options.min_rate);
+        bytes += used.map(|part| part.range.len()).sum::<u64>();
     }
     bytes
 }

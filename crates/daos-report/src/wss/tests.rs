@@ -1,5 +1,5 @@
 use super::*;
-use crate::testing::{MIB, record, region, snapshot, source, targets, written};
+use crate::testing::{MIB, record, region, run, snapshot, source, targets, written};
 use daos_core::HOT_RATE;
 use proptest::prelude::*;
 
@@ -21,6 +21,20 @@ fn regions_count_whole_from_the_threshold_on() {
         |min_rate| of(std::slice::from_ref(&moment), Options { min_rate, ..Options::default() });
     let at = [0.0, 0.05, HOT_RATE, 0.26].map(|rate| bytes(rate).percentile(50.0).unwrap());
     assert_eq!(at, [60, 60, 40, 0]);
+}
+
+#[test]
+fn pages_count_where_they_are_known() {
+    let mut moment =
+        snapshot(0, 10, &[region(0, 100, 4), region(100, 200, 0), region(200, 250, 9)]);
+    // In the first region 10 in use and 20 not, in the second 5, in the third all cold.
+    moment.targets[0].pages =
+        vec![run(0, 10, 12), run(30, 50, 0), run(150, 155, 1), run(200, 250, 0)];
+    let bytes = |min_rate| {
+        let options = Options { min_rate, ..Options::default() };
+        of(std::slice::from_ref(&moment), options).percentile(50.0).unwrap()
+    };
+    assert_eq!([0.0, 0.1, 0.5, 0.7].map(bytes), [80 + 5, 80, 10, 0]);
 }
 
 #[test]

@@ -8,16 +8,16 @@ mod summary;
 use crate::Usage;
 use crate::cli::{self, Backend};
 use anyhow::Result;
-use daos_core::AnyMonitor;
+use daos_core::{AnyMonitor, MonitorOptions};
 use daos_record::Header;
+
+/// The monitor that keeps a bound on its cost, and chooses its intervals if it may.
+const HEEDS_OPTIONS: &str = "windows";
 
 /// Records until the target ends, the time is over or Ctrl-C. The exit status is
 /// that of the command, if one was started and ended by itself.
 pub fn run(args: &cli::Record) -> Result<i32> {
-    let attrs = args.monitoring.attrs();
-    let (options, seed) = (args.monitoring.options(), args.monitoring.seed);
-    let monitor = AnyMonitor::new(args.monitoring.monitor, attrs, options, seed)
-        .map_err(|err| Usage(err.to_string()))?;
+    let monitor = monitor(&args.monitoring)?;
     if args.duration == Some(0) {
         return Err(Usage("--duration 0 records nothing; give a time such as 20s".into()).into());
     }
@@ -31,6 +31,24 @@ pub fn run(args: &cli::Record) -> Result<i32> {
         }
         (None, Backend::Auto | Backend::Ebpf) => live::run(args, monitor),
     }
+}
+
+/// The monitor asked for, if it can do what is asked of it.
+fn monitor(args: &cli::Monitoring) -> Result<AnyMonitor> {
+    let name = args.monitor.name();
+    if name != HEEDS_OPTIONS {
+        let MonitorOptions { max_overhead, auto_intervals } = args.options();
+        let asked =
+            [("--max-overhead", max_overhead.is_some()), ("--auto-intervals", auto_intervals)];
+        if let Some((option, _)) = asked.into_iter().find(|(_, asked)| *asked) {
+            return Err(Usage(format!(
+                "{option} needs --monitor {HEEDS_OPTIONS}; the {name} monitor would not heed it, so leave it out or choose the other"
+            ))
+            .into());
+        }
+    }
+    let monitor = AnyMonitor::new(args.monitor, args.attrs(), args.options(), args.seed);
+    monitor.map_err(|err| Usage(err.to_string()).into())
 }
 
 /// The facts of a recording that starts now.
@@ -48,8 +66,15 @@ fn header(
         attrs: args.monitoring.attrs().in_whole_ticks(),
         seed: args.monitoring.seed,
         monitor: args.monitoring.monitor.name().to_owned(),
+        max_overhead_percent: args.monitoring.max_overhead.map(percent),
+        auto_intervals: args.monitoring.auto_intervals,
         backend: backend.to_owned(),
         command: target,
         host: daos_linux::host::here(),
     }
+}
+
+/// A share in percent, as it was typed: no more than nine decimals.
+fn percent(share: f64) -> f64 {
+    (share * 100.0 * 1e9).round() / 1e9
 }

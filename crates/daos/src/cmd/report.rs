@@ -41,6 +41,7 @@ fn show_heatmap(args: &cli::Heatmap) -> Result<i32> {
         target: source.target(args.zoom.target)?,
         columns: args.width.map_or(fitting.columns, |n| n as usize),
         rows: args.height.map_or(fitting.rows, |n| n as usize),
+        page_rows: args.height.map_or(fitting.page_rows, |n| n as usize),
     };
     let map = heatmap::compute(|| Ok(source.snapshots()), &source.targets(), &options)?;
     heatmap::render(&map, output.format, &style, &mut output)?;
@@ -82,9 +83,10 @@ fn show_regions(args: &cli::Regions) -> Result<i32> {
 
 fn show_overhead(args: &cli::Overhead) -> Result<i32> {
     let (source, mut output) = open(&args.common)?;
-    let end = source.record.end();
+    let (header, end) = (source.record.header(), source.record.end());
     let options = overhead::Options {
-        max_regions: Some(source.record.header().attrs.max_regions),
+        max_regions: Some(header.attrs.max_regions),
+        max_overhead_percent: header.max_overhead_percent,
         setup_cpu_us: end.map(|end| end.setup_cpu_us),
         peak_rss_bytes: end.map(|end| end.peak_rss_bytes),
     };

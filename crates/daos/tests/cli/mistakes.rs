@@ -25,6 +25,19 @@ fn attributes_that_cannot_work() {
 }
 
 #[test]
+fn options_that_the_monitor_does_not_heed() {
+    let place = Place::new();
+    for option in [&["--max-overhead", "1%"][..], &["--auto-intervals"]] {
+        let says = format!("{} needs --monitor windows", option[0]);
+        for target in [&["--sim", "load.cfg"][..], &["--pid", "1"], &["--", "sleep", "9"]] {
+            let record = ["record", "--monitor", "reference"];
+            place.misused(&[&record, option, target].concat(), &says);
+        }
+    }
+    place.misused(&["record", "--max-overhead", "0", "--sim", "load.cfg"], "more than 0");
+}
+
+#[test]
 fn targets_that_make_no_sense() {
     let place = Place::new();
     place.misused(&["record"], "required");
@@ -74,6 +87,23 @@ fn workloads_that_make_no_sense() {
     let bench = ["bench", "accuracy", "--sim", "--workload", "load.cfg"];
     place.misused(&[&bench[..], &["--seconds", "5"]].concat(), "more than --warmup");
     place.misused(&[&bench[..], &["--runs", "0"]].concat(), "--runs");
+    place.misused(&[&bench[..], &["--size", "1G"]].concat(), "--size");
+}
+
+#[test]
+fn scenarios_that_make_no_sense() {
+    let place = Place::new();
+    let bench = |options: &[&'static str]| [&["bench", "accuracy"], options].concat();
+    place.misused(&bench(&["--sim", "--size", "big"]), "such as 512M, 10G or 5T");
+    place.misused(&bench(&["--sim", "--shape", "round"]), "there are block, blocks, stripes");
+    place.misused(&bench(&["--sim", "--page", "8k"]), "pages are of 4k or of 2m");
+    place.misused(&bench(&["--sim", "--monitors", "best"]), "no such monitor");
+    place.misused(&bench(&["--sim", "--monitor", "reference"]), "--monitors");
+    place.misused(&bench(&["--sim", "--validate"]), "--validate");
+    place.cannot(&bench(&["--sim", "--hot", "60%"]), "at most 40 %");
+    place.cannot(&bench(&["--sim", "--size", "100K"]), "256 KiB to 16 TiB");
+    place.cannot(&bench(&["--size", "16T"]), "choose a smaller --size, or add --sim");
+    place.cannot(&bench(&["--shape", "sparse"]), "can only be simulated; add --sim");
 }
 
 #[test]

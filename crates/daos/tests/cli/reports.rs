@@ -50,12 +50,21 @@ fn the_regions() {
 
 #[test]
 fn the_overhead() {
-    let overhead = report(&Place::with_record(), "overhead");
+    let place = Place::new();
+    let args = ["record", "--quiet", "--monitor", "reference", "--sim", "load.cfg"];
+    place.run(&args).succeeded();
+    let overhead = report(&place, "overhead");
     let fields = ["ticks", "checks_per_tick", "regions", "cpu_percent", "elapsed_us"];
     assert_fields(&overhead, &fields);
     assert_fields(&overhead, &["setup_cpu_us", "peak_rss_bytes"]);
     assert_fields(&overhead["checks_per_tick"], &["min", "p50", "p99", "max"]);
     assert_fields(&overhead["regions"], &["min", "p50", "max"]);
+    let added = ["pages_per_tick", "armed_per_tick", "target_percent", "total_percent"];
+    assert_fields(&overhead, &added);
+    assert_fields(&overhead, &["worst_10s_percent", "max_overhead_percent", "bound_kept"]);
+    let [own, target, total] = ["cpu_percent", "target_percent", "total_percent"]
+        .map(|name| overhead[name].as_f64().unwrap());
+    assert!((own + target - total).abs() < 1e-5, "{overhead}");
     let counted = (overhead["ticks"].as_u64(), overhead["elapsed_us"].as_u64());
     assert_eq!(counted, (Some(600), Some(3_000_000)));
 }
@@ -66,6 +75,8 @@ fn the_information() {
     let fields = ["attributes", "seed", "targets", "backend", "host", "kernel", "version"];
     assert_fields(&info, &fields);
     assert_eq!(info["backend"], "sim");
+    assert_eq!(info["auto_intervals"], false);
+    assert_eq!(info["max_overhead_percent"], Value::Null);
     let counted = (info["duration_us"].as_u64(), info["snapshots"].as_u64());
     assert_eq!(counted, (Some(3_000_000), Some(30)));
 }
@@ -125,6 +136,28 @@ fn the_accuracy_in_the_simulator() {
     assert_fields(&result[0], &["workload", "monitor", "on", "figures"]);
     let recall = result[0]["figures"]["recall"]["median"].as_f64().unwrap();
     assert!(recall > 0.9, "{recall}");
+}
+
+#[test]
+fn the_accuracy_on_scenarios() {
+    let place = Place::new();
+    let args = ["bench", "accuracy", "--sim", "--size", "256M,64M", "--hot", "10%"];
+    let options = ["--shape", "turning,block", "--seconds", "6", "--warmup", "2", "--runs", "1"];
+    let monitors = ["--monitors", "reference,static,fullscan", "--format", "json"];
+    let result = place.run(&[&args[..], &options, &monitors].concat()).succeeded().json();
+    let list = result.as_array().unwrap();
+    assert_eq!(list.len(), 2 * 2 * 3);
+    for outcome in list {
+        assert_fields(outcome, &["workload", "scenario", "budget", "monitor", "figures"]);
+        assert_fields(&outcome["scenario"], &["shape", "bytes", "hot", "page"]);
+        let figure = |key: &str| outcome["figures"][key]["median"].as_f64();
+        let turns = outcome["scenario"]["shape"] == "turning";
+        if outcome["monitor"] == "fullscan" {
+            assert!(figure("recall") > Some(0.9) && figure("precision") > Some(0.9), "{outcome}");
+            assert_eq!(figure("hot_most_ms").is_some(), turns, "{outcome}");
+        }
+        assert!(figure("cost_percent") > Some(0.0) && figure("times_cheaper") > Some(0.0));
+    }
 }
 
 #[test]

@@ -71,7 +71,7 @@ pub fn run(args: &cli::Record, monitor: AnyMonitor) -> Result<i32> {
 
     let watching_only = started.is_none();
     let bar = progress(!args.quiet && watching_only, args.duration);
-    let mut totals = Totals::default();
+    let mut totals = Totals::new(&args.monitoring);
     let recorded = record(&mut driver, recording, &mut totals, &bar);
     bar.finish_and_clear();
 
@@ -173,10 +173,11 @@ fn show(bar: &ProgressBar, snapshot: &Snapshot) {
         .sum();
     bar.set_position(snapshot.end_us);
     bar.set_message(format!(
-        "{:.1} s, {} regions, {} hot, {:.1} % CPU",
+        "{:.1} s, {} regions, {} hot, {:.2} % CPU",
         snapshot.end_us as f64 / 1e6,
         snapshot.nr_regions(),
         units::bytes(hot),
-        100.0 * snapshot.cost.cpu_us as f64 / (snapshot.end_us - snapshot.start_us).max(1) as f64
+        100.0 * (snapshot.cost.cpu_us + snapshot.cost.target_us) as f64
+            / (snapshot.end_us - snapshot.start_us).max(1) as f64
     ));
 }

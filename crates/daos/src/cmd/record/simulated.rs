@@ -21,7 +21,7 @@ pub fn run(args: &cli::Record, monitor: AnyMonitor, file: &Path) -> Result<i32> 
     let output = Output::open(&args.output)?;
     let target = vec!["--sim".to_owned(), file.display().to_string()];
     let mut recording = output.begin(&header(args, "sim", target, 0))?;
-    let mut totals = Totals::default();
+    let mut totals = Totals::new(&args.monitoring);
     while let Some(snapshot) = source.next_snapshot()? {
         recording.snapshot(&source.changed_targets(), &snapshot)?;
         totals.add(&snapshot);

@@ -1,17 +1,24 @@
 //! What a recording adds up to: its last frame, and the lines on standard error.
 
+mod intervals;
+
+use crate::cli;
 use daos_core::Snapshot;
 use daos_record::End;
 use daos_report::units;
+use intervals::Intervals;
 
 /// Sums over the snapshots of a recording.
 #[derive(Debug, Default)]
 pub struct Totals {
+    intervals: Intervals,
     snapshots: u64,
     checks: u64,
+    pages: u64,
     late_ticks: u64,
     missed_ticks: u64,
     cpu_us: u64,
+    target_us: u64,
     elapsed_us: u64,
     regions: Option<(usize, usize)>,
     /// Bytes times checks: of everything, and of what could not be observed.
@@ -20,9 +27,17 @@ pub struct Totals {
 }
 
 impl Totals {
+    /// Of a recording that begins as `args` ask.
+    pub fn new(args: &cli::Monitoring) -> Self {
+        Self { intervals: Intervals::new(args), ..Self::default() }
+    }
+
     /// Takes in one more snapshot.
     pub fn add(&mut self, snapshot: &Snapshot) {
         self.snapshots += 1;
+        self.intervals.add(snapshot);
+        self.pages += snapshot.cost.pages;
+        self.target_us += snapshot.cost.target_us;
         self.checks += snapshot.cost.checks.iter().map(|&c| u64::from(c)).sum::<u64>();
         self.late_ticks += u64::from(snapshot.cost.late_ticks);
         self.missed_ticks += u64::from(snapshot.cost.missed_ticks);
@@ -63,18 +78,28 @@ impl Totals {
         }
         let (fewest, most) = self.regions.unwrap_or_default();
         eprintln!(
-            "daos: recorded {seconds:.1} s: {} snapshots of {fewest} to {most} regions, {} pages checked",
-            end.snapshots, end.checks
+            "daos: recorded {seconds:.1} s: {} snapshots of {fewest} to {most} regions, {}",
+            end.snapshots,
+            checked(end.checks, self.pages)
         );
+        let share = |us: u64| 100.0 * us as f64 / end.elapsed_us.max(1) as f64;
         eprintln!(
-            "daos: the monitor used {:.2} % of one CPU and {} of memory at most{}",
-            100.0 * end.cpu_us as f64 / end.elapsed_us.max(1) as f64,
+            "daos: the monitor used {:.2} % of one CPU and {} of memory at most{}{}",
+            share(end.cpu_us),
             units::bytes(end.peak_rss_bytes),
+            match self.target_us {
+                0 => String::new(),
+                us =>
+                    format!(", and took {:.2} % of one CPU from the target (estimated)", share(us)),
+            },
             match (end.late_ticks, end.missed_ticks) {
                 (0, 0) => String::new(),
                 (late, missed) => format!("; {late} ticks came late, {missed} were missed"),
             }
         );
+        if let Some(line) = self.intervals.tell() {
+            eprintln!("daos: {line}");
+        }
         let unobserved = 100.0 * self.unobserved / self.watched.max(1.0);
         if unobserved >= 1.0 {
             eprintln!(
@@ -84,5 +109,26 @@ impl Totals {
         if output != "-" {
             eprintln!("daos: in {output}; try `daos report heatmap {output}`");
         }
+    }
+}
+
+/// What was checked, in words. A window of the reference monitor is a page.
+fn checked(windows: u64, pages: u64) -> String {
+    match pages {
+        0 => format!("{windows} windows checked"),
+        pages if pages == windows => format!("{pages} pages checked"),
+        pages => format!("{windows} windows checked, {pages} pages in all"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_checked_is_told_for_either_monitor() {
+        assert_eq!(checked(7, 7), "7 pages checked");
+        assert_eq!(checked(7, 3584), "7 windows checked, 3584 pages in all");
+        assert_eq!(checked(7, 0), "7 windows checked");
     }
 }

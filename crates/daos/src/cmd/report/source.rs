@@ -73,6 +73,8 @@ impl Source {
             targets: self.record.targets().map(Into::into).collect(),
             backend: header.backend.clone(),
             monitor: header.monitor.clone(),
+            max_overhead_percent: header.max_overhead_percent,
+            auto_intervals: header.auto_intervals,
             host: header.host.hostname.clone(),
             kernel: header.host.kernel.clone(),
             version: header.daos_version.clone(),

@@ -1,0 +1,330 @@
+//! The cells of one target.
+
+use super::cell::Cell;
+use super::segment;
+use crate::access::{PageBits, TargetId};
+use crate::addr::{AddrRange, PAGE_SIZE};
+
+/// An edge that lies somewhere among so few pages is looked for in all of them at once.
+pub(super) const FINE: u64 = 64;
+/// Pages in a huge page.
+const HUGE_PAGES: u64 = 512;
+/// Into how many parts a wider gap between two probes is cut.
+const PARTS: u64 = 4;
+/// Rates that differ by less are not worth finding the edge between.
+const MATERIAL: f64 = 0.1;
+
+/// Sorted, disjoint cells that cover what a target has mapped.
+#[derive(Debug, Clone)]
+pub(super) struct Mesh {
+    pub id: TargetId,
+    pub resident_bytes: Option<u64>,
+    pub cells: Vec<Cell>,
+    /// What is mapped: the cells were fitted to it.
+    ranges: Vec<AddrRange>,
+}
+
+impl Mesh {
+    pub fn new(id: TargetId) -> Self {
+        Self { id, resident_bytes: None, cells: Vec::new(), ranges: Vec::new() }
+    }
+
+    /// Bytes mapped.
+    pub fn bytes(&self) -> u64 {
+        self.ranges.iter().map(AddrRange::len).sum()
+    }
+
+    /// The cell around `address`.
+    pub fn find(&self, address: u64) -> Option<usize> {
+        let at = self.cells.partition_point(|c| c.range.end <= address);
+        self.cells.get(at).filter(|c| c.range.contains(address)).map(|_| at)
+    }
+
+    /// Whether `cells[at]` and the one before it touch.
+    pub fn touches(&self, at: usize) -> bool {
+        at > 0 && self.cells[at - 1].range.end == self.cells[at].range.start
+    }
+
+    /// Fits the cells to what is mapped now: cuts and drops what left, fills what is new.
+    pub fn fit(&mut self, ranges: Vec<AddrRange>, now_us: u64) {
+        if ranges == self.ranges {
+            return;
+        }
+        let mut fitted = Vec::with_capacity(self.cells.len() + 16);
+        let mut rest = self.cells.as_slice();
+        for range in &ranges {
+            rest = &rest[rest.partition_point(|c| c.range.end <= range.start)..];
+            let mut covered = range.start;
+            for cell in rest.iter().take_while(|c| c.range.start < range.end) {
+                let mut cell = *cell;
+                cell.clip(*range);
+                if covered < cell.range.start {
+                    fitted.push(Cell::new(AddrRange::new(covered, cell.range.start), now_us));
+                }
+                covered = cell.range.end;
+                fitted.push(cell);
+            }
+            if covered < range.end {
+                fitted.push(Cell::new(AddrRange::new(covered, range.end), now_us));
+            }
+        }
+        self.cells = fitted;
+        self.ranges = ranges;
+    }
+
+    /// Cuts cells larger than `limit` bytes into equal parts that are not, while there
+    /// are fewer than `most`.
+    pub fn cut_large(&mut self, limit: u64, most: usize) {
+        let limit = (limit / PAGE_SIZE).max(1);
+        if self.cells.iter().all(|c| c.void || c.range.pages() <= limit) {
+            return;
+        }
+        let mut room = most.saturating_sub(self.cells.len()) as u64;
+        let mut cut = Vec::with_capacity(self.cells.len() + 64);
+        for cell in &self.cells {
+            let pages = cell.range.pages();
+            let parts = if cell.void { 1 } else { pages.div_ceil(limit).min(room + 1) };
+            room -= parts - 1;
+            if parts == 1 {
+                cut.push(*cell);
+            } else {
+                cut.extend(pieces(cell.range, parts, 1).map(|range| cell.part(range)));
+            }
+        }
+        self.cells = cut;
+    }
+
+    /// Puts pieces, each inside one cell, in the place of what they cover; what is known
+    /// of the rest stays.
+    pub fn carve(&mut self, mut pieces: Vec<Cell>) {
+        if pieces.is_empty() {
+            return;
+        }
+        pieces.sort_unstable_by_key(|p| p.range.start);
+        pieces.dedup_by(|next, left| next.range.start < left.range.end);
+        let mut carved = Vec::with_capacity(self.cells.len() + 2 * pieces.len());
+        let mut pieces = pieces.into_iter().peekable();
+        for cell in &self.cells {
+            let mut start = cell.range.start;
+            let rest = |start: u64, end: u64, carved: &mut Vec<Cell>| {
+                let range = AddrRange::new(start, end);
+                if !range.is_empty() {
+                    let mut part = *cell;
+                    part.clip(range);
+                    carved.push(part);
+                }
+            };
+            while let Some(piece) = pieces.next_if(|p| p.range.start < cell.range.end) {
+                rest(start, piece.range.start, &mut carved);
+                start = piece.range.end;
+                carved.push(piece);
+            }
+            rest(start, cell.range.end, &mut carved);
+        }
+        self.cells = carved;
+        debug_assert!(self.is_sound());
+    }
+
+    /// Whether there is an edge between `cells[at]` and the one before it that is worth
+    /// knowing exactly.
+    pub fn is_edge(&self, at: usize) -> bool {
+        if !self.touches(at) {
+            return false;
+        }
+        let (left, right) = (&self.cells[at - 1], &self.cells[at]);
+        !left.fresh
+            && !right.fresh
+            && !left.void
+            && !right.void
+            && (left.evidence.rate() - right.evidence.rate()).abs() >= MATERIAL
+            && left.evidence.differs(&right.evidence)
+    }
+
+    /// Whether somebody looks for an edge on either side of `cells[at]`: then its probe
+    /// is what was found out so far.
+    pub fn is_searched(&self, at: usize) -> bool {
+        let open = |at: usize| {
+            self.touches(at)
+                && (self.cells[at - 1].fresh
+                    || self.cells[at].fresh
+                    || (self.cells[at].edge_seen == 0 && self.is_edge(at)))
+        };
+        open(at) || (at + 1 < self.cells.len() && open(at + 1))
+    }
+
+    /// Looks for edges that lie somewhere between two probes: puts fresh cells into the
+    /// gap, at most `most` in total. Returns how many it put there.
+    pub fn refine(&mut self, most: usize, interval: u64) -> usize {
+        let mut put = 0;
+        let mut cells: Vec<Cell> = Vec::new();
+        let mut copied = 0;
+        for at in 1..self.cells.len() {
+            let (left, right) = (&self.cells[at - 1], &self.cells[at]);
+            if right.edge_seen > 0 || left.fresh || right.fresh || !self.touches(at) {
+                continue;
+            }
+            let huge = left.huge && right.huge;
+            let gap = gap(left.probe.end, right.probe.start, huge);
+            if gap.is_empty() {
+                if huge && self.is_edge(at) {
+                    self.set_edge(at, gap.start);
+                }
+                // Whether there is an edge or not, it can't be anywhere else.
+                self.cells[at].edge_seen = interval;
+                continue;
+            }
+            if !self.is_edge(at) {
+                continue;
+            }
+            let parts = match gap.pages() {
+                ..=FINE => 1,
+                pages if huge => (pages / HUGE_PAGES).min(PARTS),
+                _ => PARTS,
+            };
+            if put + parts as usize > most {
+                break;
+            }
+            put += parts as usize;
+            cells.extend_from_slice(&self.cells[copied..at]);
+            copied = at;
+            let boundary = self.cells[at].range.start;
+            if let Some(left) = cells.last_mut() {
+                left.range.end = gap.start;
+            }
+            self.cells[at].range.start = gap.end;
+            let unit = if huge && gap.pages() > FINE { HUGE_PAGES } else { 1 };
+            for range in pieces(gap, parts, unit) {
+                let parent =
+                    if range.start < boundary { &self.cells[at - 1] } else { &self.cells[at] };
+                let mut piece = parent.part(range);
+                piece.centre_probe(if parts == 1 { FINE } else { 8 });
+                cells.push(piece);
+            }
+        }
+        if put > 0 {
+            cells.extend_from_slice(&self.cells[copied..]);
+            self.cells = cells;
+            debug_assert!(self.is_sound());
+        }
+        put
+    }
+
+    /// Moves the edge on the left of `cells[at]` to where `bits` of the pages `seen` show
+    /// it, each of which is worth `weight` trials, or forgets where it is when it is not
+    /// among them. Chance moves nothing.
+    pub fn settle_edge(
+        &mut self,
+        at: usize,
+        seen: AddrRange,
+        bits: &PageBits,
+        weight: f64,
+        interval: u64,
+    ) {
+        let (left, right) = (&self.cells[at - 1], &self.cells[at]);
+        let pages = seen.pages() as u32;
+        let edge = right.range.start;
+        let expected = ((edge - seen.start) / PAGE_SIZE) as u32;
+        let rates = (left.evidence.rate(), right.evidence.rate());
+        let cut = segment::best_cut(bits, pages, rates, expected, weight);
+        let moved = seen.start + u64::from(cut) * PAGE_SIZE;
+        let found = 0 < cut && cut < pages;
+        let room = left.range.start < moved && moved < right.range.end;
+        if cut.abs_diff(expected) <= 1 {
+            self.cells[at].edge_seen = interval;
+        } else if room {
+            let (left, right) =
+                (AddrRange::new(left.range.start, moved), AddrRange::new(moved, right.range.end));
+            let (left_probe, right_probe) = if cut == 0 {
+                // All of it is like the right: the edge is left of here.
+                (None, Some(seen))
+            } else if found {
+                (None, None)
+            } else {
+                (Some(seen), None)
+            };
+            self.move_edge(at, left, right, left_probe, right_probe);
+            self.cells[at].edge_seen = if found { interval } else { 0 };
+        } else {
+            self.cells[at].edge_seen = 0;
+        }
+    }
+
+    /// Puts the edge on the left of `cells[at]` there, if both probes allow it.
+    fn set_edge(&mut self, at: usize, edge: u64) {
+        let (left, right) = (self.cells[at - 1].probe, self.cells[at].probe);
+        if left.end <= edge && edge <= right.start {
+            self.cells[at - 1].range.end = edge;
+            self.cells[at].range.start = edge;
+        }
+    }
+
+    fn move_edge(
+        &mut self,
+        at: usize,
+        left: AddrRange,
+        right: AddrRange,
+        left_probe: Option<AddrRange>,
+        right_probe: Option<AddrRange>,
+    ) {
+        for (at, range, probe) in [(at - 1, left, left_probe), (at, right, right_probe)] {
+            let cell = &mut self.cells[at];
+            cell.range = range;
+            let inside = |r: AddrRange| r.intersect(&range) == Some(r);
+            if let Some(probe) = probe.filter(|p| inside(*p)) {
+                cell.set_probe(probe.start, probe.pages());
+            } else if !inside(cell.probe) {
+                cell.centre_probe(cell.probe.pages().min(8));
+            }
+        }
+    }
+
+    /// Takes neighbours that are alike for one, up to `limit` bytes together, unless
+    /// somebody looks for an edge there.
+    pub fn merge_alike(&mut self, limit: u64) {
+        let searched: Vec<bool> = (0..self.cells.len()).map(|at| self.is_searched(at)).collect();
+        let mut at = 0;
+        let mut left_is_searched = searched.first().copied().unwrap_or_default();
+        self.cells.dedup_by(|next, left| {
+            at += 1;
+            let alike = left.range.end == next.range.start
+                && left.range.len() + next.range.len() <= limit
+                && !left_is_searched
+                && !searched[at]
+                && left.void == next.void
+                && left.evidence.is_like(&next.evidence);
+            if alike {
+                left.absorb(next);
+            } else {
+                left_is_searched = searched[at];
+            }
+            alike
+        });
+    }
+
+    fn is_sound(&self) -> bool {
+        self.cells
+            .iter()
+            .all(|c| !c.range.is_empty() && c.probe.intersect(&c.range) == Some(c.probe))
+            && self.cells.windows(2).all(|w| w[0].range.end <= w[1].range.start)
+    }
+}
+
+/// Where an edge can be between a probe that ends at `start` and one that begins at
+/// `end`. It is empty where there is one place only, its start.
+fn gap(start: u64, end: u64, huge: bool) -> AddrRange {
+    const HUGE: u64 = HUGE_PAGES * PAGE_SIZE;
+    if !huge {
+        return AddrRange::new(start, end);
+    }
+    let start = start.div_ceil(HUGE) * HUGE;
+    AddrRange::new(start, (end / HUGE * HUGE).max(start))
+}
+
+/// `range` in `parts` equal parts of whole units of so many pages, as far as there are
+/// enough of them.
+fn pieces(range: AddrRange, parts: u64, unit: u64) -> impl Iterator<Item = AddrRange> {
+    let units = range.pages() / unit;
+    let parts = parts.min(units).max(1);
+    let at = move |part: u64| range.start + units * part / parts * unit * PAGE_SIZE;
+    (0..parts).map(move |part| AddrRange::new(at(part), at(part + 1)))
+}

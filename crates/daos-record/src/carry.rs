@@ -1,0 +1,79 @@
+//! The page runs of the last snapshot, carried forward to the next.
+//!
+//! Writer and reader keep the same: the runs of each target of the last snapshot,
+//! with the ages that they have one interval later if nothing is accessed. Only
+//! what turned out otherwise is in the record.
+
+use crate::{frame, runs, varint};
+use daos_core::{PageRun, Snapshot, TargetId};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The page runs that the next snapshot is expected to have.
+#[derive(Debug, Default)]
+pub struct Carried {
+    /// By target of the last snapshot; those without runs are left out.
+    expected: BTreeMap<TargetId, Vec<PageRun>>,
+    /// Read already, for the snapshot that comes next.
+    read: BTreeMap<TargetId, Vec<PageRun>>,
+}
+
+impl Carried {
+    /// Appends a frame to `out` for each target of `snapshot` whose runs are not as
+    /// expected, or says what in them breaks the rules.
+    pub fn append_changes(
+        &self,
+        snapshot: &Snapshot,
+        out: &mut Vec<u8>,
+    ) -> Result<(), &'static str> {
+        let mut ids = BTreeSet::new();
+        for target in &snapshot.targets {
+            if !ids.insert(target.id) {
+                return Err("two targets have the same id");
+            }
+            runs::check(&target.pages)?;
+            let expected = self.expected(target.id);
+            if target.pages != expected {
+                frame::append(out, frame::PAGES, |out| {
+                    varint::put(out, target.id.0.into());
+                    runs::encode(expected, &target.pages, out);
+                    Ok(())
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes in what a frame of page runs holds; `None` when it holds anything else.
+    pub fn read(&mut self, mut payload: &[u8]) -> Option<()> {
+        let id = TargetId(u32::try_from(varint::take(&mut payload)?).ok()?);
+        let runs = runs::decode(self.expected(id), &mut payload)?;
+        self.read.insert(id, runs).is_none().then_some(())
+    }
+
+    /// Gives the targets of `snapshot`, which was just read, their runs.
+    pub fn fill(&mut self, snapshot: &mut Snapshot) {
+        for target in &mut snapshot.targets {
+            let read = self.read.remove(&target.id);
+            let runs = read.or_else(|| self.expected.remove(&target.id));
+            target.pages = runs.unwrap_or_default();
+        }
+        self.read.clear();
+        self.take_over(snapshot);
+    }
+
+    /// Expects of the next snapshot what follows from this one.
+    pub fn take_over(&mut self, snapshot: &Snapshot) {
+        let with_runs = snapshot.targets.iter().filter(|target| !target.pages.is_empty());
+        let later = |run: &PageRun| PageRun {
+            age: if run.nr_accesses == 0 { run.age.saturating_add(1) } else { run.age },
+            ..*run
+        };
+        let expected =
+            with_runs.map(|target| (target.id, target.pages.iter().map(later).collect()));
+        self.expected = expected.collect();
+    }
+
+    fn expected(&self, id: TargetId) -> &[PageRun] {
+        self.expected.get(&id).map_or(&[], Vec::as_slice)
+    }
+}
