@@ -206,8 +206,8 @@ mod tests {
             evidence.add(2.0, 8.0);
         }
         assert_eq!(evidence.rate(), 0.25);
-        let changes = (0..12).filter(|_| evidence.add(5.0, 8.0)).count();
-        assert!(changes >= 1 && (evidence.rate() - 0.625).abs() < 0.08, "{}", evidence.rate());
+        let changes = (0..12).filter(|_| evidence.add(6.0, 8.0)).count();
+        assert!(changes >= 1 && (evidence.rate() - 0.75).abs() < 0.08, "{}", evidence.rate());
     }
 
     #[test]
