@@ -53,9 +53,10 @@ pub trait Monitor {
 }
 
 /// The monitors there are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum MonitorKind {
     /// Ours: a page table at a time, within a bound on the overhead.
+    #[default]
     Windows,
     /// The seeds' algorithm: a random page of each region a tick.
     Reference,

@@ -5,7 +5,7 @@
 //! from chance: when the short one contradicts the long one, the long one is dropped.
 //! The tests are of proportions, in standard deviations squared.
 
-use super::segment::likelihood;
+use super::segment::{likelihood, ln};
 
 /// What each look leaves of the trials before it.
 const KEEP_SHORT: f64 = 0.6;
@@ -16,6 +16,8 @@ const ENOUGH: f64 = 8.0;
 const BREAK: f64 = 25.0;
 /// The short memory ends the long one when it is this far off (3 sigma).
 const DRIFT: f64 = 9.0;
+/// So many misses in a row are no chance, in terms of the log of their likelihood.
+const IN_VAIN: f64 = 9.2;
 /// No rate is taken for so high that one miss would prove it wrong.
 const SURE: f64 = 0.97;
 /// A rise takes more hits than this to be believed: one stray page is none.
@@ -60,13 +62,15 @@ impl Trials {
 pub(super) struct Evidence {
     short: Trials,
     long: Trials,
+    /// Trials since the last hit.
+    missed: f64,
 }
 
 impl Evidence {
     /// All that is known is one look at `tries` pages.
     pub fn of(hits: f64, tries: f64) -> Self {
         let trials = Trials { hits, tries };
-        Self { short: trials, long: trials }
+        Self { short: trials, long: trials, missed: if hits > 0.0 { 0.0 } else { tries } }
     }
 
     /// The chance that a page is accessed within one sampling interval, 0 to 1.
@@ -102,7 +106,12 @@ impl Evidence {
         let rate = self.rate();
         let rose_by_one_page = |t: Trials| t.hits < ONE_PAGE && t.rate() > rate;
         if known && !rose_by_one_page(new) && new.distance_from(self.long.cautious_rate()) > BREAK {
-            *self = Self { short: new, long: new };
+            *self = Self::of(hits, tries);
+            return true;
+        }
+        self.missed = if hits > 0.0 { 0.0 } else { self.missed + tries };
+        if known && self.missed * -ln(1.0 - self.long.rate().min(SURE)) > IN_VAIN {
+            *self = Self::of(0.0, self.missed);
             return true;
         }
         self.short.add(KEEP_SHORT, new);
@@ -145,7 +154,8 @@ impl Evidence {
             };
             Trials { hits: rate * tries, tries }
         };
-        Self { short: mean(self.short, other.short), long: mean(self.long, other.long) }
+        let missed = self.missed.min(other.missed);
+        Self { short: mean(self.short, other.short), long: mean(self.long, other.long), missed }
     }
 
     /// The same rate, resting on at most `tries`: for a part of what this was of.
@@ -154,7 +164,8 @@ impl Evidence {
             let keep = if t.tries > tries { tries / t.tries } else { 1.0 };
             Trials { hits: t.hits * keep, tries: t.tries * keep }
         };
-        Self { short: fade(self.short), long: fade(self.long) }
+        let missed = self.missed.min(tries);
+        Self { short: fade(self.short), long: fade(self.long), missed }
     }
 
     /// The same accesses, in terms of a sampling interval `factor` times as long.
@@ -163,14 +174,14 @@ impl Evidence {
             let rate = rate_in(t.rate(), factor);
             Trials { hits: rate * t.tries, tries: t.tries }
         };
-        Self { short: rescale(self.short), long: rescale(self.long) }
+        Self { short: rescale(self.short), long: rescale(self.long), missed: self.missed }
     }
 }
 
 /// The chance of an access within `factor` times the time in which it is `rate`, if
 /// accesses come at random. Exact for small chances; up to 0.03 off for large ones.
 pub(super) fn rate_in(rate: f64, factor: f64) -> f64 {
-    let mean = -super::segment::ln(1.0 - rate.min(0.98)) * factor;
+    let mean = -ln(1.0 - rate.min(0.98)) * factor;
     // 1 - e^-x by a rational function, which is the same on every machine.
     let x = mean.min(12.0);
     let denominator = 1.0 + x * (1.0 + x * (0.5 + x * (1.0 / 6.0 + x / 24.0)));

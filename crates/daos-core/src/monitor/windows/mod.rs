@@ -47,6 +47,9 @@ const WARM_PROBE: u64 = 4;
 const EXPLORER: u64 = 16;
 /// A rate from which on a cell counts as in use.
 const WARM: f64 = 0.02;
+/// Trials that a page is worth that was watched since the last look and not accessed: it
+/// was left alone in many sampling intervals, but it is one page.
+const WATCHED: f64 = 16.0;
 /// Aggregation intervals between two looks at a cell.
 const PERIOD: u64 = 2;
 /// Aggregation intervals after which an edge is looked at again.
@@ -233,8 +236,13 @@ impl Windows {
             let since_us = cell.armed_us.unwrap_or(now_us);
             let (hits, tries) = seen.trials();
             if seen.accessed == 0 {
-                cell.evidence.add(0.0, 2.0 * tries);
                 cell.due = interval + PERIOD;
+                if cell.evidence.add(0.0, WATCHED * tries) {
+                    cell.since_us = now_us;
+                    cell.edge_seen = 0;
+                    cell.fresh = true;
+                    self.curious = true;
+                }
                 continue;
             }
             // Accessed at some time in a long while: how often, the next look tells.
@@ -488,12 +496,14 @@ impl Windows {
         if changed || before.is_quiet() != cell.evidence.is_quiet() {
             cell.since_us = now_us;
         }
-        let too_few = was_unsure && !cell.evidence.is_enough();
+        let too_few = (was_unsure || changed) && !cell.evidence.is_enough();
         let odd = !changed && tries < 3.0 && (hits / tries - before.rate()).abs() > 0.5;
         if too_few || odd {
             // A page or two, or a huge page, proves little: again, and soon.
             cell.fresh = too_few;
             cell.due = interval;
+            cell.armed_us = None;
+            cell.looks = 1;
             self.curious = true;
         }
         let whole = cell.probe == cell.range && cell.range.pages() <= FINE;
@@ -541,7 +551,8 @@ impl Windows {
         }
         let (hits, tries) = seen.trials();
         let now = Evidence::of(hits, tries);
-        let awake = cell.evidence.rate() < WARM && hits > 0.0;
+        let rate = cell.evidence.rate();
+        let awake = hits > 0.0 && (rate < WARM || hits / tries > rate + 0.5);
         if (awake || now.differs(&cell.evidence)) && look.pages != cell.range {
             let huge = tries < f64::from(seen.present);
             let mut piece =
