@@ -16,6 +16,9 @@ pub struct Snapshot {
     pub end_us: u64,
     /// Its nominal length in microseconds: the unit of [`RegionSnapshot::age`].
     pub aggregation_us: u64,
+    /// The sampling interval in force in microseconds, which access rates are of; 0 where
+    /// it is not known.
+    pub sample_us: u64,
     /// The highest [`RegionSnapshot::nr_accesses`] possible; at least 1.
     pub max_nr_accesses: u32,
     /// One for each live target, by rising id.

@@ -37,14 +37,15 @@ pub fn encode(snapshot: &Snapshot, out: &mut Vec<u8>) -> Result<(), &'static str
         varint::put(out, target.resident_bytes.map_or(0, |bytes| bytes / PAGE_SIZE + 1));
         encode_regions(&target.regions, out)?;
     }
-    encode_effort(cost, out);
+    encode_effort(snapshot, out);
     Ok(())
 }
 
 /// What was added to the format later: left out where there is none of it.
-fn encode_effort(cost: &Cost, out: &mut Vec<u8>) {
-    let effort = [cost.pages, cost.armed, cost.target_us];
-    if effort != [0; 3] {
+fn encode_effort(snapshot: &Snapshot, out: &mut Vec<u8>) {
+    let cost = &snapshot.cost;
+    let effort = [cost.pages, cost.armed, cost.target_us, snapshot.sample_us];
+    if effort != [0; 4] {
         effort.into_iter().for_each(|number| varint::put(out, number));
     }
 }
@@ -106,18 +107,29 @@ pub fn decode(mut payload: &[u8]) -> Option<Snapshot> {
         let regions = decode_regions(bytes)?;
         targets.push(TargetSnapshot { id, resident_bytes, regions, pages: Vec::new() });
     }
-    let [pages, armed, target_us] = decode_effort(bytes)?;
+    let [pages, armed, target_us, sample_us] = decode_effort(bytes)?;
     let cost = Cost { checks, pages, armed, late_ticks, missed_ticks, cpu_us, target_us };
-    let snapshot = Snapshot { start_us, end_us, aggregation_us, max_nr_accesses, targets, cost };
+    let snapshot = Snapshot {
+        start_us,
+        end_us,
+        aggregation_us,
+        sample_us,
+        max_nr_accesses,
+        targets,
+        cost,
+    };
     payload.is_empty().then_some(snapshot)
 }
 
-fn decode_effort(bytes: &mut &[u8]) -> Option<[u64; 3]> {
+fn decode_effort(bytes: &mut &[u8]) -> Option<[u64; 4]> {
+    let mut effort = [0; 4];
     if bytes.is_empty() {
-        return Some([0; 3]);
+        return Some(effort);
     }
-    let effort = [varint::take(bytes)?, varint::take(bytes)?, varint::take(bytes)?];
-    (effort != [0; 3]).then_some(effort)
+    for number in &mut effort {
+        *number = varint::take(bytes)?;
+    }
+    (effort != [0; 4]).then_some(effort)
 }
 
 fn decode_checks(bytes: &mut &[u8]) -> Option<Vec<u32>> {
@@ -201,6 +213,7 @@ mod tests {
                 start_us,
                 end_us: start_us + length,
                 aggregation_us,
+                sample_us: 0,
                 max_nr_accesses,
                 targets: targets.into_iter().map(target).collect(),
                 cost: Cost { checks, pages, armed, late_ticks, missed_ticks, cpu_us, target_us },
@@ -279,6 +292,7 @@ mod tests {
             start_us: 100_000,
             end_us: 200_000,
             aggregation_us: 100_000,
+            sample_us: 0,
             max_nr_accesses: 20,
             targets: vec![TargetSnapshot {
                 id: TargetId(0),

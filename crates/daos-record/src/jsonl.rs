@@ -59,6 +59,7 @@ mod tests {
             start_us: 100,
             end_us: 200,
             aggregation_us: 100,
+            sample_us: 0,
             max_nr_accesses: 20,
             targets: vec![target(0, 0), target(7, 10), finer],
             ..Snapshot::default()

@@ -28,6 +28,7 @@ pub fn snapshot(start_us: u64, end_us: u64, regions: &[RegionSnapshot]) -> Snaps
         start_us,
         end_us,
         aggregation_us: 100_000,
+        sample_us: 0,
         max_nr_accesses: 20,
         targets: vec![TargetSnapshot { regions: regions.to_vec(), ..Default::default() }],
         cost: Cost::default(),

@@ -15,6 +15,7 @@ pub struct SimSource<M = AnyMonitor> {
     model: CostModel,
     next_tick_us: u64,
     end_us: u64,
+    ended: bool,
     /// What the monitor was charged for.
     charged: Counters,
     target_told: bool,
@@ -30,6 +31,7 @@ impl<M: Monitor> SimSource<M> {
             charged: space.counters(),
             next_tick_us: now_us,
             end_us: now_us.saturating_add(duration_us),
+            ended: false,
             monitor,
             space,
             model,
@@ -59,11 +61,13 @@ impl<M: Monitor> SnapshotSource for SimSource<M> {
     type Error = Infallible;
 
     fn next_snapshot(&mut self) -> Result<Option<Snapshot>, Infallible> {
-        while self.next_tick_us <= self.end_us {
-            let now_us = self.next_tick_us;
+        while !self.ended {
+            // The last tick is at the end: an interval may be over then.
+            let now_us = self.next_tick_us.min(self.end_us);
+            self.ended = now_us == self.end_us;
             self.space.set_now_us(now_us);
             let snapshot = self.monitor.tick(&mut self.space, now_us)?;
-            self.next_tick_us += self.monitor.wait_us();
+            self.next_tick_us = now_us + self.monitor.wait_us();
             self.space.counters_mut().wakes += 1;
             let counters = self.space.counters();
             let used = counters - std::mem::replace(&mut self.charged, counters);

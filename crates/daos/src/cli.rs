@@ -3,6 +3,7 @@
 use crate::units;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use daos_bench::{PageSize, Shape};
+use daos_core::monitor::windows::DEFAULT_MAX_OVERHEAD;
 use daos_core::{AddrRange, MonitorAttrs, MonitorKind, MonitorOptions};
 use daos_workload::quantity;
 use std::path::PathBuf;
@@ -107,26 +108,19 @@ pub struct Target {
 #[command(next_help_heading = "Monitoring")]
 pub struct Monitoring {
     /// How to monitor
-    #[arg(long, value_parser = units::monitor, value_name = "NAME", default_value = "reference")]
+    #[arg(long, value_name = "NAME", value_parser = units::monitor,
+          default_value = MonitorKind::default().name())]
     pub monitor: MonitorKind,
     #[command(flatten)]
     pub looking: Looking,
-}
-
-impl std::ops::Deref for Monitoring {
-    type Target = Looking;
-
-    fn deref(&self) -> &Looking {
-        &self.looking
-    }
 }
 
 /// How closely to look. The defaults are the paper's.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Monitoring")]
 pub struct Looking {
-    /// Upper bound on what monitoring costs, in percent of one CPU, the target's side included
-    #[arg(long, value_name = "PERCENT", value_parser = units::percent_of_cpu)]
+    #[arg(long, value_name = "PERCENT", value_parser = units::percent_of_cpu,
+          help = max_overhead_help())]
     pub max_overhead: Option<f64>,
     /// Choose sampling and aggregation intervals that fit the workload
     #[arg(long)]
@@ -152,6 +146,14 @@ pub struct Looking {
     /// What reads the accesses: eBPF on this kernel, or the simulator (with --sim)
     #[arg(long, value_enum, default_value_t = Backend::Auto)]
     pub backend: Backend,
+}
+
+fn max_overhead_help() -> String {
+    format!(
+        "Upper bound on what monitoring costs, in percent of one CPU, the target's side \
+         included. The windows monitor keeps it [default: {}]",
+        100.0 * DEFAULT_MAX_OVERHEAD
+    )
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -118,6 +118,7 @@ impl FullScan {
             start_us: std::mem::replace(&mut self.interval_start_us, now_us),
             end_us: now_us,
             aggregation_us: self.attrs.aggregation_us,
+            sample_us: self.attrs.sample_us,
             max_nr_accesses: HIGHEST,
             targets: targets.collect(),
             cost: std::mem::take(&mut self.cost),

@@ -62,6 +62,7 @@ pub fn snapshot(index: u64, regions: u64, rng: &mut Rng) -> Snapshot {
         start_us: index * 100_000,
         end_us: (index + 1) * 100_000,
         aggregation_us: 100_000,
+        sample_us: 0,
         max_nr_accesses: 20,
         targets: vec![TargetSnapshot { regions: regions_of_target, ..Default::default() }],
         cost: Cost {

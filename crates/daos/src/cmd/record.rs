@@ -11,9 +11,6 @@ use anyhow::Result;
 use daos_core::{AnyMonitor, MonitorOptions};
 use daos_record::Header;
 
-/// The monitor that keeps a bound on its cost, and chooses its intervals if it may.
-const HEEDS_OPTIONS: &str = "windows";
-
 /// Records until the target ends, the time is over or Ctrl-C. The exit status is
 /// that of the command, if one was started and ended by itself.
 pub fn run(args: &cli::Record) -> Result<i32> {
@@ -21,7 +18,7 @@ pub fn run(args: &cli::Record) -> Result<i32> {
     if args.duration == Some(0) {
         return Err(Usage("--duration 0 records nothing; give a time such as 20s".into()).into());
     }
-    match (&args.target.forms.sim, args.monitoring.backend) {
+    match (&args.target.forms.sim, args.monitoring.looking.backend) {
         (Some(file), Backend::Auto | Backend::Sim) => simulated::run(args, monitor, file),
         (Some(_), Backend::Ebpf) => {
             Err(Usage("--sim is simulated; leave out --backend ebpf".into()).into())
@@ -34,20 +31,19 @@ pub fn run(args: &cli::Record) -> Result<i32> {
 }
 
 /// The monitor asked for, if it can do what is asked of it.
-fn monitor(args: &cli::Monitoring) -> Result<AnyMonitor> {
-    let name = args.monitor.name();
-    if name != HEEDS_OPTIONS {
-        let MonitorOptions { max_overhead, auto_intervals } = args.options();
-        let asked =
-            [("--max-overhead", max_overhead.is_some()), ("--auto-intervals", auto_intervals)];
-        if let Some((option, _)) = asked.into_iter().find(|(_, asked)| *asked) {
-            return Err(Usage(format!(
-                "{option} needs --monitor {HEEDS_OPTIONS}; the {name} monitor would not heed it, so leave it out or choose the other"
-            ))
-            .into());
-        }
+fn monitor(cli::Monitoring { monitor, looking }: &cli::Monitoring) -> Result<AnyMonitor> {
+    let options = looking.options();
+    let MonitorOptions { max_overhead, auto_intervals } = options;
+    let asked = [("--max-overhead", max_overhead.is_some()), ("--auto-intervals", auto_intervals)];
+    let unheeded = asked.into_iter().find(|(_, asked)| *asked && !monitor.heeds_options());
+    if let Some((option, _)) = unheeded {
+        let name = monitor.name();
+        return Err(Usage(format!(
+            "the {name} monitor does not heed {option}; leave it out, or --monitor {name}"
+        ))
+        .into());
     }
-    let monitor = AnyMonitor::new(args.monitor, args.attrs(), args.options(), args.seed);
+    let monitor = AnyMonitor::new(*monitor, looking.attrs(), options, looking.seed);
     monitor.map_err(|err| Usage(err.to_string()).into())
 }
 
@@ -59,15 +55,16 @@ fn header(
     start_monotonic_us: u64,
 ) -> Header {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let cli::Monitoring { monitor, looking } = &args.monitoring;
     Header {
         daos_version: env!("CARGO_PKG_VERSION").to_owned(),
         created_unix_s: now.map_or(0, |since| since.as_secs()),
         start_monotonic_us,
-        attrs: args.monitoring.attrs().in_whole_ticks(),
-        seed: args.monitoring.seed,
-        monitor: args.monitoring.monitor.name().to_owned(),
-        max_overhead_percent: args.monitoring.max_overhead.map(percent),
-        auto_intervals: args.monitoring.auto_intervals,
+        attrs: looking.attrs().in_whole_ticks(),
+        seed: looking.seed,
+        monitor: monitor.name().to_owned(),
+        max_overhead_percent: looking.max_overhead.map(percent),
+        auto_intervals: looking.auto_intervals,
         backend: backend.to_owned(),
         command: target,
         host: daos_linux::host::here(),

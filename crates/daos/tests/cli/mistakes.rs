@@ -28,7 +28,7 @@ fn attributes_that_cannot_work() {
 fn options_that_the_monitor_does_not_heed() {
     let place = Place::new();
     for option in [&["--max-overhead", "1%"][..], &["--auto-intervals"]] {
-        let says = format!("{} needs --monitor windows", option[0]);
+        let says = format!("the reference monitor does not heed {}", option[0]);
         for target in [&["--sim", "load.cfg"][..], &["--pid", "1"], &["--", "sleep", "9"]] {
             let record = ["record", "--monitor", "reference"];
             place.misused(&[&record, option, target].concat(), &says);

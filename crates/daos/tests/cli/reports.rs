@@ -21,12 +21,20 @@ fn assert_fields(value: &Value, fields: &[&str]) {
     }
 }
 
+/// Three seconds have thirty intervals, of which the last may be over only when the
+/// recording is.
+#[track_caller]
+fn assert_whole(snapshots: Option<u64>) {
+    assert!(matches!(snapshots, Some(29 | 30)), "{snapshots:?} snapshots");
+}
+
 #[test]
 fn the_working_set() {
     let wss = report(&Place::with_record(), "wss");
     assert_fields(&wss, &["unit", "snapshots", "percentiles", "mean"]);
     assert_fields(&wss["percentiles"], &["0", "25", "50", "75", "100"]);
-    assert_eq!((wss["unit"].as_str(), wss["snapshots"].as_u64()), (Some("bytes"), Some(30)));
+    assert_eq!(wss["unit"], "bytes");
+    assert_whole(wss["snapshots"].as_u64());
     let median = wss["percentiles"]["50"].as_u64().unwrap();
     assert!((8 << 20..=64 << 20).contains(&median), "{median}");
     assert!(wss["mean"].is_number());
@@ -36,7 +44,7 @@ fn the_working_set() {
 fn the_regions() {
     let regions = report(&Place::with_record(), "regions");
     let list = regions.as_array().unwrap();
-    assert_eq!(list.len(), 30);
+    assert_whole(Some(list.len() as u64));
     for (at, snapshot) in list.iter().enumerate() {
         assert_fields(snapshot, &["start_us", "end_us", "target", "regions"]);
         assert_eq!(snapshot["start_us"].as_u64(), Some(at as u64 * 100_000));
@@ -77,8 +85,10 @@ fn the_information() {
     assert_eq!(info["backend"], "sim");
     assert_eq!(info["auto_intervals"], false);
     assert_eq!(info["max_overhead_percent"], Value::Null);
-    let counted = (info["duration_us"].as_u64(), info["snapshots"].as_u64());
-    assert_eq!(counted, (Some(3_000_000), Some(30)));
+    assert_eq!(info["monitor"], "windows", "the default");
+    assert_whole(info["snapshots"].as_u64());
+    let intervals_us = info["snapshots"].as_u64().map(|nr| nr * 100_000);
+    assert_eq!(info["duration_us"].as_u64(), intervals_us);
 }
 
 #[test]
@@ -120,7 +130,7 @@ fn the_stream_of_a_recording() {
     let stdout = String::from_utf8(ran.stdout).unwrap();
     let lines: Vec<SnapshotJson> =
         stdout.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
-    assert_eq!(lines.len(), 30);
+    assert_whole(Some(lines.len() as u64));
 }
 
 #[test]

@@ -2,8 +2,11 @@
 //! precision of the hot share (here an eighth or so), one that sees nothing no
 //! recall; the limits are far from both.
 
-use crate::support::{Foster, Process, Scratch, only_target, read_truth, ready_pid, score};
+use crate::support::{
+    Foster, MONITORS, Process, Scratch, WINDOWS, only_target, read_truth, ready_pid, score,
+};
 use daos_bench::Score;
+use daos_record::Record;
 use std::fs;
 use std::io::BufReader;
 use std::process::Stdio;
@@ -19,23 +22,46 @@ fn assert_accurate(score: Score, at_least: f64) {
     assert!(good(score.recall) && good(score.precision), "{score:?}, not {at_least}");
 }
 
-/// Records a workload of [`BLOCK`] for a while, and compares.
-fn block(scratch: &Scratch, args: &[&str]) -> Score {
-    let workload = scratch.workload(BLOCK, args);
-    let record = scratch.record_process(workload.pid(), &["--duration", "8s"]);
-    score(&record, only_target(&record), &workload.stop(), 4.0)
+/// Records process `pid` for a while.
+fn record(scratch: &Scratch, pid: u32, monitor: &[&str]) -> Record {
+    scratch.record_process(pid, &[&["--duration", "6s"], monitor].concat())
+}
+
+/// Records a workload, and compares from the third second on.
+fn scored(config: &str, args: &[&str], monitor: &[&str]) -> Score {
+    let scratch = Scratch::new();
+    let workload = scratch.workload(config, args);
+    let record = record(&scratch, workload.pid(), monitor);
+    score(&record, only_target(&record), &workload.stop(), 3.0)
 }
 
 #[tag(root)]
 #[test]
 fn a_hot_part_of_a_large_block() {
-    assert_accurate(block(&Scratch::new(), &["--thp", "never"]), 0.7);
+    for (monitor, at_least) in MONITORS.into_iter().zip([0.9, 0.7]) {
+        assert_accurate(scored(BLOCK, &["--thp", "never"], monitor), at_least);
+    }
+}
+
+/// Far more edges than a random page of each region finds in time.
+#[tag(root)]
+#[test]
+fn scattered_hot_parts() {
+    let (mut parts, mut accesses) = (String::new(), String::new());
+    for part in 0..16 {
+        let kib = 600 + 330 * part;
+        parts += &format!("cold{part}, {}K\nhot{part}, {kib}K\n", 8 * kib);
+        accesses += &format!("hot{part}, random, 1, {kib}\n");
+    }
+    let config = format!("{parts}\nbusy\n60s\n{accesses}");
+    assert_accurate(scored(&config, &["--thp", "never"], WINDOWS), 0.85);
 }
 
 #[tag(root)]
 #[test]
 fn several_threads() {
-    assert_accurate(block(&Scratch::new(), &["--thp", "never", "--threads", "3"]), 0.7);
+    let args = ["--thp", "never", "--threads", "3"];
+    assert_accurate(scored(BLOCK, &args, WINDOWS), 0.8);
 }
 
 #[tag(root)]
@@ -45,9 +71,15 @@ fn huge_pages_are_seen_and_not_split() {
     let workload = scratch.workload(BLOCK, &["--thp", "always"]);
     let before = huge_kib(workload.pid());
     assert!(before >= 300 << 10, "only {before} KiB of huge pages; is there memory for them?");
-    let record = scratch.record_process(workload.pid(), &["--duration", "8s"]);
-    assert_eq!(huge_kib(workload.pid()), before, "huge pages were split");
-    assert_accurate(score(&record, only_target(&record), &workload.stop(), 4.0), 0.7);
+    let records = MONITORS.map(|monitor| {
+        let record = record(&scratch, workload.pid(), monitor);
+        assert_eq!(huge_kib(workload.pid()), before, "{monitor:?} split huge pages");
+        record
+    });
+    let truth = workload.stop();
+    for record in records {
+        assert_accurate(score(&record, only_target(&record), &truth, 3.0), 0.7);
+    }
 }
 
 /// `AnonHugePages` of a process.
@@ -65,7 +97,7 @@ fn a_hot_part_that_moves() {
     let steps = [1, 5, 2].map(|part| format!("\nat {part}\n5s\npart{part}, random, 1, 1\n"));
     let scratch = Scratch::new();
     let workload = scratch.workload(&(parts + &steps.concat()), &["--thp", "never"]);
-    let record = scratch.record_process(workload.pid(), &[]);
+    let record = scratch.record_process(workload.pid(), WINDOWS);
     assert_accurate(score(&record, only_target(&record), &workload.stop(), 2.5), 0.6);
 }
 
@@ -78,7 +110,7 @@ fn three_phases() {
         compact\n6s\nlog, random, 1, 1, wo\nindex, random, 1, 1, rw\n";
     let scratch = Scratch::new();
     let workload = scratch.workload(phases, &["--thp", "never"]);
-    let record = scratch.record_process(workload.pid(), &[]);
+    let record = scratch.record_process(workload.pid(), WINDOWS);
     assert_accurate(score(&record, only_target(&record), &workload.stop(), 3.0), 0.6);
 }
 
@@ -99,9 +131,9 @@ fn a_child_process() {
     let mut stderr = BufReader::new(shell.child().stderr.take().expect("it is piped"));
     let pid = ready_pid(&mut stderr);
     let child = Foster::take(pid);
-    let record = scratch.record_process(shell.pid(), &["--children", "--duration", "8s"]);
+    let record = record(&scratch, shell.pid(), &[&["--children"], WINDOWS].concat());
     child.ask_to_end();
     assert!(shell.end().success());
     let target = record.targets().find(|target| target.pid == Some(pid)).expect("it was watched");
-    assert_accurate(score(&record, target.id, &read_truth(&scratch.path("truth")), 4.0), 0.7);
+    assert_accurate(score(&record, target.id, &read_truth(&scratch.path("truth")), 3.0), 0.8);
 }

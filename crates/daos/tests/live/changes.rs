@@ -2,8 +2,8 @@
 
 use crate::kinds::Target;
 use crate::support::{
-    PATIENCE, Process, Scratch, bytes_where, monotonic_us, only_target, read_truth, score, sleep_s,
-    snapshots,
+    MONITORS, PATIENCE, Process, Scratch, WINDOWS, bytes_where, monotonic_us, only_target,
+    read_truth, score, sleep_s, snapshots,
 };
 use daos_core::HOT_RATE;
 use rustix::process::Signal;
@@ -22,7 +22,8 @@ fn a_target_that_executes_another_program() {
         scratch.text("load.cfg"),
         scratch.text("truth")
     );
-    let mut recorder = Process::start(scratch.recorder(&["--"]).args(["sh", "-c", &script]));
+    let mut recorder = scratch.recorder(&[WINDOWS, &["--", "sh", "-c", &script]].concat());
+    let mut recorder = Process::start(&mut recorder);
     let status = recorder.end_within(PATIENCE).expect("it ends with its command");
     assert!(status.success());
     let record = scratch.record();
@@ -38,7 +39,7 @@ fn a_target_that_is_stopped_and_continued() {
     let long = BLOCK.replace("6s", "60s");
     let workload = scratch.workload(&long, &["--thp", "never"]);
     let mut recorder = scratch.recorder(&["--pid", &workload.pid().to_string()]);
-    let mut recorder = Process::start(recorder.args(["--duration", "9s"]));
+    let mut recorder = Process::start(recorder.args(["--duration", "9s"]).args(WINDOWS));
     sleep_s(3.0);
     workload.process.signal(Signal::STOP);
     let stopped_us = monotonic_us();
@@ -69,24 +70,57 @@ fn a_target_that_is_stopped_and_continued() {
 #[tag(root)]
 #[test]
 fn a_target_that_forks() {
-    for args in [&["--duration", "4s"][..], &["--duration", "4s", "--children"]] {
-        let scratch = Scratch::new();
-        let target = Target::start(&scratch, "forks", 32);
-        let record = scratch.record_process(target.pid(), args);
-        target.end_undisturbed();
-        assert!(record.extent().snapshots >= 30, "{:?}", record.extent());
+    for monitor in MONITORS {
+        for children in [&[][..], &["--children"]] {
+            let scratch = Scratch::new();
+            let target = Target::start(&scratch, "forks", 32);
+            let args = [&["--duration", "3s"], children, monitor].concat();
+            let record = scratch.record_process(target.pid(), &args);
+            target.end_undisturbed();
+            assert!(record.extent().snapshots >= 20, "{monitor:?}: {:?}", record.extent());
+        }
     }
 }
 
 #[tag(root)]
 #[test]
 fn a_target_that_maps_and_unmaps_ten_thousand_ranges() {
+    for monitor in MONITORS {
+        let scratch = Scratch::new();
+        let target = Target::start(&scratch, "churn", 32);
+        let args = [&["--duration", "4s"], monitor].concat();
+        let record = scratch.record_process(target.pid(), &args);
+        target.end_undisturbed();
+        // To the end, however slow it is with so many ranges.
+        assert!(record.extent().end_us >= 2_500_000, "{monitor:?}: {:?}", record.extent());
+        let bound = record.header().attrs.max_regions as usize;
+        for snapshot in snapshots(&record) {
+            assert!(snapshot.nr_regions() <= bound, "{monitor:?}");
+            assert!(snapshot.cost.checks.iter().all(|&c| c as usize <= bound), "{monitor:?}");
+        }
+    }
+}
+
+#[tag(root)]
+#[test]
+fn targets_of_which_one_ends() {
     let scratch = Scratch::new();
-    let target = Target::start(&scratch, "churn", 32);
-    let record = scratch.record_process(target.pid(), &["--duration", "5s"]);
-    target.end_undisturbed();
-    assert!(record.extent().snapshots >= 35, "{:?}", record.extent());
-    let bound = record.header().attrs.max_regions as usize;
-    assert!(snapshots(&record).iter().all(|s| s.nr_regions() <= bound));
-    assert!(snapshots(&record).iter().flat_map(|s| &s.cost.checks).all(|&c| c as usize <= bound));
+    let [first, second] = [Scratch::new(), Scratch::new()];
+    let short = first.workload(&BLOCK.replace("6s", "3s"), &["--thp", "never"]);
+    let long = second.workload(&BLOCK.replace("6s", "60s"), &["--thp", "never"]);
+    let pids = format!("{},{}", short.pid(), long.pid());
+    let args = [&["--pid", &pids, "--duration", "7s"], WINDOWS].concat();
+    let mut recorder = Process::start(&mut scratch.recorder(&args));
+    short.stop();
+    assert!(recorder.end().success());
+    let record = scratch.record();
+    let id = |pid| record.targets().find(|t| t.pid == Some(pid)).expect("it was watched").id;
+    let all = snapshots(&record);
+    let long_pid = long.pid();
+    let only = |nr: usize| all[nr].targets.iter().map(|t| t.id).collect::<Vec<_>>();
+    assert_eq!(all[0].targets.len(), 2);
+    assert_eq!(only(all.len() - 1), [id(long_pid)]);
+    let score = score(&record, id(long_pid), &long.stop(), 3.0);
+    assert!(score.recall.is_some_and(|recall| recall >= 0.8), "{score:?}");
+    assert!(score.precision.is_some_and(|precision| precision >= 0.8), "{score:?}");
 }

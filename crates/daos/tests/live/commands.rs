@@ -1,6 +1,6 @@
 //! `daos record -- COMMAND`, and who may watch whom.
 
-use crate::support::{Process, Scratch, daos, sleep_s};
+use crate::support::{Process, Scratch, WINDOWS, daos, sleep_s};
 use daos_core::json::SnapshotJson;
 use daos_record::Record;
 use std::fs;
@@ -51,7 +51,8 @@ fn a_command_that_does_not_start_leaves_nothing_behind() {
 #[test]
 fn standard_output_is_json_lines_alone() {
     let script = "echo said by the command; sleep 1";
-    let output = daos(&["record", "-o", "-", "--", "sh", "-c", script]).output().unwrap();
+    let args = [&["record", "-o", "-"], WINDOWS, &["--", "sh", "-c", script]].concat();
+    let output = daos(&args).output().unwrap();
     assert!(output.status.success());
     assert!(String::from_utf8_lossy(&output.stderr).contains("said by the command"));
     let stdout = String::from_utf8(output.stdout).unwrap();
@@ -79,7 +80,7 @@ fn a_disk_that_fills_up_ends_the_recording_and_not_the_command() {
     // A limit on the size of files (16 KiB or 32, by shell), which is an error to whoever
     // ignores its signal.
     let script = format!(
-        "trap '' XFSZ; ulimit -f 32; exec {} record -q --aggr 5ms -o {} -- sh -c 'sleep 4; touch {}'",
+        "trap '' XFSZ; ulimit -f 32; exec {} record -q --monitor reference --aggr 5ms -o {} -- sh -c 'sleep 4; touch {}'",
         env!("CARGO_BIN_EXE_daos"),
         scratch.text("record"),
         scratch.text("touched")

@@ -12,7 +12,8 @@ fn assert_ended(scratch: &Scratch, reason: &str) {
     let record = scratch.record();
     assert_eq!(record.end().map(|end| end.reason.as_str()), Some(reason));
     assert_eq!(record.end().map(|end| end.snapshots), Some(record.extent().snapshots));
-    assert!(record.extent().snapshots >= 10, "{:?}", record.extent());
+    // Intervals are stretched where all of this is slow.
+    assert!(record.extent().end_us >= 1_000_000, "{:?}", record.extent());
 }
 
 #[tag(root)]

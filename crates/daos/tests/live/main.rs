@@ -5,6 +5,7 @@
 //! not; how good the monitor is beyond that, `daos bench accuracy` measures.
 
 mod accuracy;
+mod bound;
 mod changes;
 mod commands;
 mod ends;

@@ -13,6 +13,12 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
+/// The monitors that people use, as options of `daos record`. Bounds on the cost are high,
+/// as a `daos` that was built without optimization costs many times what a real one does.
+pub const MONITORS: [&[&str]; 2] = [WINDOWS, &["--monitor", "reference"]];
+/// The default, which no bound stands in the way of.
+pub const WINDOWS: &[&str] = &["--max-overhead", "10"];
+
 /// How long anything may take that should take no time.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 

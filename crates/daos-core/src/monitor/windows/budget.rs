@@ -94,9 +94,19 @@ impl Budget {
         price.monitor * self.factor() + price.target
     }
 
+    /// Whether there is enough for something, and at least the share `kept` left then.
+    pub fn can_afford(&self, price: Price, kept: f64) -> bool {
+        self.available(kept) >= self.real(price)
+    }
+
+    /// The share of a full bucket that is left, 0 to 1.
+    pub fn fullness(&self) -> f64 {
+        (self.available(0.0) / self.capacity()).clamp(0.0, 1.0)
+    }
+
     /// Takes the price of something out, if it leaves at least the share `kept`.
     pub fn afford(&mut self, price: Price, kept: f64) -> bool {
-        let can = self.available(kept) >= self.real(price);
+        let can = self.can_afford(price, kept);
         if can {
             self.expect(price);
         }

@@ -25,17 +25,25 @@ pub(super) struct Cell {
     pub due: u64,
     /// Nobody has looked yet since it was cut out.
     pub fresh: bool,
+    /// Its pages are known one by one: it needs no probe.
+    pub mapped: bool,
     /// Nothing is in memory here.
     pub void: bool,
     /// Huge pages map it, as far as is known: edges lie between them.
     pub huge: bool,
     /// The share of the last looks that could not be observed, 0 to 1.
     pub unobserved: f64,
+    /// Pages of the probe that its first look found accessed.
+    pub first_look: u64,
+    /// Of pages looked at twice: accessed both times, the first time, and all.
+    pub again: [f64; 3],
     /// How often the probe has been looked at where it is.
     pub looks: u8,
     /// The aggregation interval in which the edge to the cell on the left was last seen
     /// to be where it is; 0 for never.
     pub edge_seen: u64,
+    /// The aggregation interval until which that edge is remembered when it has gone.
+    pub edge_until: u64,
 }
 
 impl Cell {
@@ -50,11 +58,15 @@ impl Cell {
             since_us: now_us,
             due: 0,
             fresh: true,
+            mapped: false,
             void: false,
             huge: false,
             unobserved: 0.0,
+            first_look: 0,
+            again: [0.0; 3],
             looks: 0,
             edge_seen: 0,
+            edge_until: 0,
         }
     }
 
@@ -65,6 +77,7 @@ impl Cell {
             since_us: self.since_us,
             unobserved: self.unobserved,
             huge: self.huge,
+            again: self.again,
             ..Self::new(range, self.since_us)
         }
     }
@@ -97,6 +110,7 @@ impl Cell {
         if let Some(inside) = self.range.intersect(&range) {
             if inside.start != self.range.start {
                 self.edge_seen = 0;
+                self.edge_until = 0;
             }
             self.range = inside;
             if self.probe.intersect(&inside) != Some(self.probe) {
@@ -114,6 +128,7 @@ impl Cell {
             self.looks = next.looks;
             self.fresh = next.fresh;
             self.void = next.void;
+            self.mapped = next.mapped;
             self.due = next.due;
         }
         let share = right as f64 / (left + right) as f64;
@@ -123,6 +138,29 @@ impl Cell {
         self.since_us = (ages / u128::from(left + right)) as u64;
         self.evidence = self.evidence.with(&next.evidence, share);
         self.range.end = next.range.end;
+    }
+
+    /// Takes in that the first pages of the probe were accessed or not, in its `looks`-th
+    /// look.
+    pub fn compare(&mut self, accessed: u64) {
+        match self.looks {
+            1 => self.first_look = accessed,
+            2 => {
+                let both = (self.first_look & accessed).count_ones();
+                let first = self.first_look.count_ones();
+                let all = self.probe.pages().min(64);
+                let new = [f64::from(both), f64::from(first), all as f64];
+                self.again.iter_mut().zip(new).for_each(|(sum, new)| *sum = *sum * 0.9 + new);
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether its pages differ: those that were accessed are accessed again, far more
+    /// often than the mean page.
+    pub fn is_mixed(&self) -> bool {
+        let [both, first, all] = self.again;
+        !self.huge && first >= 3.0 && both / first > first / all + 0.4
     }
 
     /// Whether reading the probe says what happened since it was armed: where nothing

@@ -1,18 +1,21 @@
 //! The cells of one target.
 
 use super::cell::Cell;
+use super::pages::{PageMaps, WINDOW};
 use super::segment;
 use crate::access::{PageBits, TargetId};
 use crate::addr::{AddrRange, PAGE_SIZE};
 
 /// An edge that lies somewhere among so few pages is looked for in all of them at once.
 pub(super) const FINE: u64 = 64;
+/// Aggregation intervals for which an edge is remembered after it has gone.
+const EDGE_REMEMBERED: u64 = 600;
 /// Pages in a huge page.
 const HUGE_PAGES: u64 = 512;
 /// Into how many parts a wider gap between two probes is cut.
 const PARTS: u64 = 4;
 /// Rates that differ by less are not worth finding the edge between.
-const MATERIAL: f64 = 0.1;
+const MATERIAL: f64 = 0.15;
 
 /// Sorted, disjoint cells that cover what a target has mapped.
 #[derive(Debug, Clone)]
@@ -22,11 +25,19 @@ pub(super) struct Mesh {
     pub cells: Vec<Cell>,
     /// What is mapped: the cells were fitted to it.
     ranges: Vec<AddrRange>,
+    /// What is known page by page.
+    pub maps: PageMaps,
 }
 
 impl Mesh {
     pub fn new(id: TargetId) -> Self {
-        Self { id, resident_bytes: None, cells: Vec::new(), ranges: Vec::new() }
+        Self {
+            id,
+            resident_bytes: None,
+            cells: Vec::new(),
+            ranges: Vec::new(),
+            maps: PageMaps::default(),
+        }
     }
 
     /// Bytes mapped.
@@ -38,6 +49,44 @@ impl Mesh {
     pub fn find(&self, address: u64) -> Option<usize> {
         let at = self.cells.partition_point(|c| c.range.end <= address);
         self.cells.get(at).filter(|c| c.range.contains(address)).map(|_| at)
+    }
+
+    /// The part of a window that is mapped, if that is one part.
+    pub fn mapped_part(&self, window: u64) -> Option<AddrRange> {
+        let end = window.checked_add(1)?.checked_mul(WINDOW)?;
+        let whole = AddrRange::new(end - WINDOW, end);
+        let first = self.ranges.partition_point(|r| r.end <= whole.start);
+        self.ranges.get(first)?.intersect(&whole)
+    }
+
+    /// Forgets maps of what is not mapped any more.
+    pub fn keep_maps(&mut self) {
+        self.maps.keep(&self.ranges);
+    }
+
+    /// Puts a cell in the place of whatever it covers.
+    pub fn overwrite(&mut self, piece: Cell) {
+        let first = self.cells.partition_point(|c| c.range.end <= piece.range.start);
+        let last = self.cells.partition_point(|c| c.range.start < piece.range.end);
+        let Some((left, right)) =
+            self.cells[first..last].first().zip(self.cells[first..last].last())
+        else {
+            return;
+        };
+        let mut cells = Vec::with_capacity(3);
+        if left.range.start < piece.range.start {
+            let mut part = *left;
+            part.clip(AddrRange::new(left.range.start, piece.range.start));
+            cells.push(part);
+        }
+        cells.push(piece);
+        if piece.range.end < right.range.end {
+            let mut part = *right;
+            part.clip(AddrRange::new(piece.range.end, right.range.end));
+            cells.push(part);
+        }
+        self.cells.splice(first..last, cells);
+        debug_assert!(self.is_sound());
     }
 
     /// Whether `cells[at]` and the one before it touch.
@@ -76,14 +125,15 @@ impl Mesh {
     /// are fewer than `most`.
     pub fn cut_large(&mut self, limit: u64, most: usize) {
         let limit = (limit / PAGE_SIZE).max(1);
-        if self.cells.iter().all(|c| c.void || c.range.pages() <= limit) {
+        let whole = |c: &Cell| c.void || c.mapped;
+        if self.cells.iter().all(|c| whole(c) || c.range.pages() <= limit) {
             return;
         }
         let mut room = most.saturating_sub(self.cells.len()) as u64;
         let mut cut = Vec::with_capacity(self.cells.len() + 64);
         for cell in &self.cells {
             let pages = cell.range.pages();
-            let parts = if cell.void { 1 } else { pages.div_ceil(limit).min(room + 1) };
+            let parts = if whole(cell) { 1 } else { pages.div_ceil(limit).min(room + 1) };
             room -= parts - 1;
             if parts == 1 {
                 cut.push(*cell);
@@ -136,6 +186,7 @@ impl Mesh {
             && !right.fresh
             && !left.void
             && !right.void
+            && !(left.mapped || right.mapped)
             && (left.evidence.rate() - right.evidence.rate()).abs() >= MATERIAL
             && left.evidence.differs(&right.evidence)
     }
@@ -160,7 +211,8 @@ impl Mesh {
         let mut copied = 0;
         for at in 1..self.cells.len() {
             let (left, right) = (&self.cells[at - 1], &self.cells[at]);
-            if right.edge_seen > 0 || left.fresh || right.fresh || !self.touches(at) {
+            let known = right.edge_seen > 0 || left.mapped || right.mapped;
+            if known || left.fresh || right.fresh || !self.touches(at) {
                 continue;
             }
             let huge = left.huge && right.huge;
@@ -279,8 +331,14 @@ impl Mesh {
     }
 
     /// Takes neighbours that are alike for one, up to `limit` bytes together, unless
-    /// somebody looks for an edge there.
-    pub fn merge_alike(&mut self, limit: u64) {
+    /// somebody looks for an edge there, or there was one not long ago and there is
+    /// `room`: memory that was used as one is likely to be used as one again.
+    pub fn merge_alike(&mut self, limit: u64, interval: u64, room: bool) {
+        for at in 1..self.cells.len() {
+            if self.cells[at].edge_seen > 0 && self.is_edge(at) {
+                self.cells[at].edge_until = interval + EDGE_REMEMBERED;
+            }
+        }
         let searched: Vec<bool> = (0..self.cells.len()).map(|at| self.is_searched(at)).collect();
         let mut at = 0;
         let mut left_is_searched = searched.first().copied().unwrap_or_default();
@@ -288,9 +346,12 @@ impl Mesh {
             at += 1;
             let alike = left.range.end == next.range.start
                 && left.range.len() + next.range.len() <= limit
+                && !(room && next.edge_until > interval)
                 && !left_is_searched
                 && !searched[at]
                 && left.void == next.void
+                && left.mapped == next.mapped
+                && (left.unobserved - next.unobserved).abs() <= 0.5
                 && left.evidence.is_like(&next.evidence);
             if alike {
                 left.absorb(next);

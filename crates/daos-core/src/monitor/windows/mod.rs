@@ -21,7 +21,9 @@
 mod budget;
 mod cell;
 mod evidence;
+mod intervals;
 mod mesh;
+mod pages;
 mod regions;
 mod segment;
 
@@ -56,10 +58,14 @@ const PERIOD: u64 = 2;
 const EDGE_PERIOD: u64 = 10;
 /// Size of the pages that one level-2 entry maps.
 const HUGE_PAGE: u64 = 2 << 20;
+/// Aggregation intervals after which the intervals themselves are looked at.
+const INTERVALS_TUNED: u64 = 10;
 /// Most rounds in an aggregation interval.
 const MAX_ROUNDS: u32 = 8;
 /// The share of the budget that exploring leaves for what it finds.
 const KEPT_BY_EXPLORING: f64 = 0.4;
+/// The share of the budget that watching leaves for looking closer.
+const KEPT_BY_WATCHING: f64 = 0.2;
 /// The share of the budget that further rounds leave for the next interval's first.
 const KEPT_BY_FOLLOWING: f64 = 0.2;
 /// Most times that the aggregation interval is doubled to keep to the budget.
@@ -74,6 +80,8 @@ enum Why {
     Explore,
     /// An edge lies among them.
     Edge,
+    /// To know each of them.
+    Map,
 }
 
 /// Pages that were armed, to be checked a sampling interval later.
@@ -88,6 +96,7 @@ struct Look {
 #[derive(Debug, Clone)]
 pub struct Windows {
     attrs: MonitorAttrs,
+    auto_intervals: bool,
     rng: Rng,
     budget: Budget,
     meshes: Vec<Mesh>,
@@ -106,6 +115,8 @@ pub struct Windows {
     curious: bool,
     /// The aggregation interval is as many times doubled.
     stretch: u32,
+    /// The cell at which the budget for watching ended last, 0 if it did not.
+    unwatched: usize,
     /// Places that explorers have been to.
     explored: u64,
     explored_pages: u64,
@@ -133,6 +144,7 @@ impl Windows {
         let explored = rng.below(1 << 32);
         Ok(Self {
             attrs: attrs.in_whole_ticks(),
+            auto_intervals: options.auto_intervals,
             rng,
             budget: Budget::new(options.max_overhead.unwrap_or(DEFAULT_MAX_OVERHEAD)),
             meshes: Vec::new(),
@@ -146,6 +158,7 @@ impl Windows {
             rounds: 0,
             curious: false,
             stretch: 0,
+            unwatched: 0,
             explored,
             explored_pages: 0,
             turn: 0,
@@ -197,10 +210,22 @@ impl Windows {
         let mut watched = Vec::new();
         self.windows.clear();
         let interval = self.interval;
-        'all: for (at, mesh) in self.meshes.iter_mut().enumerate() {
-            let target = mesh.id;
-            for (index, cell) in mesh.cells.iter_mut().enumerate() {
-                let known = (cell.can_be_watched() || cell.void) && !cell.fresh;
+        // Where the last interval had to stop, this one begins.
+        let all: usize = self.meshes.iter().map(|m| m.cells.len()).sum();
+        let skip = if all > 0 { self.unwatched % all } else { 0 };
+        self.unwatched = 0;
+        let places: Vec<(usize, usize)> = self
+            .meshes
+            .iter()
+            .enumerate()
+            .flat_map(|(at, mesh)| (0..mesh.cells.len()).map(move |index| (at, index)))
+            .collect();
+        for place in 0..all {
+            let (at, index) = places[(skip + place) % all];
+            let target = self.meshes[at].id;
+            let cell = &mut self.meshes[at].cells[index];
+            {
+                let known = (cell.can_be_watched() || cell.void) && !cell.fresh && !cell.mapped;
                 if !known || cell.due > interval {
                     continue;
                 }
@@ -209,8 +234,9 @@ impl Windows {
                 }
                 let pages = cell.probe.pages();
                 let full = watched.len() >= self.attrs.max_regions as usize;
-                if full || !self.budget.afford(self.budget.reading(pages), 0.05) {
-                    break 'all;
+                if full || !self.budget.afford(self.budget.reading(pages), KEPT_BY_WATCHING) {
+                    self.unwatched = skip + place;
+                    break;
                 }
                 watched.push((at, index));
                 self.windows.push(Window { target, start: cell.probe.start, pages: pages as u32 });
@@ -285,6 +311,9 @@ impl Windows {
         if self.rounds == 1 {
             self.choose_edges();
         }
+        if self.rounds == 1 {
+            self.choose_maps();
+        }
         self.explore();
 
         self.looks.sort_unstable_by_key(|l| (l.mesh, l.pages.start, l.pages.end));
@@ -319,6 +348,7 @@ impl Windows {
                     let due = cell.fresh == fresh
                         && cell.due <= interval
                         && !cell.void
+                        && !cell.mapped
                         && (fresh || !cell.can_be_watched());
                     if !due {
                         continue;
@@ -365,12 +395,36 @@ impl Windows {
         }
     }
 
+    /// Whole page tables where pages differ. Half of what is left goes into that, half
+    /// into exploring.
+    fn choose_maps(&mut self) {
+        let most = self.most_looks();
+        let kept = (KEPT_BY_EXPLORING + self.budget.fullness()) / 2.0;
+        for at in 0..self.meshes.len() {
+            let mesh = &mut self.meshes[at];
+            mesh.keep_maps();
+            let mut chosen = 0;
+            while self.looks.len() < most && chosen < mesh.maps.len() {
+                let price = self.budget.sampling(512, 0.1);
+                if !self.budget.can_afford(price, kept) {
+                    break;
+                }
+                let Some(window) = mesh.maps.next() else { break };
+                chosen += 1;
+                if let Some(pages) = mesh.mapped_part(window) {
+                    self.budget.expect(price);
+                    self.looks.push(Look { mesh: at, pages, why: Why::Map });
+                }
+            }
+        }
+    }
+
     /// Looks between the probes, as evenly as multiples of the golden ratio lie.
     fn explore(&mut self) {
         let mut ends = Vec::new();
         let mut total = 0u64;
         for (at, mesh) in self.meshes.iter().enumerate() {
-            for cell in mesh.cells.iter().filter(|c| !c.void) {
+            for cell in mesh.cells.iter().filter(|c| !c.void && !c.mapped) {
                 total += cell.range.pages();
                 ends.push((total, at, cell.range, cell.evidence.rate(), cell.fresh));
             }
@@ -418,6 +472,7 @@ impl Windows {
             match look.why {
                 Why::Probe => self.judge_probe(look, seen, now_us, armed_us, &mut carved),
                 Why::Explore => self.judge_explorer(look, seen, now_us, &mut carved),
+                Why::Map => self.judge_map(look, seen, now_us),
                 Why::Edge => {
                     let mesh = &mut self.meshes[look.mesh];
                     let edge = mesh.cells.partition_point(|c| c.range.start <= look.pages.start);
@@ -485,6 +540,13 @@ impl Windows {
         }
         let (hits, tries) = seen.trials();
         cell.huge = tries < f64::from(seen.present);
+        if let Some(bits) = &seen.pages {
+            cell.compare(bits[0]);
+            if cell.is_mixed() {
+                mesh.maps.want(look.pages.start / pages::WINDOW);
+            }
+        }
+        let cell = &mut mesh.cells[index];
         let before = cell.evidence;
         let changed = if was_fresh {
             let now = Evidence::of(hits, tries);
@@ -525,6 +587,7 @@ impl Windows {
         if changed {
             // Its edges are elsewhere, or none any more.
             cell.edge_seen = 0;
+            cell.again = [0.0; 3];
             if let Some(right) = mesh.cells.get_mut(index + 1) {
                 right.edge_seen = 0;
             }
@@ -552,6 +615,18 @@ impl Windows {
         let (hits, tries) = seen.trials();
         let now = Evidence::of(hits, tries);
         let rate = cell.evidence.rate();
+        if let Some(bits) = &seen.pages
+            && rate < WARM
+            && tries > 1.0
+            && (1.0..=3.0).contains(&hits)
+            && bits[0] & (bits[0] << 1) == 0
+        {
+            // Single pages: no edge to be looked for.
+            if !mesh.maps.want(look.pages.start / pages::WINDOW) {
+                cell.evidence.add(hits, tries);
+            }
+            return;
+        }
         let awake = hits > 0.0 && (rate < WARM || hits / tries > rate + 0.5);
         if (awake || now.differs(&cell.evidence)) && look.pages != cell.range {
             let huge = tries < f64::from(seen.present);
@@ -568,11 +643,52 @@ impl Windows {
         }
     }
 
+    /// What a look at a whole page table says: pages that differ, or runs for cells.
+    fn judge_map(&mut self, look: &Look, seen: &Observation, now_us: u64) {
+        let mesh = &mut self.meshes[look.mesh];
+        let (Some(bits), Some(index)) = (&seen.pages, mesh.find(look.pages.start)) else { return };
+        let known = mesh.cells[index];
+        let was_mapped = known.mapped && known.range.intersect(&look.pages) == Some(look.pages);
+        match mesh.maps.look(look.pages, bits, now_us) {
+            pages::Found::Unsure => {}
+            pages::Found::Grain(hits, tries) if was_mapped => {
+                mesh.cells[index].evidence.add(hits, tries);
+            }
+            pages::Found::Grain(hits, tries) => {
+                let evidence = Evidence::of(hits, tries);
+                let cell = Cell::new(look.pages, now_us);
+                mesh.overwrite(Cell { evidence, mapped: true, fresh: false, ..cell });
+                let window = look.pages.start / pages::WINDOW;
+                for near in [window.wrapping_sub(1), window + 1] {
+                    if mesh.mapped_part(near).is_some() {
+                        mesh.maps.want(near);
+                    }
+                }
+            }
+            pages::Found::Runs(runs) => {
+                if was_mapped {
+                    let mut cell = Cell::new(look.pages, now_us);
+                    cell.evidence = Evidence::of(0.0, look.pages.pages() as f64);
+                    cell.place_probe(COLD_PROBE, &mut self.rng);
+                    mesh.overwrite(cell);
+                }
+                let rate = seen.accessed.min(1);
+                for run in runs {
+                    let mut cell = Cell::new(run, now_us);
+                    cell.evidence = Evidence::of(f64::from(rate), 1.0);
+                    cell.centre_probe(FINE);
+                    mesh.overwrite(cell);
+                }
+            }
+        }
+    }
+
     /// Closes the aggregation interval.
     fn close(&mut self, now_us: u64) -> Snapshot {
-        let limit = self.size_limit();
+        let (limit, interval) = (self.size_limit(), self.interval);
+        let room = self.room() > 2 * self.attrs.max_regions as usize;
         for mesh in &mut self.meshes {
-            mesh.merge_alike(limit);
+            mesh.merge_alike(limit, interval, room);
         }
         let aggregation_us = self.aggregation_us();
         // Whoever calls late closes all that is over at once.
@@ -582,23 +698,40 @@ impl Windows {
             u32::try_from(end_us.saturating_sub(since_us) / aggregation_us).unwrap_or(u32::MAX)
         };
         let regions = regions::sum_up(&self.meshes, bounds, age);
-        let target = |(mesh, regions): (&Mesh, Vec<_>)| TargetSnapshot {
+        let target = |(mesh, (regions, runs)): (&Mesh, (Vec<_>, Vec<_>))| TargetSnapshot {
             id: mesh.id,
             resident_bytes: mesh.resident_bytes,
             regions,
-            pages: Vec::new(),
+            pages: pages::overlay(runs, mesh.maps.runs(regions::MAX_NR_ACCESSES, age)),
         };
         let snapshot = Snapshot {
             start_us: self.start_us,
             end_us,
             aggregation_us,
+            sample_us: self.attrs.sample_us,
             max_nr_accesses: regions::MAX_NR_ACCESSES,
             targets: self.meshes.iter().zip(regions).map(target).collect(),
             cost: std::mem::take(&mut self.cost),
         };
+        if self.auto_intervals && self.interval.is_multiple_of(INTERVALS_TUNED) {
+            self.tune_intervals();
+        }
         self.stretch = self.budget.stretch(self.attrs.aggregation_us).min(MAX_STRETCH);
         self.begin_interval(end_us);
         snapshot
+    }
+
+    /// Changes the intervals if others fit better, and what is known of rates with them.
+    fn tune_intervals(&mut self) {
+        let cells = || self.meshes.iter().flat_map(|m| &m.cells).filter(|c| !c.void);
+        let pages: f64 = cells().map(|c| c.range.pages() as f64).sum();
+        let rates: f64 = cells().map(|c| c.range.pages() as f64 * c.evidence.rate()).sum();
+        let Some(attrs) = intervals::better(&self.attrs, rates / pages.max(1.0)) else { return };
+        let factor = attrs.sample_us as f64 / self.attrs.sample_us as f64;
+        self.attrs = attrs;
+        for cell in self.meshes.iter_mut().flat_map(|m| &mut m.cells) {
+            cell.evidence = cell.evidence.rescaled(factor);
+        }
     }
 
     /// Draws when the first round of the next interval begins.
@@ -744,3 +877,6 @@ impl Monitor for Windows {
         self.budget.charge(spent);
     }
 }
+
+#[cfg(test)]
+mod tests;

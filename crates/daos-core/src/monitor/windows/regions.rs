@@ -6,7 +6,7 @@
 use super::cell::Cell;
 use super::mesh::Mesh;
 use crate::addr::{AddrRange, PAGE_SIZE};
-use crate::snapshot::RegionSnapshot;
+use crate::snapshot::{PageRun, RegionSnapshot};
 
 /// The scale of the access counts that regions are given.
 pub(super) const MAX_NR_ACCESSES: u32 = 1000;
@@ -48,25 +48,34 @@ impl Run {
 
     /// Whether the rates may be the same; with `slack`, also when they differ by no more.
     fn is_like(&self, next: &Self, slack: f64) -> bool {
+        let hidden = |run: &Self| run.unobserved / run.pages;
+        if slack < 1.0 && (hidden(self) - hidden(next)).abs() > 0.5 {
+            return false;
+        }
         let off = (self.mean_rate() - next.mean_rate()).abs();
         off <= slack || self.cell.evidence.is_like(&next.cell.evidence)
     }
 }
 
-/// The regions of each mesh, at most `max` and as a rule at least `min` in total. `age`
-/// gives the age of what has been so since a time.
+/// The regions of each mesh, at most `max` and as a rule at least `min` in total, and what
+/// they were made of where they had to be made coarser than what is known. `age` gives
+/// the age of what has been so since a time.
 pub(super) fn sum_up(
     meshes: &[Mesh],
     (min, max): (usize, usize),
     age: impl Fn(u64) -> u32,
-) -> Vec<Vec<RegionSnapshot>> {
+) -> Vec<(Vec<RegionSnapshot>, Vec<PageRun>)> {
     let mut runs: Vec<Vec<Run>> =
         meshes.iter().map(|m| m.cells.iter().map(Run::of).collect()).collect();
     let total = |runs: &[Vec<Run>]| runs.iter().map(Vec::len).sum::<usize>();
     let (mut slack, mut gap) = (0.0, 0);
+    let mut known = Vec::new();
     loop {
         for runs in &mut runs {
             join(runs, slack, gap);
+        }
+        if slack == 0.0 && gap == 0 && total(&runs) > max {
+            known = runs.clone();
         }
         if total(&runs) <= max || (gap > u64::MAX / 4 && slack >= 1.0) {
             break;
@@ -83,7 +92,9 @@ pub(super) fn sum_up(
     let limit = (bytes / PAGE_SIZE / min.max(1) as u64).max(1);
     let mut room = max.saturating_sub(total(&runs)) as u64;
     let mut regions = Vec::with_capacity(runs.len());
-    for runs in runs {
+    for (target, runs) in runs.into_iter().enumerate() {
+        let known = known.get(target).map_or(&[][..], Vec::as_slice);
+        let finer = runs_inside(known, &runs, &age);
         let mut of_target = Vec::with_capacity(runs.len());
         for run in runs {
             let scale = f64::from(MAX_NR_ACCESSES) / run.pages;
@@ -102,9 +113,30 @@ pub(super) fn sum_up(
                 ..region
             }));
         }
-        regions.push(of_target);
+        regions.push((of_target, finer));
     }
     regions
+}
+
+/// Those of `known`, sorted, that were joined to others to become one of `runs`.
+fn runs_inside(known: &[Run], runs: &[Run], age: &impl Fn(u64) -> u32) -> Vec<PageRun> {
+    let mut finer = Vec::new();
+    let mut rest = known;
+    for run in runs {
+        let parts = rest.partition_point(|k| k.cell.range.start < run.cell.range.end);
+        let (inside, behind) = rest.split_at(parts);
+        rest = behind;
+        if inside.len() > 1 {
+            finer.extend(inside.iter().map(|part| {
+                let rate = part.mean_rate() * f64::from(MAX_NR_ACCESSES);
+                let nr_accesses = (rate.round() as u32).min(MAX_NR_ACCESSES);
+                let idle = nr_accesses == 0;
+                let age = if idle { age(part.cell.since_us) } else { 0 };
+                PageRun { range: part.cell.range, nr_accesses, age }
+            }));
+        }
+    }
+    finer
 }
 
 /// Joins neighbours that are alike, over gaps of up to `gap` bytes.
@@ -141,6 +173,7 @@ mod tests {
     fn regions(cells: &[(u64, u64, f64)], min: usize, max: usize) -> Vec<(u64, u64, u32)> {
         let all = sum_up(&[mesh(cells)], (min, max), |_| 0);
         all[0]
+            .0
             .iter()
             .map(|r| (r.range.start / PAGE_SIZE, r.range.end / PAGE_SIZE, r.nr_accesses))
             .collect()

@@ -71,7 +71,7 @@ pub fn run(args: &cli::Record, monitor: AnyMonitor) -> Result<i32> {
 
     let watching_only = started.is_none();
     let bar = progress(!args.quiet && watching_only, args.duration);
-    let mut totals = Totals::new(&args.monitoring);
+    let mut totals = Totals::new(&args.monitoring.looking);
     let recorded = record(&mut driver, recording, &mut totals, &bar);
     bar.finish_and_clear();
 

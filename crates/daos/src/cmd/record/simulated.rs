@@ -14,14 +14,14 @@ use std::path::Path;
 pub fn run(args: &cli::Record, monitor: AnyMonitor, file: &Path) -> Result<i32> {
     let config = Config::read(file)?;
     let duration_us = args.duration.unwrap_or_else(|| config.duration_us());
-    let options = SimOptions { seed: args.monitoring.seed, ..SimOptions::default() };
+    let options = SimOptions { seed: args.monitoring.looking.seed, ..SimOptions::default() };
     let space = SimSpace::new(config, options);
     let mut source = SimSource::new(monitor, space, CostModel::SAME_CPU, duration_us);
 
     let output = Output::open(&args.output)?;
     let target = vec!["--sim".to_owned(), file.display().to_string()];
     let mut recording = output.begin(&header(args, "sim", target, 0))?;
-    let mut totals = Totals::new(&args.monitoring);
+    let mut totals = Totals::new(&args.monitoring.looking);
     while let Some(snapshot) = source.next_snapshot()? {
         recording.snapshot(&source.changed_targets(), &snapshot)?;
         totals.add(&snapshot);

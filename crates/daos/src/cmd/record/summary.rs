@@ -28,7 +28,7 @@ pub struct Totals {
 
 impl Totals {
     /// Of a recording that begins as `args` ask.
-    pub fn new(args: &cli::Monitoring) -> Self {
+    pub fn new(args: &cli::Looking) -> Self {
         Self { intervals: Intervals::new(args), ..Self::default() }
     }
 

@@ -19,7 +19,7 @@ pub struct Intervals {
 
 impl Intervals {
     /// Of a recording that begins as `args` ask.
-    pub fn new(args: &cli::Monitoring) -> Self {
+    pub fn new(args: &cli::Looking) -> Self {
         Self {
             asked_us: args.attrs().in_whole_ticks().aggregation_us,
             max_overhead: args.max_overhead,
