@@ -7,6 +7,11 @@ use super::evidence::Evidence;
 use crate::addr::{AddrRange, PAGE_SIZE};
 use crate::rng::Rng;
 
+/// A rate below which memory counts as idle.
+const IDLE: f64 = 0.001;
+/// Ages that differ by no more than this are alike, in microseconds.
+const AGES_ALIKE_US: u64 = 1_000_000;
+
 /// Some neighbouring pages that stand for all of them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Cell {
@@ -161,6 +166,15 @@ impl Cell {
     pub fn is_mixed(&self) -> bool {
         let [both, first, all] = self.again;
         !self.huge && first >= 3.0 && both / first > first / all + 0.4
+    }
+
+    /// Whether both are idle, but one has been so much longer: what turned cold a moment
+    /// ago is not as old as the cold memory around it.
+    pub fn is_of_another_age(&self, other: &Self, now_us: u64) -> bool {
+        let age = |cell: &Self| now_us.saturating_sub(cell.since_us);
+        let (young, old) = (age(self).min(age(other)), age(self).max(age(other)));
+        let idle = self.evidence.rate() < IDLE && other.evidence.rate() < IDLE;
+        idle && old > 2 * young + AGES_ALIKE_US
     }
 
     /// Whether reading the probe says what happened since it was armed: where nothing

@@ -333,7 +333,7 @@ impl Mesh {
     /// Takes neighbours that are alike for one, up to `limit` bytes together, unless
     /// somebody looks for an edge there, or there was one not long ago and there is
     /// `room`: memory that was used as one is likely to be used as one again.
-    pub fn merge_alike(&mut self, limit: u64, interval: u64, room: bool) {
+    pub fn merge_alike(&mut self, limit: u64, (interval, now_us): (u64, u64), room: bool) {
         for at in 1..self.cells.len() {
             if self.cells[at].edge_seen > 0 && self.is_edge(at) {
                 self.cells[at].edge_until = interval + EDGE_REMEMBERED;
@@ -349,6 +349,7 @@ impl Mesh {
                 && !(room && next.edge_until > interval)
                 && !left_is_searched
                 && !searched[at]
+                && !left.is_of_another_age(next, now_us)
                 && left.void == next.void
                 && left.mapped == next.mapped
                 && (left.unobserved - next.unobserved).abs() <= 0.5

@@ -688,7 +688,7 @@ impl Windows {
         let (limit, interval) = (self.size_limit(), self.interval);
         let room = self.room() > 2 * self.attrs.max_regions as usize;
         for mesh in &mut self.meshes {
-            mesh.merge_alike(limit, interval, room);
+            mesh.merge_alike(limit, (interval, now_us), room);
         }
         let aggregation_us = self.aggregation_us();
         // Whoever calls late closes all that is over at once.
@@ -697,7 +697,7 @@ impl Windows {
         let age = |since_us: u64| {
             u32::try_from(end_us.saturating_sub(since_us) / aggregation_us).unwrap_or(u32::MAX)
         };
-        let regions = regions::sum_up(&self.meshes, bounds, age);
+        let regions = regions::sum_up(&self.meshes, bounds, end_us, age);
         let target = |(mesh, (regions, runs)): (&Mesh, (Vec<_>, Vec<_>))| TargetSnapshot {
             id: mesh.id,
             resident_bytes: mesh.resident_bytes,

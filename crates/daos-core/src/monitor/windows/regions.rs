@@ -47,9 +47,12 @@ impl Run {
     }
 
     /// Whether the rates may be the same; with `slack`, also when they differ by no more.
-    fn is_like(&self, next: &Self, slack: f64) -> bool {
+    fn is_like(&self, next: &Self, slack: f64, now_us: u64) -> bool {
         let hidden = |run: &Self| run.unobserved / run.pages;
         if slack < 1.0 && (hidden(self) - hidden(next)).abs() > 0.5 {
+            return false;
+        }
+        if slack == 0.0 && self.cell.is_of_another_age(&next.cell, now_us) {
             return false;
         }
         let off = (self.mean_rate() - next.mean_rate()).abs();
@@ -63,6 +66,7 @@ impl Run {
 pub(super) fn sum_up(
     meshes: &[Mesh],
     (min, max): (usize, usize),
+    now_us: u64,
     age: impl Fn(u64) -> u32,
 ) -> Vec<(Vec<RegionSnapshot>, Vec<PageRun>)> {
     let mut runs: Vec<Vec<Run>> =
@@ -72,7 +76,7 @@ pub(super) fn sum_up(
     let mut known = Vec::new();
     loop {
         for runs in &mut runs {
-            join(runs, slack, gap);
+            join(runs, slack, gap, now_us);
         }
         if slack == 0.0 && gap == 0 && total(&runs) > max {
             known = runs.clone();
@@ -140,10 +144,10 @@ fn runs_inside(known: &[Run], runs: &[Run], age: &impl Fn(u64) -> u32) -> Vec<Pa
 }
 
 /// Joins neighbours that are alike, over gaps of up to `gap` bytes.
-fn join(runs: &mut Vec<Run>, slack: f64, gap: u64) {
+fn join(runs: &mut Vec<Run>, slack: f64, gap: u64, now_us: u64) {
     runs.dedup_by(|next, left| {
         let near = next.cell.range.start - left.cell.range.end <= gap;
-        let alike = near && left.is_like(next, slack);
+        let alike = near && left.is_like(next, slack, now_us);
         if alike {
             left.absorb(next);
         }
@@ -171,7 +175,7 @@ mod tests {
     }
 
     fn regions(cells: &[(u64, u64, f64)], min: usize, max: usize) -> Vec<(u64, u64, u32)> {
-        let all = sum_up(&[mesh(cells)], (min, max), |_| 0);
+        let all = sum_up(&[mesh(cells)], (min, max), 0, |_| 0);
         all[0]
             .0
             .iter()
