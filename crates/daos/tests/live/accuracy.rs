@@ -15,11 +15,14 @@ use test_tag::tag;
 /// An eighth of 384 MiB is in use.
 const BLOCK: &str = "below, 144M\nhot, 48M\nabove, 192M\n\nbusy\n60s\nhot, random, 1, 1\n";
 
+/// A busy machine takes CPU time from the target: it does less then, and less is seen. It
+/// takes no cold memory for hot.
 #[track_caller]
-fn assert_accurate(score: Score, at_least: f64) {
+fn assert_accurate(score: Score, (recall, precision): (f64, f64)) {
     assert!(score.snapshots >= 10, "{score:?}");
-    let good = |figure: Option<f64>| figure.is_some_and(|figure| figure >= at_least);
-    assert!(good(score.recall) && good(score.precision), "{score:?}, not {at_least}");
+    let good = |figure: Option<f64>, least: f64| figure.is_some_and(|figure| figure >= least);
+    assert!(good(score.recall, recall), "{score:?}, not {recall}");
+    assert!(good(score.precision, precision), "{score:?}, not {precision}");
 }
 
 /// Records process `pid` for a while.
@@ -38,7 +41,7 @@ fn scored(config: &str, args: &[&str], monitor: &[&str]) -> Score {
 #[tag(root)]
 #[test]
 fn a_hot_part_of_a_large_block() {
-    for (monitor, at_least) in MONITORS.into_iter().zip([0.9, 0.7]) {
+    for (monitor, at_least) in MONITORS.into_iter().zip([(0.6, 0.9), (0.5, 0.6)]) {
         assert_accurate(scored(BLOCK, &["--thp", "never"], monitor), at_least);
     }
 }
@@ -54,14 +57,14 @@ fn scattered_hot_parts() {
         accesses += &format!("hot{part}, random, 1, {kib}\n");
     }
     let config = format!("{parts}\nbusy\n60s\n{accesses}");
-    assert_accurate(scored(&config, &["--thp", "never"], WINDOWS), 0.85);
+    assert_accurate(scored(&config, &["--thp", "never"], WINDOWS), (0.6, 0.9));
 }
 
 #[tag(root)]
 #[test]
 fn several_threads() {
     let args = ["--thp", "never", "--threads", "3"];
-    assert_accurate(scored(BLOCK, &args, WINDOWS), 0.8);
+    assert_accurate(scored(BLOCK, &args, WINDOWS), (0.6, 0.9));
 }
 
 #[tag(root)]
@@ -72,13 +75,14 @@ fn huge_pages_are_seen_and_not_split() {
     let before = huge_kib(workload.pid());
     assert!(before >= 300 << 10, "only {before} KiB of huge pages; is there memory for them?");
     let records = MONITORS.map(|monitor| {
+        let scratch = Scratch::new();
         let record = record(&scratch, workload.pid(), monitor);
         assert_eq!(huge_kib(workload.pid()), before, "{monitor:?} split huge pages");
-        record
+        (scratch, record)
     });
     let truth = workload.stop();
-    for record in records {
-        assert_accurate(score(&record, only_target(&record), &truth, 3.0), 0.7);
+    for (_scratch, record) in records {
+        assert_accurate(score(&record, only_target(&record), &truth, 3.0), (0.6, 0.7));
     }
 }
 
@@ -98,7 +102,7 @@ fn a_hot_part_that_moves() {
     let scratch = Scratch::new();
     let workload = scratch.workload(&(parts + &steps.concat()), &["--thp", "never"]);
     let record = scratch.record_process(workload.pid(), WINDOWS);
-    assert_accurate(score(&record, only_target(&record), &workload.stop(), 2.5), 0.6);
+    assert_accurate(score(&record, only_target(&record), &workload.stop(), 2.5), (0.6, 0.7));
 }
 
 #[tag(root)]
@@ -111,7 +115,7 @@ fn three_phases() {
     let scratch = Scratch::new();
     let workload = scratch.workload(phases, &["--thp", "never"]);
     let record = scratch.record_process(workload.pid(), WINDOWS);
-    assert_accurate(score(&record, only_target(&record), &workload.stop(), 3.0), 0.6);
+    assert_accurate(score(&record, only_target(&record), &workload.stop(), 3.0), (0.5, 0.7));
 }
 
 #[tag(root)]
@@ -135,5 +139,8 @@ fn a_child_process() {
     child.ask_to_end();
     assert!(shell.end().success());
     let target = record.targets().find(|target| target.pid == Some(pid)).expect("it was watched");
-    assert_accurate(score(&record, target.id, &read_truth(&scratch.path("truth")), 3.0), 0.8);
+    assert_accurate(
+        score(&record, target.id, &read_truth(&scratch.path("truth")), 3.0),
+        (0.6, 0.8),
+    );
 }

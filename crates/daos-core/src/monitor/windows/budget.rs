@@ -15,8 +15,10 @@ use crate::access::{Prices, Spent};
 const FILLS_IN_US: f64 = 500_000.0;
 /// The share of what is allowed that is planned with: the rest is for what can't be.
 const PLANNED: f64 = 0.95;
-/// The largest part of what comes in that goes into paying back.
-const PAID_BACK: f64 = 0.6;
+/// The part of what comes in that goes into paying back, at least; more when more is owed,
+/// and all of it from so many microseconds' worth on.
+const PAID_BACK: f64 = 0.35;
+const OWED_AT_MOST_US: f64 = 2_500_000.0;
 /// What remains of older bills when a new one comes in.
 const REMEMBERED: f64 = 0.95;
 
@@ -67,7 +69,8 @@ impl Budget {
         let passed = now_us.saturating_sub(self.filled_us) as f64;
         self.filled_us = now_us;
         let earned = passed * self.share;
-        let paid = self.owed.min(earned * PAID_BACK);
+        let part = (self.owed / (self.share * OWED_AT_MOST_US)).clamp(PAID_BACK, 1.0);
+        let paid = self.owed.min(earned * part);
         self.owed -= paid;
         self.left = (self.left + earned - paid).min(self.capacity());
     }

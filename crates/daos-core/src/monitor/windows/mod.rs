@@ -47,6 +47,8 @@ const COLD_PROBE: u64 = 8;
 const WARM_PROBE: u64 = 4;
 /// Pages that an explorer looks at where nothing is in use.
 const EXPLORER: u64 = 16;
+/// Pages between two places from which on explorers look at few of them.
+const FAR_APART: u64 = 256;
 /// A rate from which on a cell counts as in use.
 const WARM: f64 = 0.02;
 /// Trials that a page is worth that was watched since the last look and not accessed: it
@@ -60,6 +62,10 @@ const EDGE_PERIOD: u64 = 10;
 const HUGE_PAGE: u64 = 2 << 20;
 /// Aggregation intervals after which the intervals themselves are looked at.
 const INTERVALS_TUNED: u64 = 10;
+/// So many cells that change at once are parts of something larger.
+const MANY: u32 = 4;
+/// Fresh cells from which on a wake-up for them is worth it.
+const WORTH_A_ROUND: usize = 16;
 /// Most rounds in an aggregation interval.
 const MAX_ROUNDS: u32 = 8;
 /// The share of the budget that exploring leaves for what it finds.
@@ -113,12 +119,16 @@ pub struct Windows {
     rounds: u32,
     /// Something was found that is worth another round at once.
     curious: bool,
+    /// Cells changed in the last look, and whether they are parts of something larger.
+    changes: u32,
+    spreads: bool,
     /// The aggregation interval is as many times doubled.
     stretch: u32,
     /// The cell at which the budget for watching ended last, 0 if it did not.
     unwatched: usize,
-    /// Places that explorers have been to.
+    /// The next place for an explorer, and how many there were and what they looked at.
     explored: u64,
+    explorers: u64,
     explored_pages: u64,
     /// The cell at which the next interval begins to look, so that all get their turn.
     turn: usize,
@@ -157,9 +167,12 @@ impl Windows {
             round_us: 0,
             rounds: 0,
             curious: false,
+            changes: 0,
+            spreads: false,
             stretch: 0,
             unwatched: 0,
             explored,
+            explorers: 0,
             explored_pages: 0,
             turn: 0,
             started: false,
@@ -193,6 +206,11 @@ impl Windows {
     fn room(&self) -> usize {
         let cells: usize = self.meshes.iter().map(|m| m.cells.len()).sum();
         (4 * self.attrs.max_regions as usize).saturating_sub(cells)
+    }
+
+    /// Cells that nobody has looked at yet.
+    fn fresh_cells(&self) -> usize {
+        self.meshes.iter().flat_map(|m| &m.cells).filter(|c| c.fresh).count()
     }
 
     /// Looks that a tick may make.
@@ -304,9 +322,7 @@ impl Windows {
         if !self.budget.afford(self.budget.wake(), kept) {
             return Ok(());
         }
-        if self.rounds == 1 {
-            self.watch(access, now_us)?;
-        }
+        self.watch(access, now_us)?;
         self.choose_probes();
         if self.rounds == 1 {
             self.choose_edges();
@@ -436,19 +452,23 @@ impl Windows {
         let settled = self.explored_pages >= total;
         let kept = if settled { 0.8 } else { KEPT_BY_EXPLORING };
         let most = self.most_looks();
+        // As long as places lie far apart, how wide each is matters little.
+        let apart = total / self.explorers.max(1);
+        let cold = if apart > FAR_APART { WARM_PROBE } else { EXPLORER };
         while self.looks.len() < most {
             let fraction = self.explored.wrapping_mul(0x9e37_79b9_7f4a_7c15);
             let place = ((u128::from(fraction) * u128::from(total)) >> 64) as u64;
             let index = ends.partition_point(|&(end, ..)| end <= place);
             let (end, at, range, rate, fresh) = ends[index];
             let start = range.end - (end - place) * PAGE_SIZE;
-            let pages = if rate >= WARM { WARM_PROBE } else { EXPLORER };
+            let pages = if rate >= WARM { WARM_PROBE } else { cold };
             let pages = AddrRange::new(start, (start + pages * PAGE_SIZE).min(range.end));
             let price = self.budget.sampling(pages.pages(), rate);
             if !self.budget.afford(price, kept) {
                 break;
             }
             self.explored = self.explored.wrapping_add(1);
+            self.explorers += 1;
             self.explored_pages += pages.pages();
             if !fresh {
                 self.looks.push(Look { mesh: at, pages, why: Why::Explore });
@@ -492,10 +512,17 @@ impl Windows {
         (self.looks, self.found) = (looks, found);
         self.looks.clear();
         carved.truncate(self.room());
+        // While a change spreads, edges are between what was looked at and what was not.
+        let many = std::mem::take(&mut self.changes) > MANY;
+        self.spreads = many && self.rounds <= 3;
         for at in 0..self.meshes.len() {
             let pieces: Vec<Cell> =
                 carved.iter().filter(|(mesh, _)| *mesh == at).map(|(_, cell)| *cell).collect();
             self.meshes[at].carve(pieces);
+            if self.spreads {
+                self.curious = true;
+                continue;
+            }
             let room = self.room().min(self.most_looks());
             self.curious |= self.meshes[at].refine(room, self.interval) > 0;
         }
@@ -585,6 +612,7 @@ impl Windows {
             }
         }
         if changed {
+            self.changes += 1;
             // Its edges are elsewhere, or none any more.
             cell.edge_seen = 0;
             cell.again = [0.0; 3];
@@ -664,6 +692,21 @@ impl Windows {
                         mesh.maps.want(near);
                     }
                 }
+            }
+            pages::Found::Alike(hits, tries) if hits >= WARM * tries => {
+                let mut cell = Cell::new(look.pages, now_us);
+                cell.evidence = Evidence::of(hits, tries);
+                cell.fresh = false;
+                cell.place_probe(WARM_PROBE, &mut self.rng);
+                mesh.overwrite(cell);
+            }
+            pages::Found::Alike(hits, tries) if !was_mapped => {
+                mesh.cells[index].evidence.add(hits, tries);
+            }
+            pages::Found::Alike(..) => {
+                let mut cell = Cell::new(look.pages, now_us);
+                cell.place_probe(COLD_PROBE, &mut self.rng);
+                mesh.overwrite(cell);
             }
             pages::Found::Runs(runs) => {
                 if was_mapped {
@@ -805,8 +848,10 @@ impl Monitor for Windows {
         {
             self.armed_us = None;
             self.look(access, now_us, armed_us)?;
-            let again =
-                self.curious && self.rounds < MAX_ROUNDS && now_us + 2 * sample_us <= self.end_us;
+            let again = self.curious
+                && (self.spreads || self.fresh_cells() >= WORTH_A_ROUND)
+                && self.rounds < MAX_ROUNDS
+                && now_us + 2 * sample_us <= self.end_us;
             if again {
                 self.round_us = now_us;
             }

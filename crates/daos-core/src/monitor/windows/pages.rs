@@ -91,6 +91,8 @@ pub(super) enum Found {
     Grain(f64, f64),
     /// Some runs that are in use, or nothing: cells can say that.
     Runs(Vec<AddrRange>),
+    /// Pages that can't be told apart: hits, and pages looked at.
+    Alike(f64, f64),
 }
 
 /// The windows of one target that are mapped page by page, by their number.
@@ -169,11 +171,11 @@ impl PageMaps {
         }
         self.maps.remove(&window);
         if !tells {
-            runs.clear();
             self.dismissed.push_back(window);
             if self.dismissed.len() > DISMISSED {
                 self.dismissed.pop_front();
             }
+            return Found::Alike(f64::from(hits) / 2.0, range.pages() as f64);
         }
         Found::Runs(runs)
     }
@@ -267,7 +269,7 @@ mod tests {
         assert_eq!(found, Found::Runs(vec![pages(100, 140)]));
         maps.look(pages(512, 1024), &bits(&[]), 10);
         maps.next();
-        assert_eq!(maps.look(pages(512, 1024), &bits(&[]), 20), Found::Runs(vec![]));
+        assert_eq!(maps.look(pages(512, 1024), &bits(&[]), 20), Found::Alike(0.0, 512.0));
         assert_eq!(maps.len(), 0);
         assert!(!maps.want(1) && maps.want(2), "in vain is not tried again soon");
     }

@@ -91,15 +91,13 @@ fn what_is_cold_ages_by_one_an_interval() {
 
 #[test]
 fn what_turns_cold_begins_a_new_age() {
-    let (left, right) = (mib(60, 90), mib(110, 130));
-    let turning = AddrRange { start: left.end, end: right.start };
-    let mut run = Run::of(Memory::one(&[ALL], &[left, turning, right]));
+    let mut run = Run::of(Memory::one(&[ALL], &[block()]));
     run.until(4.0);
-    assert!(region_at(run.last(), middle(turning)).age >= 30, "it has been hot for long");
-    run.memory.hot.remove(1);
+    assert!(region_at(run.last(), middle(block())).age >= 30, "it has been hot for long");
+    run.memory.hot.clear();
     let after = from_now(&mut run, 2.0);
     for (nr, snapshot) in after.iter().enumerate().skip(2) {
-        let region = region_at(snapshot, middle(turning));
+        let region = region_at(snapshot, middle(block()));
         assert!(region.age as usize <= nr + 1, "{region:?} {nr} intervals on");
         assert!(region.age as usize + 3 >= nr, "{region:?} {nr} intervals on");
     }
@@ -141,6 +139,7 @@ fn unobservable_memory_is_told_from_cold() {
     let whole: f64 = regions(last).map(|r| last.unobserved_share(r) * r.range.pages() as f64).sum();
     let truth = unobservable.pages() as f64;
     assert!((whole - truth).abs() < 0.1 * truth, "{whole} pages, not {truth}");
+    assert!(last.unobserved_share(region_at(last, middle(unobservable))) > 0.9);
     assert!(hot(last).is_empty());
 }
 

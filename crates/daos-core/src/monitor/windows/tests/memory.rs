@@ -5,7 +5,6 @@ use crate::access::{
     TargetId, Window,
 };
 use crate::addr::{AddrRange, PAGE_SIZE};
-use std::collections::BTreeSet;
 use std::convert::Infallible;
 
 const HUGE_PAGE: u64 = 2 << 20;
@@ -22,8 +21,8 @@ pub struct Memory {
     /// Huge pages map all of it.
     pub huge: bool,
     pub prices: Prices,
-    /// Pages whose bit is clear, by their address; of huge pages, the first.
-    pub clear: BTreeSet<(TargetId, u64)>,
+    /// Whether the bit of a page is clear, by target and page; of huge pages, the first's.
+    pub clear: Vec<Vec<bool>>,
     /// The targets as the monitor knows them.
     pub listed: Vec<Target>,
     pub spent: Spent,
@@ -56,6 +55,10 @@ pub fn joined(ranges: &[AddrRange]) -> Vec<AddrRange> {
     joined
 }
 
+fn page(address: u64) -> usize {
+    (address / PAGE_SIZE) as usize
+}
+
 fn within(ranges: &[AddrRange], address: u64) -> bool {
     ranges.iter().any(|r| r.contains(address))
 }
@@ -67,15 +70,14 @@ impl Memory {
 
     /// The targets access what is hot.
     pub fn run(&mut self) {
+        let touched: Vec<_> = self.hot.iter().map(|r| self.page(r.start)..page(r.end)).collect();
         for target in &self.targets {
-            for hot in &self.hot {
-                let first = self.page(hot.start);
-                let touched: Vec<_> =
-                    self.clear.range((target.id, first)..(target.id, hot.end)).copied().collect();
-                for page in touched {
-                    self.clear.remove(&page);
-                    self.spent.target_us += self.prices.set_again;
-                }
+            let Some(clear) = self.clear.get_mut(target.id.0 as usize) else { continue };
+            for pages in &touched {
+                let (start, end) = (pages.start.min(clear.len()), pages.end.min(clear.len()));
+                let armed = clear[start..end].iter().filter(|clear| **clear).count();
+                clear[start..end].fill(false);
+                self.spent.target_us += self.prices.set_again * armed as f64;
             }
         }
     }
@@ -87,8 +89,24 @@ impl Memory {
         spent
     }
 
-    fn page(&self, address: u64) -> u64 {
-        if self.huge { address / HUGE_PAGE * HUGE_PAGE } else { address }
+    /// The page whose bit stands for `address`.
+    fn page(&self, address: u64) -> usize {
+        page(if self.huge { address / HUGE_PAGE * HUGE_PAGE } else { address })
+    }
+
+    fn is_clear(&self, target: TargetId, page: usize) -> bool {
+        let clear = self.clear.get(target.0 as usize);
+        clear.is_some_and(|clear| clear.get(page).copied().unwrap_or_default())
+    }
+
+    /// Clears a bit. Returns whether it was set.
+    fn set_clear(&mut self, target: TargetId, page: usize) -> bool {
+        let target = target.0 as usize;
+        let targets = self.clear.len().max(target + 1);
+        self.clear.resize_with(targets, Vec::new);
+        let clear = &mut self.clear[target];
+        clear.resize(clear.len().max(page + 1), false);
+        !std::mem::replace(&mut clear[page], true)
     }
 
     /// Asserts what holds for every window.
@@ -147,7 +165,7 @@ impl AccessCheck for Memory {
             let mut cleared = 0;
             for address in (range.start..range.end).step_by(PAGE_SIZE as usize) {
                 if !within(&self.unobservable, address) && !within(&self.absent, address) {
-                    cleared += u32::from(self.clear.insert((target, self.page(address))));
+                    cleared += u32::from(self.set_clear(target, self.page(address)));
                 }
             }
             if cleared > 0 {
@@ -170,25 +188,25 @@ impl AccessCheck for Memory {
             let ranges = live.map_or(&[][..], |t| &t.ranges);
             let mut seen = Observation::default();
             let mut bits = PageBits::default();
-            let mut entries = BTreeSet::new();
+            let mut last = None;
+            let whole = ranges.iter().any(|r| r.intersect(&window.range()) == Some(window.range()));
             for page in 0..window.pages {
                 let address = window.start + u64::from(page) * PAGE_SIZE;
-                if !within(ranges, address) || within(&self.absent, address) {
+                if !(whole || within(ranges, address)) || within(&self.absent, address) {
                     continue;
                 }
                 if within(&self.unobservable, address) {
                     seen.unobservable += 1;
                     continue;
                 }
-                let entry = (window.target, self.page(address));
-                entries.insert(entry);
+                let entry = self.page(address);
+                seen.entries += u32::from(last.replace(entry) != Some(entry));
                 seen.present += 1;
-                if !self.clear.contains(&entry) {
+                if !self.is_clear(window.target, entry) {
                     seen.accessed += 1;
                     bits[(page / 64) as usize] |= 1 << (page % 64);
                 }
             }
-            seen.entries = entries.len() as u32;
             seen.pages = Some(bits);
             if seen.present + seen.unobservable == 0 {
                 seen.empty_bytes = self.empty_bytes(ranges, window.start);
