@@ -14,11 +14,11 @@ use crate::access::{Prices, Spent};
 /// How long the bucket takes to fill, in microseconds.
 const FILLS_IN_US: f64 = 500_000.0;
 /// The share of what is allowed that is planned with: the rest is for what can't be.
-const PLANNED: f64 = 0.95;
+const PLANNED: f64 = 0.94;
 /// The part of what comes in that goes into paying back, at least; more when more is owed,
 /// and all of it from so many microseconds' worth on.
-const PAID_BACK: f64 = 0.35;
-const OWED_AT_MOST_US: f64 = 2_500_000.0;
+const PAID_BACK: f64 = 0.4;
+const OWED_AT_MOST_US: f64 = 2_000_000.0;
 /// What remains of older bills when a new one comes in.
 const REMEMBERED: f64 = 0.95;
 

@@ -59,6 +59,15 @@ impl Mesh {
         self.ranges.get(first)?.intersect(&whole)
     }
 
+    /// `range` from its first cell's start, or its own, to its last cell's end.
+    pub fn without_gaps_at_ends(&self, range: AddrRange) -> Option<AddrRange> {
+        let first = self.cells.partition_point(|c| c.range.end <= range.start);
+        let behind = self.cells.partition_point(|c| c.range.start < range.end);
+        let cells = self.cells.get(first..behind)?;
+        let (first, last) = (cells.first()?.range, cells.last()?.range);
+        Some(AddrRange::new(range.start.max(first.start), range.end.min(last.end)))
+    }
+
     /// Forgets maps of what is not mapped any more.
     pub fn keep_maps(&mut self) {
         self.maps.keep(&self.ranges);
@@ -144,8 +153,8 @@ impl Mesh {
         self.cells = cut;
     }
 
-    /// Puts pieces, each inside one cell, in the place of what they cover; what is known
-    /// of the rest stays.
+    /// Puts pieces in the place of what they cover; what is known of the rest stays. A
+    /// piece that lies in several cells, as when others were moved meanwhile, is cut.
     pub fn carve(&mut self, mut pieces: Vec<Cell>) {
         if pieces.is_empty() {
             return;
@@ -164,7 +173,12 @@ impl Mesh {
                     carved.push(part);
                 }
             };
-            while let Some(piece) = pieces.next_if(|p| p.range.start < cell.range.end) {
+            while let Some(mut piece) = pieces.next_if(|p| p.range.start < cell.range.end) {
+                let room = AddrRange::new(start, cell.range.end);
+                if piece.range.intersect(&room).is_none() {
+                    continue;
+                }
+                piece.clip(room);
                 rest(start, piece.range.start, &mut carved);
                 start = piece.range.end;
                 carved.push(piece);
@@ -182,11 +196,9 @@ impl Mesh {
             return false;
         }
         let (left, right) = (&self.cells[at - 1], &self.cells[at]);
-        !left.fresh
-            && !right.fresh
-            && !left.void
-            && !right.void
-            && !(left.mapped || right.mapped)
+        let is_open = |cell: &Cell| cell.fresh || cell.void || cell.mapped;
+        !is_open(left)
+            && !is_open(right)
             && (left.evidence.rate() - right.evidence.rate()).abs() >= MATERIAL
             && left.evidence.differs(&right.evidence)
     }
@@ -344,11 +356,10 @@ impl Mesh {
         let mut left_is_searched = searched.first().copied().unwrap_or_default();
         self.cells.dedup_by(|next, left| {
             at += 1;
+            let remembered = room && next.edge_until > interval;
             let alike = left.range.end == next.range.start
                 && left.range.len() + next.range.len() <= limit
-                && !(room && next.edge_until > interval)
-                && !left_is_searched
-                && !searched[at]
+                && !(remembered || left_is_searched || searched[at])
                 && !left.is_of_another_age(next, now_us)
                 && left.void == next.void
                 && left.mapped == next.mapped

@@ -112,10 +112,10 @@ pub(super) fn sum_up(
             let parts = pages.div_ceil(limit).min(room + 1);
             room -= parts - 1;
             let at = |part: u64| region.range.start + pages * part / parts * PAGE_SIZE;
-            of_target.extend((0..parts).map(|part| RegionSnapshot {
-                range: AddrRange::new(at(part), at(part + 1)),
-                ..region
-            }));
+            let cut = (0..parts).map(|part| AddrRange::new(at(part), at(part + 1)));
+            // A cut may fall into a gap that was bridged.
+            let cut = cut.filter_map(|range| meshes[target].without_gaps_at_ends(range));
+            of_target.extend(cut.map(|range| RegionSnapshot { range, ..region }));
         }
         regions.push((of_target, finer));
     }

@@ -71,7 +71,7 @@ proptest! {
         percent in prop_oneof![0.05f64..0.2, 0.2f64..1.0, 1.0f64..5.0],
         wake in 5.0f64..60.0,
         arm_run in 0.5f64..40.0,
-        set_again in 0.02f64..1.0,
+        set_again in 0.02f64..0.5,
         changes in any::<bool>(),
     ) {
         let bound = percent / 100.0;
