@@ -22,11 +22,12 @@ const OWED_AT_MOST_US: f64 = 2_000_000.0;
 /// What remains of older bills when a new one comes in.
 const REMEMBERED: f64 = 0.95;
 
-/// What something costs, in microseconds of CPU time.
+/// What something costs: microseconds of CPU time, and wake-ups.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Price {
     pub monitor: f64,
     pub target: f64,
+    pub wakes: f64,
 }
 
 /// CPU time in microseconds that may be spent.
@@ -40,7 +41,11 @@ pub(super) struct Budget {
     filled_us: u64,
     /// What is expected to be on the next bill, by the prices.
     expected: Price,
-    /// Sums of the monitor's bills, and of what was expected of them.
+    /// What a tick costs in which nothing is looked at.
+    wake: f64,
+    /// Whether something was looked at since the last bill.
+    looked: bool,
+    /// Sums of what looking cost the monitor, and of what was expected of it.
     billed: f64,
     foreseen: f64,
     prices: Prices,
@@ -54,6 +59,8 @@ impl Budget {
             owed: 0.0,
             filled_us: 0,
             expected: Price::default(),
+            wake: Prices::default().wake,
+            looked: false,
             billed: 0.0,
             foreseen: 0.0,
             prices: Prices::default(),
@@ -62,6 +69,7 @@ impl Budget {
 
     pub fn set_prices(&mut self, prices: Prices) {
         self.prices = prices;
+        self.wake = prices.wake;
     }
 
     /// Lets time pass.
@@ -80,7 +88,7 @@ impl Budget {
         self.share * FILLS_IN_US
     }
 
-    /// How many times as much as foreseen things cost the monitor here.
+    /// How many times as much as foreseen looks cost the monitor here.
     fn factor(&self) -> f64 {
         // A few bills say little.
         let (billed, foreseen) = (self.billed + 500.0, self.foreseen + 500.0);
@@ -94,7 +102,7 @@ impl Budget {
 
     /// What something will really cost, both sides.
     fn real(&self, price: Price) -> f64 {
-        price.monitor * self.factor() + price.target
+        price.monitor * self.factor() + price.target + price.wakes * self.wake
     }
 
     /// Whether there is enough for something, and at least the share `kept` left then.
@@ -116,25 +124,36 @@ impl Budget {
         can
     }
 
+    /// Tells that this tick is no mere wake-up.
+    pub fn look(&mut self) {
+        self.looked = true;
+    }
+
     /// Takes a price out that must be paid.
     pub fn expect(&mut self, price: Price) {
         self.expected.monitor += price.monitor;
         self.expected.target += price.target;
+        self.expected.wakes += price.wakes;
     }
 
     /// The bill for the last tick.
     pub fn charge(&mut self, spent: Spent) {
         self.left -= spent.monitor_us;
         self.owed += spent.target_us;
-        self.billed = self.billed * REMEMBERED + spent.monitor_us;
-        self.foreseen = self.foreseen * REMEMBERED + self.expected.monitor;
+        if !std::mem::take(&mut self.looked) {
+            self.wake = self.wake * REMEMBERED + spent.monitor_us * (1.0 - REMEMBERED);
+        } else {
+            let looking = (spent.monitor_us - self.wake).max(0.0);
+            self.billed = self.billed * REMEMBERED + looking;
+            self.foreseen = self.foreseen * REMEMBERED + self.expected.monitor;
+        }
         self.expected = Price::default();
     }
 
     /// How often the aggregation interval must be doubled for two wakes in it to take
     /// at most half of what may be spent.
     pub fn stretch(&self, aggregation_us: u64) -> u32 {
-        let wakes = 4.0 * self.prices.wake * self.factor();
+        let wakes = 4.0 * self.wake;
         let mut allowed = self.share * aggregation_us as f64;
         let mut doubled = 0;
         while allowed < wakes && doubled < 20 {
@@ -146,13 +165,13 @@ impl Budget {
 
     /// To be woken.
     pub fn wake(&self) -> Price {
-        Price { monitor: self.prices.wake, target: 0.0 }
+        Price { wakes: 1.0, ..Price::default() }
     }
 
     /// To read a window of so many pages.
     pub fn reading(&self, pages: u64) -> Price {
         let monitor = self.prices.read_window + self.prices.read_page * pages as f64;
-        Price { monitor, target: 0.0 }
+        Price { monitor, ..Price::default() }
     }
 
     /// To arm a window of so many pages, and to read it later; `rate` of its pages are
@@ -164,6 +183,7 @@ impl Budget {
         Price {
             monitor: arm_run + arm_page * pages as f64 + reading,
             target: set_again * rate * pages as f64,
+            wakes: 0.0,
         }
     }
 }
@@ -182,6 +202,7 @@ mod tests {
             budget.fill(now_us);
             let price = budget.sampling(8, 0.0);
             let mut monitor_us = 0.0;
+            budget.look();
             while budget.afford(price, 0.5) {
                 monitor_us += 3.0 * price.monitor;
             }
@@ -205,6 +226,7 @@ mod tests {
                 budget.fill(now_us);
                 let price = budget.sampling(16, 0.5);
                 let mut spent = Spent::default();
+                budget.look();
                 while budget.afford(price, 0.0) {
                     spent.monitor_us += off * price.monitor;
                     spent.target_us += off * price.target;

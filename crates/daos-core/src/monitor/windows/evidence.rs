@@ -132,6 +132,12 @@ impl Evidence {
         if a.tries <= 0.0 || b.tries <= 0.0 || (self.is_quiet() && other.is_quiet()) {
             return false;
         }
+        // Most are clear by the cheaper test of proportions.
+        let both = Trials { hits: a.hits + b.hits, tries: a.tries + b.tries }.cautious_rate();
+        let off = a.rate() - b.rate();
+        if off * off < 2.0 * both * (1.0 - both) * (1.0 / a.tries + 1.0 / b.tries) {
+            return false;
+        }
         let apart = likelihood(a.hits, a.tries) + likelihood(b.hits, b.tries);
         2.0 * (apart - likelihood(a.hits + b.hits, a.tries + b.tries)) > DIFFER
     }

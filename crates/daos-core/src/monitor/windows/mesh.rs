@@ -206,13 +206,15 @@ impl Mesh {
     /// Whether somebody looks for an edge on either side of `cells[at]`: then its probe
     /// is what was found out so far.
     pub fn is_searched(&self, at: usize) -> bool {
-        let open = |at: usize| {
-            self.touches(at)
-                && (self.cells[at - 1].fresh
-                    || self.cells[at].fresh
-                    || (self.cells[at].edge_seen == 0 && self.is_edge(at)))
-        };
-        open(at) || (at + 1 < self.cells.len() && open(at + 1))
+        self.is_open(at) || (at + 1 < self.cells.len() && self.is_open(at + 1))
+    }
+
+    /// Whether it is not known yet where the edge on the left of `cells[at]` is, if any.
+    fn is_open(&self, at: usize) -> bool {
+        self.touches(at)
+            && (self.cells[at - 1].fresh
+                || self.cells[at].fresh
+                || (self.cells[at].edge_seen == 0 && self.is_edge(at)))
     }
 
     /// Looks for edges that lie somewhere between two probes: puts fresh cells into the
@@ -351,7 +353,12 @@ impl Mesh {
                 self.cells[at].edge_until = interval + EDGE_REMEMBERED;
             }
         }
-        let searched: Vec<bool> = (0..self.cells.len()).map(|at| self.is_searched(at)).collect();
+        let mut searched = vec![false; self.cells.len()];
+        for at in 1..self.cells.len() {
+            if self.is_open(at) {
+                (searched[at - 1], searched[at]) = (true, true);
+            }
+        }
         let mut at = 0;
         let mut left_is_searched = searched.first().copied().unwrap_or_default();
         self.cells.dedup_by(|next, left| {

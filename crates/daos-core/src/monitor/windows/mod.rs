@@ -304,6 +304,7 @@ impl Windows {
     }
 
     fn count_check(&mut self) {
+        self.budget.look();
         self.cost.checks.push(self.windows.len() as u32);
         self.cost.pages += self.windows.iter().map(|w| u64::from(w.pages)).sum::<u64>();
     }
@@ -342,6 +343,7 @@ impl Windows {
             pages: l.pages.pages() as u32,
         }));
         if !self.windows.is_empty() {
+            self.budget.look();
             access.arm(&self.windows)?;
             self.cost.armed += self.windows.iter().map(|w| u64::from(w.pages)).sum::<u64>();
             self.armed_us = Some(now_us);

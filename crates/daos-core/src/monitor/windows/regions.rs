@@ -69,15 +69,11 @@ pub(super) fn sum_up(
     now_us: u64,
     age: impl Fn(u64) -> u32,
 ) -> Vec<(Vec<RegionSnapshot>, Vec<PageRun>)> {
-    let mut runs: Vec<Vec<Run>> =
-        meshes.iter().map(|m| m.cells.iter().map(Run::of).collect()).collect();
+    let mut runs: Vec<Vec<Run>> = meshes.iter().map(|m| joined(m, now_us)).collect();
     let total = |runs: &[Vec<Run>]| runs.iter().map(Vec::len).sum::<usize>();
     let (mut slack, mut gap) = (0.0, 0);
     let mut known = Vec::new();
     loop {
-        for runs in &mut runs {
-            join(runs, slack, gap, now_us);
-        }
         if slack == 0.0 && gap == 0 && total(&runs) > max {
             known = runs.clone();
         }
@@ -89,6 +85,9 @@ pub(super) fn sum_up(
             gap = (gap * 2).max(PAGE_SIZE);
         } else {
             slack = (slack * 2.0f64).max(0.01);
+        }
+        for runs in &mut runs {
+            join(runs, slack, gap, now_us);
         }
     }
 
@@ -120,6 +119,23 @@ pub(super) fn sum_up(
         regions.push((of_target, finer));
     }
     regions
+}
+
+/// The cells of a mesh, those that touch and are alike as one.
+fn joined(mesh: &Mesh, now_us: u64) -> Vec<Run> {
+    let mut runs: Vec<Run> = Vec::new();
+    for cell in &mesh.cells {
+        let run = Run::of(cell);
+        match runs.last_mut() {
+            Some(last)
+                if last.cell.range.end == cell.range.start && last.is_like(&run, 0.0, now_us) =>
+            {
+                last.absorb(&run);
+            }
+            _ => runs.push(run),
+        }
+    }
+    runs
 }
 
 /// Those of `known`, sorted, that were joined to others to become one of `runs`.
