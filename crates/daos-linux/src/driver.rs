@@ -141,9 +141,10 @@ impl<A: AccessCheck, M: Monitor> Driver<A, M> {
         Ok(snapshot)
     }
 
-    /// Sleeps until the next tick. `false` when something else woke it: the end of a
-    /// target, of the duration, or of a nap.
-    fn wait(&mut self) -> Result<bool, DriverError<A::Error>> {
+    /// Sleeps until the next tick, or until something else wakes it: the end of a target,
+    /// of the duration, or of a nap. Says whether the tick is due, and whether a target
+    /// has ended.
+    fn wait(&mut self) -> Result<(bool, bool), DriverError<A::Error>> {
         let mut events = [std::mem::MaybeUninit::<epoll::Event>::uninit(); 16];
         let now_us = cpu::monotonic_us();
         let due_us = self.next_tick_us.min(self.deadline_us.unwrap_or(u64::MAX));
@@ -153,13 +154,10 @@ impl<A: AccessCheck, M: Monitor> Driver<A, M> {
             Err(Errno::INTR) => false,
             Err(errno) => return Err(io::Error::from(errno).into()),
         };
-        if ended {
-            self.monitor.update(&mut self.access).map_err(DriverError::Access)?;
-        }
         let now_us = cpu::monotonic_us();
         let late_us = now_us.saturating_sub(self.next_tick_us);
         self.late_ticks += u32::from(late_us > self.monitor.attrs().sample_us / 10);
-        Ok(now_us >= self.next_tick_us)
+        Ok((now_us >= self.next_tick_us, ended))
     }
 
     fn over(&self, now_us: u64) -> Option<Stop> {
@@ -186,14 +184,18 @@ impl<A: AccessCheck, M: Monitor> SnapshotSource for Driver<A, M> {
     fn next_snapshot(&mut self) -> Result<Option<Snapshot>, Self::Error> {
         self.begin()?;
         while self.stop.is_none() {
-            let ticked = self.wait()?;
+            let (ticked, ended) = self.wait()?;
             let now_us = cpu::monotonic_us();
             self.stop = self.over(now_us);
-            // When the duration ends, the last snapshot may be due, but no tick yet.
-            if !ticked && self.stop != Some(Stop::Duration) {
+            // At the end the last snapshot may be due, but no tick yet.
+            if !ticked && !ended && self.stop.is_none() {
                 continue;
             }
-            if let Some(mut snapshot) = self.tick(now_us)? {
+            let snapshot = self.tick(now_us)?;
+            if ended {
+                self.monitor.update(&mut self.access).map_err(DriverError::Access)?;
+            }
+            if let Some(mut snapshot) = snapshot {
                 snapshot.cost.late_ticks = std::mem::take(&mut self.late_ticks);
                 snapshot.cost.missed_ticks = std::mem::take(&mut self.missed_ticks);
                 return Ok(Some(snapshot));
@@ -311,6 +313,6 @@ mod tests {
         driver.stop_flag.store(true, Ordering::Relaxed);
         assert_eq!(driver.next_snapshot().unwrap(), None);
         assert_eq!(driver.stop(), Some(Stop::Asked));
-        assert_eq!(driver.monitor.ticks.len(), 1, "the first");
+        assert_eq!(driver.monitor.ticks.len(), 2, "the first, and one that a snapshot may have been due at");
     }
 }

@@ -109,15 +109,8 @@ pub fn decode(mut payload: &[u8]) -> Option<Snapshot> {
     }
     let [pages, armed, target_us, sample_us] = decode_effort(bytes)?;
     let cost = Cost { checks, pages, armed, late_ticks, missed_ticks, cpu_us, target_us };
-    let snapshot = Snapshot {
-        start_us,
-        end_us,
-        aggregation_us,
-        sample_us,
-        max_nr_accesses,
-        targets,
-        cost,
-    };
+    let snapshot =
+        Snapshot { start_us, end_us, aggregation_us, sample_us, max_nr_accesses, targets, cost };
     payload.is_empty().then_some(snapshot)
 }
 
@@ -321,8 +314,9 @@ mod tests {
         with_effort.cost.pages = 2800;
         with_effort.cost.armed = 40;
         with_effort.cost.target_us = 17;
+        with_effort.sample_us = 5_000;
         let bytes = encoded(&with_effort);
         assert_eq!(bytes[..documented.len()], documented);
-        assert_eq!(bytes[documented.len()..], [0xf0, 0x15, 0x28, 0x11]);
+        assert_eq!(bytes[documented.len()..], [0xf0, 0x15, 0x28, 0x11, 0x88, 0x27]);
     }
 }

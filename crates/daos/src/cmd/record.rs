@@ -39,7 +39,7 @@ fn monitor(cli::Monitoring { monitor, looking }: &cli::Monitoring) -> Result<Any
     if let Some((option, _)) = unheeded {
         let name = monitor.name();
         return Err(Usage(format!(
-            "the {name} monitor does not heed {option}; leave it out, or --monitor {name}"
+            "the {name} monitor does not heed {option}; leave {option} out, or use --monitor windows"
         ))
         .into());
     }

@@ -85,7 +85,8 @@ impl Budget {
 
     /// What the bucket holds when it is full.
     fn capacity(&self) -> f64 {
-        self.share * FILLS_IN_US
+        // Whatever the bound, it must hold the wake-ups of a round, and something to look at.
+        (self.share * FILLS_IN_US).max(3.0 * self.wake + 20.0)
     }
 
     /// How many times as much as foreseen looks cost the monitor here.

@@ -177,6 +177,14 @@ impl Cell {
         idle && old > 2 * young + AGES_ALIKE_US
     }
 
+    /// Whether all of it lies in the aligned block of so many bytes around `address`, in
+    /// which nothing is in memory.
+    pub fn is_in_hole(&self, address: u64, bytes: u64) -> bool {
+        bytes > 0
+            && address / bytes == self.range.start / bytes
+            && (self.range.end - 1) / bytes == self.range.start / bytes
+    }
+
     /// Whether reading the probe says what happened since it was armed: where nothing
     /// is in use. Everything else has to be armed for each look.
     pub fn can_be_watched(&self) -> bool {

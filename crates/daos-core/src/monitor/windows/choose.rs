@@ -1,6 +1,6 @@
 //! A round: what to look at, in the order of doubt, as far as the budget goes.
 
-use super::{COLD_PROBE, Look, WARM, WARM_PROBE, Why, Windows};
+use super::{COLD_PROBE, Look, WARM, WARM_PROBE, Why, Windows, pages};
 use crate::access::{AccessCheck, Window};
 use crate::addr::{AddrRange, PAGE_SIZE};
 
@@ -40,14 +40,18 @@ impl Windows {
         }
         self.explore();
 
+        let maps: Vec<Look> = self.looks.iter().filter(|l| l.why == Why::Map).copied().collect();
         self.looks.sort_unstable_by_key(|l| (l.mesh, l.pages.start, l.pages.end));
         self.looks
             .dedup_by(|next, left| next.mesh == left.mesh && next.pages.start < left.pages.end);
+        for map in maps.iter().filter(|map| !self.looks.contains(map)) {
+            self.meshes[map.mesh].maps.want_again(map.pages.start / pages::WINDOW);
+        }
         self.windows.clear();
         self.windows.extend(self.looks.iter().map(|l| Window {
             target: self.meshes[l.mesh].id,
             start: l.pages.start,
-            pages: l.pages.pages() as u32,
+            pages: l.pages.pages().min(self.most_pages) as u32,
         }));
         if !self.windows.is_empty() {
             self.budget.look();
@@ -127,9 +131,9 @@ impl Windows {
         let kept = (KEPT_BY_EXPLORING + self.budget.fullness()) / 2.0;
         for at in 0..self.meshes.len() {
             let mesh = &mut self.meshes[at];
-            mesh.keep_maps();
+            let windows = mesh.maps.len();
             let mut chosen = 0;
-            while self.looks.len() < most && chosen < mesh.maps.len() {
+            while self.looks.len() < most && chosen < windows {
                 let price = self.budget.sampling(512, 0.1);
                 if !self.budget.can_afford(price, kept) {
                     break;
@@ -164,7 +168,7 @@ impl Windows {
         // As long as places lie far apart, how wide each is matters little.
         let apart = total / self.explorers.max(1);
         let cold = if apart > FAR_APART { WARM_PROBE } else { EXPLORER };
-        while self.looks.len() < most {
+        for _ in self.looks.len()..most {
             let fraction = self.explored.wrapping_mul(0x9e37_79b9_7f4a_7c15);
             let place = ((u128::from(fraction) * u128::from(total)) >> 64) as u64;
             let index = ends.partition_point(|&(end, ..)| end <= place);

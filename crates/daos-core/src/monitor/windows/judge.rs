@@ -92,7 +92,7 @@ impl Windows {
         cell.armed_us = (seen.accessed == 0 && seen.unobservable == 0).then_some(armed_us);
         if seen.present == 0 {
             // Nothing to look at: there, or anywhere in here?
-            cell.void = seen.empty_bytes >= cell.range.len();
+            cell.void = cell.is_in_hole(look.pages.start, seen.empty_bytes);
             if seen.unobservable > 0 {
                 cell.place_probe(COLD_PROBE, &mut self.rng);
             } else if was_fresh {
@@ -210,6 +210,7 @@ impl Windows {
 
     /// What a look at a whole page table says: pages that differ, or runs for cells.
     fn judge_map(&mut self, look: &Look, seen: &Observation, now_us: u64) {
+        let room = self.room() / 2;
         let mesh = &mut self.meshes[look.mesh];
         let (Some(bits), Some(index)) = (&seen.pages, mesh.find(look.pages.start)) else { return };
         let known = mesh.cells[index];
@@ -253,7 +254,7 @@ impl Windows {
                     mesh.overwrite(cell);
                 }
                 let rate = seen.accessed.min(1);
-                for run in runs {
+                for run in runs.into_iter().take(room) {
                     let mut cell = Cell::new(run, now_us);
                     cell.evidence = Evidence::of(f64::from(rate), 1.0);
                     cell.centre_probe(FINE);

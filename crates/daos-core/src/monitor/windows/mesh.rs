@@ -63,9 +63,16 @@ impl Mesh {
         Some(AddrRange::new(range.start.max(first.start), range.end.min(last.end)))
     }
 
-    /// Forgets maps of what is not mapped any more.
-    pub fn keep_maps(&mut self) {
+    /// Forgets maps of what is not mapped any more. A cell that was known by them has to be
+    /// looked at again.
+    fn keep_maps(&mut self) {
         self.maps.keep(&self.ranges);
+        for cell in self.cells.iter_mut().filter(|c| c.mapped) {
+            if !self.maps.covers(cell.range) {
+                (cell.mapped, cell.fresh, cell.due) = (false, true, 0);
+                cell.centre_probe(8);
+            }
+        }
     }
 
     /// Puts a cell in the place of whatever it covers.
@@ -123,6 +130,7 @@ impl Mesh {
         }
         self.cells = fitted;
         self.ranges = ranges;
+        self.keep_maps();
     }
 
     /// Cuts cells larger than `limit` bytes into equal parts that are not, while there

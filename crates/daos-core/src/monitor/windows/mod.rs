@@ -43,7 +43,7 @@ mod segment;
 mod watch;
 
 use super::{Monitor, MonitorOptions};
-use crate::access::{AccessCheck, Observation, Spent, Window};
+use crate::access::{AccessCheck, MAX_WINDOW_PAGES, Observation, Spent, Window};
 use crate::addr::{AddrRange, PAGE_SIZE};
 use crate::attrs::{AttrsError, MonitorAttrs};
 use crate::rng::Rng;
@@ -81,7 +81,7 @@ enum Why {
 }
 
 /// Pages that were armed, to be checked a sampling interval later.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Look {
     mesh: usize,
     pages: AddrRange,
@@ -120,8 +120,12 @@ pub struct Windows {
     explored: u64,
     explorers: u64,
     explored_pages: u64,
+    /// Bytes mapped when exploring began.
+    explored_bytes: u64,
     /// The cell at which the next interval begins to look, so that all get their turn.
     turn: usize,
+    /// Largest window that the primitive takes, in pages.
+    most_pages: u64,
     started: bool,
     planned_us: u64,
     wait_us: u64,
@@ -164,7 +168,9 @@ impl Windows {
             explored,
             explorers: 0,
             explored_pages: 0,
+            explored_bytes: 0,
             turn: 0,
+            most_pages: u64::from(MAX_WINDOW_PAGES),
             started: false,
             planned_us: 0,
             wait_us: 0,
@@ -243,6 +249,7 @@ impl Monitor for Windows {
         if !self.started {
             self.started = true;
             self.budget.set_prices(access.prices());
+            self.most_pages = u64::from(access.capabilities().max_window_pages);
             self.begin_interval(now_us);
             self.planned_us = now_us;
             self.round_us = now_us;
@@ -303,6 +310,11 @@ impl Monitor for Windows {
             let ranges = target.ranges.into_iter().filter(|r| r.pages() > 0).collect();
             self.meshes[at].resident_bytes = target.resident_bytes;
             self.meshes[at].fit(ranges, now_us);
+        }
+        let bytes: u64 = self.meshes.iter().map(Mesh::bytes).sum();
+        if bytes.abs_diff(self.explored_bytes) > self.explored_bytes / 8 {
+            // There is much that nobody has seen.
+            (self.explorers, self.explored_pages, self.explored_bytes) = (0, 0, bytes);
         }
         let limit = self.size_limit();
         for at in 0..self.meshes.len() {

@@ -15,8 +15,10 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// Bytes that a map describes: what one page of page table maps.
 pub(super) const WINDOW: u64 = 2 << 20;
-/// Most windows that are mapped at a time: 16 GiB, in 2 MiB of memory.
+/// Most windows that are mapped at a time, and runs of pages in them: every snapshot has
+/// them all.
 const MOST: usize = 8192;
+const MOST_RUNS: usize = 65_536;
 /// Looks after which a map says what its pages are.
 const ENOUGH: u8 = 2;
 /// Where pages in use have neighbours in use, so many on average, cells describe them.
@@ -38,6 +40,8 @@ struct PageMap {
     looks: u8,
     /// When it was looked at first.
     since_us: u64,
+    /// Runs of pages that are alike, as of the last look.
+    nr_runs: usize,
 }
 
 impl PageMap {
@@ -101,6 +105,7 @@ pub(super) struct PageMaps {
     maps: BTreeMap<u64, PageMap>,
     wanted: VecDeque<u64>,
     dismissed: VecDeque<u64>,
+    nr_runs: usize,
     /// Where refreshing goes on.
     turn: u64,
 }
@@ -112,7 +117,8 @@ impl PageMaps {
         if self.maps.contains_key(&window) || self.wanted.contains(&window) {
             return true;
         }
-        let may = self.len() < MOST && !self.dismissed.contains(&window);
+        let room = self.len() < MOST && self.nr_runs < MOST_RUNS;
+        let may = room && !self.dismissed.contains(&window);
         if may {
             self.wanted.push_back(window);
         }
@@ -130,6 +136,21 @@ impl PageMaps {
         Some(window)
     }
 
+    /// Whether all of `range` is mapped page by page.
+    pub fn covers(&self, range: AddrRange) -> bool {
+        let windows = range.start / WINDOW..range.end.div_ceil(WINDOW);
+        windows.into_iter().all(|window| {
+            let here = AddrRange::new(window * WINDOW, (window + 1) * WINDOW).intersect(&range);
+            let map = self.maps.get(&window).map(|map| map.range);
+            here.is_some() && map.and_then(|map| map.intersect(&range)) == here
+        })
+    }
+
+    /// Asks for windows again that were to be looked at and could not be.
+    pub fn want_again(&mut self, window: u64) {
+        self.wanted.push_back(window);
+    }
+
     /// How many windows there are to look at.
     pub fn len(&self) -> usize {
         self.maps.len() + self.wanted.len()
@@ -144,9 +165,11 @@ impl PageMaps {
             before: PageBits::default(),
             looks: 0,
             since_us: now_us,
+            nr_runs: 0,
         };
         let map = self.maps.entry(window).or_insert(new);
         if map.range != range {
+            self.nr_runs -= map.nr_runs;
             *map = new;
         }
         map.before = map.last;
@@ -156,6 +179,9 @@ impl PageMaps {
             self.wanted.push_front(window);
             return Found::Unsure;
         }
+        self.nr_runs -= map.nr_runs;
+        map.nr_runs = map.runs().count();
+        self.nr_runs += map.nr_runs;
         let (used, hits) = map.counts();
         let mut runs: Vec<AddrRange> = Vec::new();
         for (_, run) in map.runs().filter(|(used, _)| *used) {
@@ -169,6 +195,7 @@ impl PageMaps {
         if tells && used < LONG_RUN * runs.len() as u32 {
             return Found::Grain(f64::from(hits) / 2.0, range.pages() as f64);
         }
+        self.nr_runs -= map.nr_runs;
         self.maps.remove(&window);
         if !tells {
             self.dismissed.push_back(window);
@@ -186,6 +213,7 @@ impl PageMaps {
             let at = ranges.partition_point(|r| r.end <= map.range.start);
             ranges.get(at).is_some_and(|r| r.intersect(&map.range) == Some(map.range))
         });
+        self.nr_runs = self.maps.values().map(|map| map.nr_runs).sum();
     }
 
     /// Runs of pages that are alike, of windows that were looked at often enough. `scale`

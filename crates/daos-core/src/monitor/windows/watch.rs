@@ -42,7 +42,7 @@ impl Windows {
                 if cell.void {
                     cell.place_probe(1, &mut self.rng);
                 }
-                let pages = cell.probe.pages();
+                let pages = cell.probe.pages().min(self.most_pages);
                 let full = watched.len() >= self.attrs.max_regions as usize;
                 if full || !self.budget.afford(self.budget.reading(pages), KEPT_BY_WATCHING) {
                     self.unwatched = skip + place;
@@ -63,7 +63,8 @@ impl Windows {
             let cell = &mut cells[index];
             if cell.void {
                 cell.due = interval + PERIOD;
-                if seen.present + seen.unobservable > 0 {
+                let hole = cell.is_in_hole(cell.probe.start, seen.empty_bytes);
+                if seen.present + seen.unobservable > 0 || !hole {
                     cell.void = false;
                     cell.fresh = true;
                 }
