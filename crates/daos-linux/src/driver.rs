@@ -313,6 +313,10 @@ mod tests {
         driver.stop_flag.store(true, Ordering::Relaxed);
         assert_eq!(driver.next_snapshot().unwrap(), None);
         assert_eq!(driver.stop(), Some(Stop::Asked));
-        assert_eq!(driver.monitor.ticks.len(), 2, "the first, and one that a snapshot may have been due at");
+        assert_eq!(
+            driver.monitor.ticks.len(),
+            2,
+            "the first, and one that a snapshot may have been due at"
+        );
     }
 }
