@@ -188,7 +188,8 @@ impl<A: AccessCheck, M: Monitor> SnapshotSource for Driver<A, M> {
             let now_us = cpu::monotonic_us();
             self.stop = self.over(now_us);
             // At the end the last snapshot may be due, but no tick yet.
-            if !ticked && !ended && self.stop.is_none() {
+            let nothing_left = self.stop == Some(Stop::TargetsEnded);
+            if !ended && (nothing_left || (!ticked && self.stop.is_none())) {
                 continue;
             }
             let snapshot = self.tick(now_us)?;
