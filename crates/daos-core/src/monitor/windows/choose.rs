@@ -34,8 +34,6 @@ impl Windows {
         self.choose_probes();
         if self.rounds == 1 {
             self.choose_edges();
-        }
-        if self.rounds == 1 {
             self.choose_maps();
         }
         self.explore();
@@ -101,22 +99,19 @@ impl Windows {
     /// Edges that were not looked at for long.
     fn choose_edges(&mut self) {
         let reach = COLD_PROBE * PAGE_SIZE;
+        let most = self.most_looks();
         for at in 0..self.meshes.len() {
             for index in 1..self.meshes[at].cells.len() {
                 let mesh = &mut self.meshes[at];
                 let seen = mesh.cells[index].edge_seen;
-                if seen == 0 || seen + EDGE_PERIOD > self.interval {
-                    continue;
-                }
-                if !mesh.is_edge(index) {
+                if seen == 0 || seen + EDGE_PERIOD > self.interval || !mesh.is_edge(index) {
                     continue;
                 }
                 let (left, right) = (mesh.cells[index - 1].range, mesh.cells[index].range);
                 let start = right.start.saturating_sub(reach).max(left.start);
                 let pages = AddrRange::new(start, (right.start + reach).min(right.end));
                 let price = self.budget.sampling(pages.pages(), 0.5);
-                let full = self.looks.len() >= self.attrs.max_regions as usize;
-                if full || !self.budget.afford(price, 0.2) {
+                if self.looks.len() >= most || !self.budget.afford(price, 0.2) {
                     return;
                 }
                 self.looks.push(Look { mesh: at, pages, why: Why::Edge });

@@ -1,7 +1,7 @@
 //! Edges: where neighbouring cells differ, narrowed down to the page.
 
 use super::cell::Cell;
-use super::mesh::{FINE, HUGE_PAGES, Mesh, pieces};
+use super::mesh::{FINE, HUGE_PAGE, HUGE_PAGES, Mesh, pieces};
 use super::segment;
 use crate::access::PageBits;
 use crate::addr::{AddrRange, PAGE_SIZE};
@@ -171,10 +171,9 @@ impl Mesh {
 /// Where an edge can be between a probe that ends at `start` and one that begins at
 /// `end`. It is empty where there is one place only, its start.
 fn gap(start: u64, end: u64, huge: bool) -> AddrRange {
-    const HUGE: u64 = HUGE_PAGES * PAGE_SIZE;
     if !huge {
         return AddrRange::new(start, end);
     }
-    let start = start.div_ceil(HUGE) * HUGE;
-    AddrRange::new(start, (end / HUGE * HUGE).max(start))
+    let start = start.div_ceil(HUGE_PAGE) * HUGE_PAGE;
+    AddrRange::new(start, (end / HUGE_PAGE * HUGE_PAGE).max(start))
 }

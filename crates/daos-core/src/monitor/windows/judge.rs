@@ -2,13 +2,11 @@
 
 use super::cell::Cell;
 use super::evidence::Evidence;
-use super::mesh::FINE;
+use super::mesh::{FINE, HUGE_PAGE};
 use super::{COLD_PROBE, Look, PERIOD, WARM, WARM_PROBE, Why, Windows, pages, segment};
 use crate::access::{AccessCheck, Observation, PageBits};
 use crate::addr::{AddrRange, PAGE_SIZE};
 
-/// Size of the pages that one level-2 entry maps.
-const HUGE_PAGE: u64 = 2 << 20;
 /// So many cells that change at once are parts of something larger.
 const MANY: u32 = 4;
 
@@ -30,20 +28,7 @@ impl Windows {
                 Why::Probe => self.judge_probe(look, seen, now_us, armed_us, &mut carved),
                 Why::Explore => self.judge_explorer(look, seen, now_us, &mut carved),
                 Why::Map => self.judge_map(look, seen, now_us),
-                Why::Edge => {
-                    let mesh = &mut self.meshes[look.mesh];
-                    let edge = mesh.cells.partition_point(|c| c.range.start <= look.pages.start);
-                    let held = edge < mesh.cells.len()
-                        && mesh.is_edge(edge)
-                        && mesh.cells[edge].range.start < look.pages.end
-                        && seen.unobservable == 0;
-                    if let (true, Some(bits)) = (held, &seen.pages) {
-                        let weight = seen.trials().1 / f64::from(seen.present.max(1));
-                        mesh.settle_edge(edge, look.pages, bits, weight, self.interval);
-                    } else if let Some(cell) = mesh.cells.get_mut(edge) {
-                        cell.edge_seen = 0;
-                    }
-                }
+                Why::Edge => self.judge_edge(look, seen),
             }
         }
         (self.looks, self.found) = (looks, found);
@@ -83,19 +68,18 @@ impl Windows {
         }
         let pages = look.pages.pages() as f64;
         cell.unobserved = f64::from(seen.unobservable) / pages;
-        let was_fresh_before = cell.fresh;
-        // Half of them in one interval, half in the next.
-        cell.due = interval + if was_fresh_before { 1 + index as u64 % PERIOD } else { PERIOD };
-        cell.looks = cell.looks.saturating_add(1);
-        let was_fresh = cell.fresh && cell.looks == 1;
         let was_unsure = std::mem::replace(&mut cell.fresh, false);
+        // Half of them in one interval, half in the next.
+        cell.due = interval + if was_unsure { 1 + index as u64 % PERIOD } else { PERIOD };
+        cell.looks = cell.looks.saturating_add(1);
+        let is_first_look = was_unsure && cell.looks == 1;
         cell.armed_us = (seen.accessed == 0 && seen.unobservable == 0).then_some(armed_us);
         if seen.present == 0 {
             // Nothing to look at: there, or anywhere in here?
             cell.void = cell.is_in_hole(look.pages.start, seen.empty_bytes);
             if seen.unobservable > 0 {
                 cell.place_probe(COLD_PROBE, &mut self.rng);
-            } else if was_fresh {
+            } else if is_first_look {
                 cell.evidence = Evidence::of(0.0, pages);
             } else {
                 cell.evidence.add(0.0, pages);
@@ -112,7 +96,7 @@ impl Windows {
         }
         let cell = &mut mesh.cells[index];
         let before = cell.evidence;
-        let changed = if was_fresh {
+        let changed = if is_first_look {
             let now = Evidence::of(hits, tries);
             cell.evidence = now;
             before.tries() == 0.0 || before.differs(&now)
@@ -156,10 +140,23 @@ impl Windows {
             if let Some(right) = mesh.cells.get_mut(index + 1) {
                 right.edge_seen = 0;
             }
-            for near in index.saturating_sub(1)..=(index + 1).min(mesh.cells.len() - 1) {
-                mesh.cells[near].due = mesh.cells[near].due.min(interval);
-            }
+            mesh.wake_around(index, interval);
             self.curious = true;
+        }
+    }
+
+    fn judge_edge(&mut self, look: &Look, seen: &Observation) {
+        let mesh = &mut self.meshes[look.mesh];
+        let edge = mesh.cells.partition_point(|c| c.range.start <= look.pages.start);
+        let held = edge < mesh.cells.len()
+            && mesh.is_edge(edge)
+            && mesh.cells[edge].range.start < look.pages.end
+            && seen.unobservable == 0;
+        if let (true, Some(bits)) = (held, &seen.pages) {
+            let weight = seen.trials().1 / f64::from(seen.present.max(1));
+            mesh.settle_edge(edge, look.pages, bits, weight, self.interval);
+        } else if let Some(cell) = mesh.cells.get_mut(edge) {
+            cell.edge_seen = 0;
         }
     }
 

@@ -9,8 +9,9 @@ use crate::addr::{AddrRange, PAGE_SIZE};
 pub(super) const FINE: u64 = 64;
 /// Aggregation intervals for which an edge is remembered after it has gone.
 const EDGE_REMEMBERED: u64 = 600;
-/// Pages in a huge page.
-pub(super) const HUGE_PAGES: u64 = 512;
+/// Size of a huge page in bytes, and in pages.
+pub(super) const HUGE_PAGE: u64 = 2 << 20;
+pub(super) const HUGE_PAGES: u64 = HUGE_PAGE / PAGE_SIZE;
 
 /// Sorted, disjoint cells that cover what a target has mapped.
 #[derive(Debug, Clone)]
@@ -61,6 +62,14 @@ impl Mesh {
         let cells = self.cells.get(first..behind)?;
         let (first, last) = (cells.first()?.range, cells.last()?.range);
         Some(AddrRange::new(range.start.max(first.start), range.end.min(last.end)))
+    }
+
+    /// Makes `cells[at]` and its neighbours due: what befell it may have befallen them.
+    pub fn wake_around(&mut self, at: usize, interval: u64) {
+        let end = (at + 2).min(self.cells.len());
+        for cell in &mut self.cells[at.saturating_sub(1)..end] {
+            cell.due = cell.due.min(interval);
+        }
     }
 
     /// Forgets maps of what is not mapped any more. A cell that was known by them has to be

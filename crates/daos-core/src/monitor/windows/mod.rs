@@ -192,10 +192,14 @@ impl Windows {
         self.rounds = 0;
     }
 
+    /// Bytes mapped, by all targets together.
+    fn bytes(&self) -> u64 {
+        self.meshes.iter().map(Mesh::bytes).sum()
+    }
+
     /// Cells are cut to at most this many bytes.
     fn size_limit(&self) -> u64 {
-        let total: u64 = self.meshes.iter().map(Mesh::bytes).sum();
-        (total / u64::from(self.attrs.max_regions / 2).max(3)).max(PAGE_SIZE)
+        (self.bytes() / u64::from(self.attrs.max_regions / 2).max(3)).max(PAGE_SIZE)
     }
 
     /// How many cells more there may be.
@@ -311,7 +315,7 @@ impl Monitor for Windows {
             self.meshes[at].resident_bytes = target.resident_bytes;
             self.meshes[at].fit(ranges, now_us);
         }
-        let bytes: u64 = self.meshes.iter().map(Mesh::bytes).sum();
+        let bytes = self.bytes();
         if bytes.abs_diff(self.explored_bytes) > self.explored_bytes / 8 {
             // There is much that nobody has seen.
             (self.explorers, self.explored_pages, self.explored_bytes) = (0, 0, bytes);

@@ -20,37 +20,35 @@ impl Windows {
         let mut watched = Vec::new();
         self.windows.clear();
         let interval = self.interval;
-        // Where the last interval had to stop, this one begins.
-        let all: usize = self.meshes.iter().map(|m| m.cells.len()).sum();
-        let skip = if all > 0 { self.unwatched % all } else { 0 };
-        self.unwatched = 0;
         let places: Vec<(usize, usize)> = self
             .meshes
             .iter()
             .enumerate()
             .flat_map(|(at, mesh)| (0..mesh.cells.len()).map(move |index| (at, index)))
             .collect();
-        for place in 0..all {
-            let (at, index) = places[(skip + place) % all];
+        // Where the last interval had to stop, this one begins.
+        let skip = std::mem::take(&mut self.unwatched) % places.len().max(1);
+        let most = self.most_looks();
+        for place in 0..places.len() {
+            let (at, index) = places[(skip + place) % places.len()];
             let target = self.meshes[at].id;
             let cell = &mut self.meshes[at].cells[index];
-            {
-                let known = (cell.can_be_watched() || cell.void) && !cell.fresh && !cell.mapped;
-                if !known || cell.due > interval {
-                    continue;
-                }
-                if cell.void {
-                    cell.place_probe(1, &mut self.rng);
-                }
-                let pages = cell.probe.pages().min(self.most_pages);
-                let full = watched.len() >= self.attrs.max_regions as usize;
-                if full || !self.budget.afford(self.budget.reading(pages), KEPT_BY_WATCHING) {
-                    self.unwatched = skip + place;
-                    break;
-                }
-                watched.push((at, index));
-                self.windows.push(Window { target, start: cell.probe.start, pages: pages as u32 });
+            let known = (cell.can_be_watched() || cell.void) && !cell.fresh && !cell.mapped;
+            if !known || cell.due > interval {
+                continue;
             }
+            if cell.void {
+                cell.place_probe(1, &mut self.rng);
+            }
+            let pages = cell.probe.pages().min(self.most_pages);
+            if watched.len() >= most
+                || !self.budget.afford(self.budget.reading(pages), KEPT_BY_WATCHING)
+            {
+                self.unwatched = skip + place;
+                break;
+            }
+            watched.push((at, index));
+            self.windows.push(Window { target, start: cell.probe.start, pages: pages as u32 });
         }
         if watched.is_empty() {
             return Ok(());
@@ -59,8 +57,8 @@ impl Windows {
         access.check(&self.windows, &mut self.found)?;
         self.count_check();
         for (&(at, index), seen) in watched.iter().zip(&self.found) {
-            let cells = &mut self.meshes[at].cells;
-            let cell = &mut cells[index];
+            let mesh = &mut self.meshes[at];
+            let cell = &mut mesh.cells[index];
             if cell.void {
                 cell.due = interval + PERIOD;
                 let hole = cell.is_in_hole(cell.probe.start, seen.empty_bytes);
@@ -87,10 +85,7 @@ impl Windows {
             let times = self.attrs.sample_us as f64 / now_us.saturating_sub(since_us).max(1) as f64;
             cell.evidence.add(evidence::rate_in(share, times.min(1.0)) * tries, tries);
             cell.armed_us = None;
-            // What befell this one may have befallen its neighbours.
-            for near in index.saturating_sub(1)..=(index + 1).min(cells.len() - 1) {
-                cells[near].due = cells[near].due.min(interval);
-            }
+            mesh.wake_around(index, interval);
             self.curious = true;
         }
         Ok(())
