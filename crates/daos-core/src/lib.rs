@@ -17,6 +17,7 @@
 //! | [`adjust`] | age, merge, split and update: the adaptive adjustment |
 //! | [`monitor`] | the ticks that tie these together: [`Monitor`], and each way to do it |
 //! | [`snapshot`] | what a monitor hands out, and the seam to its users: [`SnapshotSource`] |
+//! | [`schemes`] | what is done to memory by what was seen of it |
 //! | [`json`] | the JSON shape of a snapshot |
 //! | [`host`] | the machine that something was measured on |
 //! | [`rng`] | the seeded generator |
@@ -33,6 +34,7 @@ pub mod layout;
 pub mod monitor;
 pub mod region;
 pub mod rng;
+pub mod schemes;
 pub mod snapshot;
 
 pub use access::{

@@ -2,6 +2,7 @@
 
 use crate::access::{Spent, TargetId};
 use crate::addr::AddrRange;
+use crate::schemes::Done;
 use serde::{Deserialize, Serialize};
 
 /// The access rate, 0 to 1, from which on memory is called hot.
@@ -23,6 +24,8 @@ pub struct Snapshot {
     pub max_nr_accesses: u32,
     /// One for each live target, by rising id.
     pub targets: Vec<TargetSnapshot>,
+    /// What schemes did at its end.
+    pub done: Vec<Done>,
     /// What it cost to find out.
     pub cost: Cost,
 }

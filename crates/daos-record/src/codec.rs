@@ -109,8 +109,16 @@ pub fn decode(mut payload: &[u8]) -> Option<Snapshot> {
     }
     let [pages, armed, target_us, sample_us] = decode_effort(bytes)?;
     let cost = Cost { checks, pages, armed, late_ticks, missed_ticks, cpu_us, target_us };
-    let snapshot =
-        Snapshot { start_us, end_us, aggregation_us, sample_us, max_nr_accesses, targets, cost };
+    let snapshot = Snapshot {
+        start_us,
+        end_us,
+        aggregation_us,
+        sample_us,
+        max_nr_accesses,
+        targets,
+        done: Vec::new(),
+        cost,
+    };
     payload.is_empty().then_some(snapshot)
 }
 
@@ -209,6 +217,7 @@ mod tests {
                 sample_us: 0,
                 max_nr_accesses,
                 targets: targets.into_iter().map(target).collect(),
+                done: Vec::new(),
                 cost: Cost { checks, pages, armed, late_ticks, missed_ticks, cpu_us, target_us },
             }
         }
@@ -293,6 +302,7 @@ mod tests {
                 regions,
                 pages: Vec::new(),
             }],
+            done: Vec::new(),
             cost: Cost {
                 checks: vec![2; 20],
                 late_ticks: 0,

@@ -31,6 +31,7 @@ pub fn snapshot(start_us: u64, end_us: u64, regions: &[RegionSnapshot]) -> Snaps
         sample_us: 0,
         max_nr_accesses: 20,
         targets: vec![TargetSnapshot { regions: regions.to_vec(), ..Default::default() }],
+        done: Vec::new(),
         cost: Cost::default(),
     }
 }

@@ -121,6 +121,7 @@ impl FullScan {
             sample_us: self.attrs.sample_us,
             max_nr_accesses: HIGHEST,
             targets: targets.collect(),
+            done: Vec::new(),
             cost: std::mem::take(&mut self.cost),
         }
     }

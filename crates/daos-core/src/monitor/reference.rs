@@ -269,6 +269,7 @@ impl Reference {
             sample_us: self.attrs.sample_us,
             max_nr_accesses: self.attrs.ticks_per_aggregation() as u32,
             targets: targets.collect(),
+            done: Vec::new(),
             cost: std::mem::take(&mut self.cost),
         }
     }

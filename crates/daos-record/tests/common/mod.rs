@@ -65,6 +65,7 @@ pub fn snapshot(index: u64, regions: u64, rng: &mut Rng) -> Snapshot {
         sample_us: 0,
         max_nr_accesses: 20,
         targets: vec![TargetSnapshot { regions: regions_of_target, ..Default::default() }],
+        done: Vec::new(),
         cost: Cost {
             checks: (0..20).map(|_| (regions - rng.below(3)) as u32).collect(),
             late_ticks: rng.below(2) as u32,

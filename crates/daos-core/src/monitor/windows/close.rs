@@ -38,6 +38,7 @@ impl Windows {
             sample_us: self.attrs.sample_us,
             max_nr_accesses: regions::MAX_NR_ACCESSES,
             targets: self.meshes.iter().zip(regions).map(target).collect(),
+            done: Vec::new(),
             cost: std::mem::take(&mut self.cost),
         };
         if self.auto_intervals && self.interval.is_multiple_of(INTERVALS_TUNED) {
