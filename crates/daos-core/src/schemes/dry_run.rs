@@ -1,0 +1,104 @@
+//! Schemes that only say what they would do.
+
+use super::action::Action;
+use super::rule::windows;
+use super::sink::{ActionSink, Outcome};
+use super::spans::Spans;
+use crate::access::{AccessCheck, Capabilities, Observation, Prices, Target, TargetId, Window};
+use crate::addr::{AddrRange, PAGE_SIZE};
+use crate::snapshot::{Mapping, TargetInfo};
+use std::collections::BTreeMap;
+
+/// Looks like what it wraps, and counts instead of acting: memory that would be acted on
+/// several times, once.
+#[derive(Debug)]
+pub struct DryRun<'a, S> {
+    real: &'a mut S,
+    counted: &'a mut Counted,
+}
+
+/// What was counted so far.
+#[derive(Debug, Clone, Default)]
+pub struct Counted(BTreeMap<(Action, TargetId), Spans>);
+
+impl<'a, S: ActionSink> DryRun<'a, S> {
+    /// Counts in `counted` what would be done to the memory behind `real`.
+    pub fn new(real: &'a mut S, counted: &'a mut Counted) -> Self {
+        Self { real, counted }
+    }
+}
+
+impl<S: ActionSink> ActionSink for DryRun<'_, S> {
+    fn supports(&self, _: Action) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Counts the pages that are present.
+    fn apply(
+        &mut self,
+        action: Action,
+        target: TargetId,
+        ranges: &[AddrRange],
+    ) -> Result<Outcome, S::Error> {
+        let counted = self.counted.0.entry((action, target)).or_default();
+        let mut fresh = Vec::new();
+        for range in ranges {
+            let parts = counted.over(*range).filter(|(_, before)| before.is_none());
+            fresh.extend(parts.map(|(part, _)| part));
+        }
+        fresh.iter().for_each(|range| counted.set(*range, 0));
+        let (mut looks, mut found) = (Vec::new(), Vec::new());
+        windows(target, &fresh, &mut looks);
+        self.real.check(&looks, &mut found)?;
+        let mut outcome = Outcome::default();
+        for (window, seen) in looks.iter().zip(found).filter(|(_, seen)| seen.present > 0) {
+            outcome.applied_bytes += u64::from(seen.present) * PAGE_SIZE;
+            outcome.applied.push(window.range());
+        }
+        Ok(outcome)
+    }
+
+    fn clock_us(&self) -> f64 {
+        self.real.clock_us()
+    }
+
+    fn mappings(&self, target: TargetId) -> &[Mapping] {
+        self.real.mappings(target)
+    }
+
+    fn cgroup(&self, target: TargetId) -> Option<String> {
+        self.real.cgroup(target)
+    }
+}
+
+impl<S: AccessCheck> AccessCheck for DryRun<'_, S> {
+    type Error = S::Error;
+
+    fn capabilities(&self) -> Capabilities {
+        self.real.capabilities()
+    }
+
+    fn targets(&mut self) -> Result<Vec<Target>, S::Error> {
+        self.real.targets()
+    }
+
+    fn arm(&mut self, windows: &[Window]) -> Result<(), S::Error> {
+        self.real.arm(windows)
+    }
+
+    fn check(&mut self, windows: &[Window], found: &mut Vec<Observation>) -> Result<(), S::Error> {
+        self.real.check(windows, found)
+    }
+
+    fn prices(&self) -> Prices {
+        self.real.prices()
+    }
+
+    fn take_target_us(&mut self) -> f64 {
+        self.real.take_target_us()
+    }
+
+    fn changed_targets(&mut self) -> Vec<TargetInfo> {
+        self.real.changed_targets()
+    }
+}

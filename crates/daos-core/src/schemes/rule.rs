@@ -1,0 +1,263 @@
+//! A scheme at work: which memory it is up for now.
+
+use super::action::Action;
+use super::charge::Charge;
+use super::filter::{self, Known};
+use super::metrics::Metrics;
+use super::pieces::Piece;
+use super::priority;
+use super::scheme::Scheme;
+use super::sink::ActionSink;
+use super::spans::Spans;
+use super::stats::Stats;
+use super::watermarks::Watch;
+use crate::access::{TargetId, Window};
+use crate::addr::{AddrRange, PAGE_SIZE};
+use crate::snapshot::Snapshot;
+use std::collections::BTreeMap;
+
+/// Bytes that one huge page maps.
+pub(super) const BLOCK: u64 = 2 << 20;
+/// How long memory rests whose mapping by huge pages was looked into, in microseconds.
+const REST_US: u64 = 10_000_000;
+/// The share of the least age from which on each page is watched by itself.
+const WATCHED_FROM: f64 = 0.25;
+
+/// A scheme and what it has done.
+#[derive(Debug, Clone)]
+pub(super) struct Rule {
+    pub(super) scheme: Scheme,
+    pub(super) stats: Stats,
+    pub(super) charge: Charge,
+    watch: Watch,
+    /// When it is up next.
+    due_us: u64,
+    /// Memory whose mapping was looked into, and when.
+    rests: BTreeMap<TargetId, Spans>,
+}
+
+/// Memory to be acted on, or to be watched page by page because it soon will.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Candidate {
+    pub(super) target: TargetId,
+    pub(super) range: AddrRange,
+    /// When its age began, in microseconds since monitoring began.
+    pub(super) since_us: u64,
+    /// Whether it fits; else it lacks age.
+    pub(super) fits: bool,
+    score: f64,
+}
+
+impl Rule {
+    pub(super) fn new(scheme: Scheme) -> Self {
+        Self {
+            scheme,
+            stats: Stats::default(),
+            charge: Charge::default(),
+            watch: Watch::default(),
+            due_us: 0,
+            rests: BTreeMap::new(),
+        }
+    }
+
+    /// Whether it is to be applied now.
+    pub(super) fn is_up(&mut self, now_us: u64, metrics: &mut dyn Metrics) -> bool {
+        if now_us < self.due_us {
+            return false;
+        }
+        self.due_us = now_us + self.scheme.apply_interval_us.unwrap_or(0);
+        if let Some(marks) = &self.scheme.watermarks
+            && !self.watch.is_awake(marks, now_us, metrics)
+        {
+            self.stats.slept += 1;
+            return false;
+        }
+        self.charge.begin(&self.scheme.quota, self.scheme.goal, now_us, metrics);
+        self.stats.passes += 1;
+        true
+    }
+
+    /// Whether it does anything but count.
+    pub(super) fn acts(&self) -> bool {
+        self.scheme.action != Action::Stat
+    }
+
+    /// Whether each page must have been idle for itself, and not only its region.
+    pub(super) fn wants_proof(&self) -> bool {
+        self.scheme.action == Action::Pageout && self.scheme.pattern.is_of_idle()
+    }
+
+    /// How long a page must have been watched to be proven idle, in microseconds.
+    pub(super) fn proof_us(&self, aggregation_us: u64) -> u64 {
+        let least_us = self.scheme.pattern.age.min.us(aggregation_us);
+        ((least_us as f64 * (1.0 - WATCHED_FROM)) as u64).max(aggregation_us)
+    }
+
+    /// The longest age that it can tell from a longer one.
+    pub(super) fn longest_us(&self, aggregation_us: u64) -> u64 {
+        let age = self.scheme.pattern.age;
+        let bounds = [age.min, age.max].map(|age| age.us(aggregation_us));
+        bounds.into_iter().filter(|&us| us != u64::MAX).max().unwrap_or(0)
+    }
+
+    /// The memory that fits, what matters most first if there is a quota. Counts it.
+    pub(super) fn candidates<S: ActionSink>(
+        &mut self,
+        pieces: &[Piece],
+        snapshot: &Snapshot,
+        sink: &mut S,
+    ) -> Result<Vec<Candidate>, S::Error> {
+        let pattern = self.scheme.pattern;
+        let (min_us, max_us) = (
+            pattern.age.min.us(snapshot.aggregation_us),
+            pattern.age.max.us(snapshot.aggregation_us),
+        );
+        let watched_from_us = (min_us as f64 * WATCHED_FROM) as u64;
+        let proof = self.wants_proof();
+        let mut found = Vec::new();
+        let mut cgroup = None;
+        self.stats.fitting_bytes = 0;
+        for piece in pieces {
+            let fits = piece.age_us >= min_us;
+            if !pattern.rate.holds(piece.rate)
+                || piece.age_us > max_us
+                || !(fits || (proof && piece.age_us >= watched_from_us))
+                || !pattern.size.holds(piece.region_bytes)
+            {
+                continue;
+            }
+            let candidate = Candidate {
+                target: piece.target,
+                range: piece.range,
+                since_us: snapshot.end_us.saturating_sub(piece.age_us),
+                fits,
+                score: priority::score(
+                    &self.scheme.quota.weights,
+                    self.scheme.action.prefers_hot(),
+                    piece.region_bytes,
+                    piece.rate,
+                    piece.age_us,
+                ),
+            };
+            if self.scheme.filters.is_empty() {
+                self.count(candidate);
+                self.add(candidate, snapshot.end_us, &mut found);
+                continue;
+            }
+            let (target, of) =
+                cgroup.get_or_insert_with(|| (piece.target, sink.cgroup(piece.target)));
+            if *target != piece.target {
+                (*target, *of) = (piece.target, sink.cgroup(piece.target));
+            }
+            for range in self.allowed(candidate, of.as_deref(), sink)? {
+                let candidate = Candidate { range, ..candidate };
+                self.count(candidate);
+                self.add(candidate, snapshot.end_us, &mut found);
+            }
+        }
+        if self.scheme.quota.is_limited() || self.scheme.goal.is_some() {
+            // What fits goes first, in any case.
+            found.sort_by(|a, b| b.fits.cmp(&a.fits).then(b.score.total_cmp(&a.score)));
+        }
+        Ok(found)
+    }
+
+    fn count(&mut self, candidate: Candidate) {
+        if candidate.fits {
+            self.stats.tried_regions += 1;
+            self.stats.tried_bytes += candidate.range.len();
+            self.stats.fitting_bytes += candidate.range.len();
+        }
+    }
+
+    /// Adds what is not at rest; for huge pages, the blocks of which most lies in it.
+    fn add(&self, candidate: Candidate, now_us: u64, found: &mut Vec<Candidate>) {
+        if !matches!(self.scheme.action, Action::Hugepage | Action::Nohugepage) {
+            return found.push(candidate);
+        }
+        let nearest = |addr: u64| (addr + BLOCK / 2) / BLOCK * BLOCK;
+        let range = AddrRange::new(nearest(candidate.range.start), nearest(candidate.range.end));
+        let Some(rests) = self.rests.get(&candidate.target) else {
+            if !range.is_empty() {
+                found.push(Candidate { range, ..candidate });
+            }
+            return;
+        };
+        let awake = |(_, at_us): &(AddrRange, Option<u64>)| {
+            at_us.is_none_or(|at_us| now_us >= at_us + REST_US)
+        };
+        let parts = rests.over(range).filter(awake);
+        found.extend(parts.map(|(range, _)| Candidate { range, ..candidate }));
+    }
+
+    /// Lets a block rest.
+    pub(super) fn rest(&mut self, target: TargetId, range: AddrRange, now_us: u64) {
+        self.rests.entry(target).or_default().set(range, now_us);
+    }
+
+    pub(super) fn forget(&mut self, now_us: u64, lives: impl Fn(&TargetId) -> bool) {
+        self.rests.retain(|id, _| lives(id));
+        for spans in self.rests.values_mut() {
+            spans.retain(|at_us| now_us < at_us + REST_US);
+        }
+    }
+
+    /// What the filters let through.
+    fn allowed<S: ActionSink>(
+        &self,
+        candidate: Candidate,
+        cgroup: Option<&str>,
+        sink: &mut S,
+    ) -> Result<Vec<AddrRange>, S::Error> {
+        let filters = &self.scheme.filters;
+        let mut parts = Vec::new();
+        let mappings = sink.mappings(candidate.target);
+        filter::cut(filters, candidate.range, Known { mappings, cgroup }, |part| parts.push(part));
+        let mut huge = vec![false; parts.len()];
+        if filter::asks_for_huge(filters) {
+            parts = parts.into_iter().flat_map(in_blocks).collect();
+            huge = are_huge(candidate.target, &parts, sink)?;
+        }
+        let known = Known { mappings: sink.mappings(candidate.target), cgroup };
+        let mut huge = huge.into_iter();
+        parts.retain(|part| filter::allows(filters, *part, known, huge.next().unwrap_or(false)));
+        Ok(parts)
+    }
+}
+
+/// Cuts a range where a huge page may begin.
+pub(super) fn in_blocks(range: AddrRange) -> impl Iterator<Item = AddrRange> {
+    let mut start = range.start;
+    std::iter::from_fn(move || {
+        let end = range.end.min((start / BLOCK + 1) * BLOCK);
+        let part = AddrRange::new(start, end);
+        start = end;
+        (!part.is_empty()).then_some(part)
+    })
+}
+
+/// The windows of ranges: each inside one page of page table.
+pub(super) fn windows(target: TargetId, ranges: &[AddrRange], out: &mut Vec<Window>) {
+    out.clear();
+    let parts = ranges.iter().flat_map(|range| in_blocks(*range));
+    out.extend(parts.map(|part| Window {
+        target,
+        start: part.start,
+        pages: (part.len() / PAGE_SIZE) as u32,
+    }));
+}
+
+/// Whether one entry maps all of each part.
+fn are_huge<S: ActionSink>(
+    target: TargetId,
+    parts: &[AddrRange],
+    sink: &mut S,
+) -> Result<Vec<bool>, S::Error> {
+    let (mut looks, mut found) = (Vec::new(), Vec::new());
+    windows(target, parts, &mut looks);
+    sink.check(&looks, &mut found)?;
+    let is_huge = |(seen, window): (&crate::Observation, &Window)| {
+        seen.entries == 1 && seen.present == window.pages && window.pages > 1
+    };
+    Ok(found.iter().zip(&looks).map(is_huge).collect())
+}
