@@ -33,6 +33,8 @@ pub mod scheme;
 pub mod sink;
 mod spans;
 pub mod stats;
+#[cfg(test)]
+mod tests;
 pub mod watermarks;
 
 pub use action::Action;

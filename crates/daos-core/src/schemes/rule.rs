@@ -87,10 +87,12 @@ impl Rule {
         self.scheme.action == Action::Pageout && self.scheme.pattern.is_of_idle()
     }
 
-    /// How long a page must have been watched to be proven idle, in microseconds.
+    /// How long a page must have been watched to be proven idle, in microseconds: from
+    /// the pass behind a quarter of the least age on, until that age.
     pub(super) fn proof_us(&self, aggregation_us: u64) -> u64 {
         let least_us = self.scheme.pattern.age.min.us(aggregation_us);
-        ((least_us as f64 * (1.0 - WATCHED_FROM)) as u64).max(aggregation_us)
+        let watched_us = (least_us as f64 * (1.0 - WATCHED_FROM)) as u64;
+        watched_us.saturating_sub(aggregation_us).max(aggregation_us)
     }
 
     /// The longest age that it can tell from a longer one.

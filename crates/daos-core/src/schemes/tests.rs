@@ -1,0 +1,6 @@
+//! The engine over a toy memory.
+
+mod bounds;
+mod changes;
+mod choice;
+mod toy;
