@@ -10,7 +10,8 @@ use crate::own_pages::OwnPages;
 use crate::programs::{Facts, Task};
 use crate::reader::Reader;
 use daos_core::{AddrRange, PAGE_SIZE, Prices, Window};
-use daos_linux::{cpu, madvise};
+use daos_linux::cpu;
+use daos_linux::madvise::{self, Advice};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -247,7 +248,7 @@ impl<'a> Arming<'a> {
 }
 
 fn clear(pidfd: BorrowedFd<'_>, ranges: &[AddrRange]) -> Option<()> {
-    let advised = madvise::advise(pidfd, ranges, libc::MADV_COLD);
+    let advised = madvise::advise(pidfd, ranges, Advice::Cold);
     (advised.refused.is_empty() && advised.stopped.is_none()).then_some(())
 }
 

@@ -5,6 +5,12 @@
 
 const PRESENT: u64 = 1 << 0;
 const ACCESSED: u64 = 1 << 5;
+/// Linux: the page is there, but may not be accessed now.
+const PROT_NONE: u64 = 1 << 8;
+/// Linux: where the type of a swap entry begins, and how many types are swap at least;
+/// those above mean pages that are moved, poisoned, of a device, …
+const SWAP_TYPE_SHIFT: u64 = 59;
+const SWAP_TYPES: u64 = 23;
 
 /// Bits of an entry that may hold an address. Some of them may be an encryption bit
 /// instead, which is the same in all entries: enough to compare frames.
@@ -17,6 +23,17 @@ pub(crate) struct Entry(pub u64);
 impl Entry {
     pub(crate) fn is_present(self) -> bool {
         self.0 & PRESENT != 0
+    }
+
+    /// Nothing was ever there, or what was is the file's alone.
+    pub(crate) fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// An entry of level 1 whose page is in swap, or in the cache before it.
+    pub(crate) fn is_swapped(self) -> bool {
+        let absent = self.0 & (PRESENT | PROT_NONE) == 0;
+        absent && !self.is_empty() && self.0 >> SWAP_TYPE_SHIFT < SWAP_TYPES
     }
 
     /// Present, and accessed since the bit was last cleared.
@@ -68,6 +85,16 @@ mod tests {
         assert_eq!(old_huge.frame(2, FRAME_MASK), 0x12_3600, "bit 12 is a flag there");
         // A swapped-out page may have any bit set but the present one.
         assert!(!Entry(0xffff_ffff_ffff_fffe).is_young());
+    }
+
+    #[test]
+    fn pages_that_are_not_present() {
+        let swapped = Entry(0x07ff_ffff_ff00_0000);
+        assert!(swapped.is_swapped() && !swapped.is_empty());
+        assert!(!Entry(0).is_swapped());
+        assert!(!Entry(0x8000_0001_2345_6120).is_swapped(), "there, but not to be accessed");
+        assert!(!Entry(31 << 59).is_swapped(), "a marker");
+        assert!(!Entry(0x8000_0001_2345_6067).is_swapped());
     }
 
     #[test]

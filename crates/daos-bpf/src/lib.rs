@@ -18,6 +18,7 @@
 //! | `bill` | what arming cost the targets, estimated |
 //! | `calibrate` | what looking costs on this machine, measured |
 //! | [`vaddr`] | the [`AccessCheck`](daos_core::AccessCheck) of processes |
+//! | `actions` | what schemes do to their memory |
 
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 compile_error!(
@@ -25,6 +26,7 @@ compile_error!(
      and src/bpf/intf.h its page-table entries."
 );
 
+mod actions;
 mod bill;
 mod calibrate;
 mod entry;

@@ -51,7 +51,9 @@ pub(crate) enum Facts {
     None,
     /// Those behind young entries: what it takes to arm them.
     OfYoung,
-    /// And whose memory they are.
+    /// Those behind all present entries.
+    OfPresent,
+    /// Those behind young entries, and whose memory they are.
     Owners,
 }
 
@@ -61,7 +63,7 @@ pub(crate) struct Found<'a> {
     pub(crate) replies: &'a [Reply; MAX_REQUESTS],
     /// The level-1 entries of the requests, each from its `out` on.
     pub(crate) entries: &'a [u64; MAX_ENTRIES],
-    /// Of each young entry, in the same places; of a huge page, at its `out`.
+    /// Of each entry looked up, in the same places; of a huge page, at its `out`.
     pub(crate) facts: &'a [FrameFacts; MAX_ENTRIES],
 }
 
@@ -113,7 +115,7 @@ impl Programs {
     }
 
     /// Answers the first `nr` requests about the address space of `task`; `with`
-    /// facts, also about the page frames behind young entries. `None` when the task
+    /// facts, also about the page frames behind entries. `None` when the task
     /// has left its address space: the answers are garbage then.
     pub(crate) fn read_tables(
         &mut self,
@@ -131,6 +133,7 @@ impl Programs {
             levels: layout.levels,
             nr: nr.min(MAX_REQUESTS) as u32,
             owners: u32::from(with == Facts::Owners),
+            all: u32::from(with == Facts::OfPresent),
             ..Default::default()
         };
         // SAFETY: plain old data, of which the program may change any byte.

@@ -24,8 +24,8 @@ pub(crate) struct Piece {
     pub(crate) range: AddrRange,
 }
 
-/// What the tables say of a piece. Facts stand beside young entries only, and only
-/// if they were asked for.
+/// What the tables say of a piece. Facts stand only beside the entries for which they
+/// were asked.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Answer<'a> {
     /// Nothing is mapped there: the entry of this level is empty.

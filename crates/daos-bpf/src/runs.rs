@@ -6,18 +6,23 @@
 
 use daos_core::AddrRange;
 
-/// Longest range that neighbours are joined to, in bytes: 1024 pages of 4 KiB, which
-/// take the kernel a tenth of a millisecond.
-const MAX_BYTES: u64 = 4 << 20;
+/// Longest range that neighbours are joined to when they are armed, in bytes: 1024 pages
+/// of 4 KiB, which take the kernel a tenth of a millisecond.
+pub(crate) const MAX_BYTES: u64 = 4 << 20;
 
 /// Sorts `ranges`, drops those that are there twice, and joins neighbours inside one
-/// mapping. `mapping` tells the mapping around an address, if it is known.
-pub(crate) fn join(ranges: &mut Vec<AddrRange>, mapping: impl Fn(u64) -> Option<AddrRange>) {
+/// mapping, up to `most_bytes`. `mapping` tells the mapping around an address, if it is
+/// known.
+pub(crate) fn join(
+    ranges: &mut Vec<AddrRange>,
+    most_bytes: u64,
+    mapping: impl Fn(u64) -> Option<AddrRange>,
+) {
     ranges.sort_unstable_by_key(|r| r.start);
     ranges.dedup();
     let mut around = AddrRange::new(0, 0);
     ranges.dedup_by(|next, run| {
-        if run.end != next.start || next.end - run.start > MAX_BYTES {
+        if run.end != next.start || next.end - run.start > most_bytes {
             return false;
         }
         if !around.contains(run.start) {
@@ -38,7 +43,7 @@ mod tests {
     fn joined(ranges: &[(u64, u64)], mappings: &[(u64, u64)]) -> Vec<(u64, u64)> {
         let range = |&(start, end): &(u64, u64)| AddrRange::new(start << 12, end << 12);
         let mut ranges: Vec<_> = ranges.iter().map(range).collect();
-        join(&mut ranges, |addr| mappings.iter().map(range).find(|m| m.contains(addr)));
+        join(&mut ranges, MAX_BYTES, |addr| mappings.iter().map(range).find(|m| m.contains(addr)));
         ranges.iter().map(|r| (r.start >> 12, r.end >> 12)).collect()
     }
 

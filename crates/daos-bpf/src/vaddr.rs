@@ -5,6 +5,7 @@
 //! most, a later read proves that it stayed untouched.
 
 use crate::BpfError;
+use crate::actions::{ASK_AGAIN_US, LOOK_AGAIN_US, Recent};
 use crate::bill::Bill;
 use crate::calibrate;
 use crate::entry::{Entry, FRAME_MASK, bytes_mapped};
@@ -19,9 +20,11 @@ use daos_core::{
 };
 use daos_linux::claim::{Claim, Claimed};
 use daos_linux::cpu::Placement;
-use daos_linux::{Process, host, maps};
+use daos_linux::madvise::Advice;
+use daos_linux::{Process, host, maps, support};
 use rustix::io::Errno;
 use std::os::fd::AsFd;
+use std::path::Path;
 
 /// Mappings that a description of a target names at most; of more, the largest.
 const MAX_DESCRIBED: usize = 1000;
@@ -36,28 +39,34 @@ const WORTH_A_MOVE: usize = 4;
 
 /// A target process and what is known of its memory.
 #[derive(Debug)]
-struct Space {
-    id: TargetId,
-    process: Process,
+pub(crate) struct Space {
+    pub(crate) id: TargetId,
+    pub(crate) process: Process,
     /// Held for as long as we watch.
     _claim: Claim,
-    task: Option<Task>,
-    mappings: Vec<Mapping>,
+    pub(crate) task: Option<Task>,
+    pub(crate) mappings: Vec<Mapping>,
     /// Mappings that the kernel refused to arm.
     refused: Vec<AddrRange>,
     /// Regions updates since the mappings were last described; `None`: never.
     described: Option<u32>,
     described_mappings: Vec<Mapping>,
+    /// Pages that were asked for, to be read in.
+    pub(crate) willneed: Recent,
+    /// Pages that were looked at, to be kept resident.
+    pub(crate) locked: Recent,
 }
 
 /// Accessed bits of processes, read with eBPF and armed with `process_madvise`.
 #[derive(Debug)]
 pub struct VirtualMemory {
-    reader: Reader,
-    spaces: Vec<Space>,
+    pub(crate) reader: Reader,
+    pub(crate) spaces: Vec<Space>,
     next_id: u32,
     with_children: bool,
     whole_folios: bool,
+    /// Whether the kernel keeps pages by generation: then a page has no active list.
+    pub(crate) has_lru_generations: bool,
     placement: Placement,
     /// Pages and huge pages that had to be left when they were last armed. Sorted.
     unobservable: Vec<(TargetId, u64)>,
@@ -65,6 +74,8 @@ pub struct VirtualMemory {
     updates: u64,
     bill: Bill,
     prices: Prices,
+    /// Where set bits were cleared, if anyone wants to know.
+    pub(crate) cleared: Option<Vec<(TargetId, AddrRange)>>,
     /// What is to be armed next; kept for its allocation.
     advise: Vec<AddrRange>,
 }
@@ -83,11 +94,13 @@ impl VirtualMemory {
             with_children: false,
             // Kernels before 6.10 split a large folio also when they are given all of it.
             whole_folios: host::here().kernel_version() >= (6, 10),
+            has_lru_generations: support::has_lru_generations(Path::new("/sys")),
             placement: Placement::new(),
             updates: 0,
             bill: Bill::new(&measured),
             prices: measured.prices,
             unobservable: Vec::new(),
+            cleared: None,
             advise: Vec::new(),
         })
     }
@@ -106,6 +119,8 @@ impl VirtualMemory {
             refused: Vec::new(),
             described: None,
             described_mappings: Vec::new(),
+            willneed: Recent::new(ASK_AGAIN_US),
+            locked: Recent::new(LOOK_AGAIN_US),
         });
         Ok(id)
     }
@@ -115,6 +130,11 @@ impl VirtualMemory {
     pub fn with_children(mut self, yes: bool) -> Self {
         self.with_children = yes;
         self
+    }
+
+    /// The processes that are targets, by number.
+    pub fn pids(&self) -> impl Iterator<Item = u32> {
+        self.spaces.iter().map(|space| space.process.pid())
     }
 
     /// Adds the children of targets that are not targets yet, and theirs.
@@ -163,10 +183,14 @@ impl VirtualMemory {
                 }
             }
             // Two windows may lie in one folio.
-            runs::join(&mut advise, |addr| self.spaces[at].mapping_around(addr));
+            runs::join(&mut advise, runs::MAX_BYTES, |addr| self.spaces[at].mapping_around(addr));
             let alone = there.nr_threads == 1 && self.spaces.len() == 1;
             if alone && advise.len() >= WORTH_A_MOVE {
                 self.placement.follow(Some(there.cpu));
+            }
+            let id = self.spaces[at].id;
+            if let Some(cleared) = &mut self.cleared {
+                cleared.extend(advise.iter().map(|range| (id, *range)));
             }
             self.bill.arms(&advise, self.placement.interrupts(there.cpu, there.nr_threads));
             self.advise_cold(at, &advise);
@@ -181,7 +205,7 @@ impl VirtualMemory {
 
     fn advise_cold(&mut self, at: usize, ranges: &[AddrRange]) {
         let space = &mut self.spaces[at];
-        let advised = space.process.advise_cold(ranges);
+        let advised = space.process.advise(Advice::Cold, ranges);
         for (range, errno) in advised.refused {
             // What is locked or of a device is so for the whole mapping: ask no more
             // of it for a while. A hole is just that.
@@ -223,7 +247,7 @@ impl VirtualMemory {
 
     /// The task through which the tables of a space are read, looked up anew
     /// when the last one is gone.
-    fn task(&mut self, at: usize) -> Result<Option<Task>, BpfError> {
+    pub(crate) fn task(&mut self, at: usize) -> Result<Option<Task>, BpfError> {
         let space = &mut self.spaces[at];
         if space.task.is_none() {
             let found = self.reader.find_task(space.process.as_fd())?;
@@ -340,9 +364,13 @@ impl AccessCheck for VirtualMemory {
 }
 
 impl Space {
-    fn mapping_around(&self, addr: u64) -> Option<AddrRange> {
+    pub(crate) fn mapping_at(&self, addr: u64) -> Option<&Mapping> {
         let at = self.mappings.partition_point(|m| m.range.end <= addr);
-        self.mappings.get(at).map(|m| m.range).filter(|r| r.contains(addr))
+        self.mappings.get(at).filter(|m| m.range.contains(addr))
+    }
+
+    pub(crate) fn mapping_around(&self, addr: u64) -> Option<AddrRange> {
+        self.mapping_at(addr).map(|m| m.range)
     }
 
     /// What it is and has mapped, if that is news.
@@ -426,14 +454,22 @@ fn note(
     let first = ((piece.range.start - start) / PAGE_SIZE) as usize;
     let pages = piece.range.pages() as usize;
     let mut set = 0;
+    let unknown = &mut seen.unknown;
+    let mut set_unknown = |page: usize| {
+        unknown.get_or_insert_default()[page / 64] |= 1 << (page % 64);
+    };
     match answer {
         // What is said is of the block around the window's first page.
         Answer::Empty(level) if first == 0 => seen.empty_bytes = bytes_mapped(level),
         Answer::Empty(_) => {}
-        Answer::Torn => seen.unobservable += pages as u32,
+        Answer::Torn => {
+            seen.unobservable += pages as u32;
+            (first..first + pages).for_each(set_unknown);
+        }
         Answer::Huge(entry, level, _) => {
             if entry.is_young() && left(huge_page(piece.range.start, level).start) {
                 seen.unobservable += pages as u32;
+                (first..first + pages).for_each(set_unknown);
                 return 0;
             }
             seen.present += pages as u32;
@@ -449,6 +485,7 @@ fn note(
                 let entry = Entry(*pte);
                 if entry.is_young() && left(page_of(piece, page).start) {
                     seen.unobservable += 1;
+                    set_unknown(first + page);
                 } else if entry.is_present() {
                     seen.present += 1;
                     seen.entries += 1;

@@ -57,6 +57,10 @@ impl ActionSink for Nothing {
         0.0
     }
 
+    fn take_cleared(&mut self) -> Vec<(TargetId, AddrRange)> {
+        Vec::new()
+    }
+
     fn mappings(&self, _: TargetId) -> &[Mapping] {
         &[]
     }

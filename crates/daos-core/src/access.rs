@@ -69,9 +69,16 @@ pub struct Observation {
     /// Which pages were accessed, where the primitive knows
     /// ([`Capabilities::page_bits`]).
     pub pages: Option<PageBits>,
+    /// Which pages nothing can be said of, where there are any and the primitive knows.
+    pub unknown: Option<PageBits>,
 }
 
 impl Observation {
+    /// Whether one huge page maps all of a window of so many pages.
+    pub fn is_huge(&self, pages: u32) -> bool {
+        self.entries == 1 && self.present == pages && pages > 1
+    }
+
     /// Independent trials that this is worth, and how many of them found an access.
     pub fn trials(&self) -> (f64, f64) {
         let tries = if self.entries > 0 { self.entries } else { self.present };

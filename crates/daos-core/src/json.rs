@@ -6,6 +6,7 @@
 
 use crate::access::TargetId;
 use crate::addr::AddrRange;
+use crate::schemes::{Action, Done};
 use crate::snapshot::{PageRun, RegionSnapshot, Snapshot, TargetSnapshot};
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +21,23 @@ pub struct SnapshotJson {
     pub target: TargetId,
     /// Sorted, disjoint.
     pub regions: Vec<RegionJson>,
+    /// What schemes did to it at the end of the interval, by scheme, action and address.
+    /// Left out when they did nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub done: Vec<DoneJson>,
+}
+
+/// Memory that a scheme acted on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DoneJson {
+    /// The scheme, by its place in the list.
+    pub scheme: u32,
+    /// What was done.
+    pub action: Action,
+    /// Address of its first byte.
+    pub start: u64,
+    /// Address of the first byte behind it.
+    pub end: u64,
 }
 
 /// One region.
@@ -51,8 +69,20 @@ impl SnapshotJson {
             end_us: snapshot.end_us,
             target: target.id,
             regions: target.regions.iter().map(|r| RegionJson::new(snapshot, target, r)).collect(),
+            done: done_to(snapshot, target.id),
         }
     }
+}
+
+fn done_to(snapshot: &Snapshot, target: TargetId) -> Vec<DoneJson> {
+    let of_target = snapshot.done.iter().filter(|done| done.target == target).copied();
+    let json = |Done { scheme, action, range, .. }| DoneJson {
+        scheme,
+        action,
+        start: range.start,
+        end: range.end,
+    };
+    Done::joined(of_target).into_iter().map(json).collect()
 }
 
 impl RegionJson {

@@ -21,6 +21,7 @@
 //! | [`json`] | the JSON shape of a snapshot |
 //! | [`host`] | the machine that something was measured on |
 //! | [`rng`] | the seeded generator |
+//! | [`nearest`] | what someone who mistyped a word meant |
 
 #![forbid(unsafe_code)]
 
@@ -32,6 +33,7 @@ pub mod host;
 pub mod json;
 pub mod layout;
 pub mod monitor;
+pub mod nearest;
 pub mod region;
 pub mod rng;
 pub mod schemes;

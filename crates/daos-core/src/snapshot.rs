@@ -121,6 +121,19 @@ impl Cost {
 }
 
 impl Snapshot {
+    /// Keeps only what lies in `range`, of all targets; regions, and what schemes acted on,
+    /// are cut at its edges.
+    pub fn crop(&mut self, range: AddrRange) {
+        self.targets.iter_mut().for_each(|target| target.crop(range));
+        self.done.retain_mut(|done| match done.range.intersect(&range) {
+            Some(inside) => {
+                done.range = inside;
+                true
+            }
+            None => false,
+        });
+    }
+
     /// The chance that a page of `region` is accessed within one sampling
     /// interval, 0 to 1.
     pub fn access_rate(&self, region: &RegionSnapshot) -> f64 {
@@ -197,6 +210,14 @@ pub struct Mapping {
     pub name: String,
 }
 
+impl Mapping {
+    /// Whether it maps a file, or memory that is shared like one: the kernel names these
+    /// by a path.
+    pub fn is_of_file(&self) -> bool {
+        self.name.starts_with('/')
+    }
+}
+
 /// Gives one snapshot an aggregation interval: our monitor over some
 /// [`AccessCheck`](crate::AccessCheck), the kernel's, or a record played again.
 pub trait SnapshotSource {
@@ -216,6 +237,39 @@ pub trait SnapshotSource {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::schemes::Action;
+
+    #[test]
+    fn cropping_cuts_all_that_has_addresses() {
+        let range = AddrRange::new;
+        let region = |start, end| RegionSnapshot {
+            range: range(start, end),
+            nr_accesses: 0,
+            nr_unobserved: 0,
+            age: 0,
+        };
+        let done = |start, end| Done {
+            scheme: 0,
+            action: Action::Pageout,
+            target: TargetId(0),
+            range: range(start, end),
+        };
+        let run = |start, end| PageRun { range: range(start, end), nr_accesses: 0, age: 0 };
+        let moment = |regions, pages, done| Snapshot {
+            targets: vec![TargetSnapshot { regions, pages, ..TargetSnapshot::default() }],
+            done,
+            ..Snapshot::default()
+        };
+        let mut cropped = moment(
+            vec![region(0, 20), region(20, 40)],
+            vec![run(0, 10), run(30, 35)],
+            vec![done(0, 10), done(5, 15), done(24, 50)],
+        );
+        cropped.crop(range(10, 30));
+        let expected =
+            moment(vec![region(10, 20), region(20, 30)], vec![], vec![done(10, 15), done(24, 30)]);
+        assert_eq!(cropped, expected);
+    }
 
     #[test]
     fn what_was_mapped_earlier_is_remembered_around_what_is_now() {

@@ -106,6 +106,22 @@ impl<A: AccessCheck, M: Monitor> Driver<A, M> {
         &self.access
     }
 
+    /// Runs `work` on the primitives between two ticks, and says what CPU time it took:
+    /// none of it is charged to the monitor.
+    pub fn apart<T>(&mut self, work: impl FnOnce(&mut A) -> T) -> (T, Spent) {
+        let monitor_us = cpu::used_us() - self.cpu_us;
+        let target_us = self.access.take_target_us();
+        let result = work(&mut self.access);
+        let cpu_us = cpu::used_us();
+        let spent = Spent {
+            monitor_us: (cpu_us - self.cpu_us - monitor_us) as f64,
+            target_us: self.access.take_target_us(),
+        };
+        self.cpu_us = cpu_us - monitor_us;
+        self.monitor.charge(Spent { monitor_us: 0.0, target_us });
+        (result, spent)
+    }
+
     /// The first tick: reads the targets, arms, and starts the clock. Done by the
     /// first [`next_snapshot`](SnapshotSource::next_snapshot) if not before.
     pub fn begin(&mut self) -> Result<(), DriverError<A::Error>> {

@@ -8,6 +8,14 @@
 //! | [`process`] | a target process, held by a pidfd |
 //! | [`maps`] | `/proc/PID/maps` |
 //! | [`madvise`] | `process_madvise(2)` in batches |
+//! | [`memory`] | what a process has in memory, in swap and in huge pages |
+//! | [`cgroup`] | the memory cgroup of a process |
+//! | [`temp_cgroup`] | a memory cgroup that is set up for a while |
+//! | [`metrics`] | what schemes heed beside accesses, measured |
+//! | [`zram`], [`swap`] | compressed block devices, and swap on them |
+//! | [`temp_swap`] | swap that is set up for a while, written down, and taken away |
+//! | [`guard`] | the process that takes it away however `daos` ends |
+//! | [`remote`] | memory of another process, read |
 //! | [`claim`] | one monitor for a process |
 //! | [`damon`] | the kernel's own DAMON, noticed |
 //! | [`cpu`] | CPU time, and the CPU to run on |
@@ -15,15 +23,29 @@
 //! | [`host`] | what this machine is |
 //! | [`support`] | what it offers: rights, BTF, swap, huge pages |
 
+pub mod cgroup;
 pub mod claim;
 pub mod cpu;
 pub mod damon;
 pub mod driver;
+pub mod guard;
 pub mod host;
 pub mod madvise;
 pub mod maps;
+pub mod memory;
+pub mod metrics;
 pub mod process;
+pub mod remote;
 pub mod support;
+pub mod swap;
+pub mod temp_cgroup;
+pub mod temp_swap;
+pub mod zram;
 
 pub use driver::{Driver, DriverError, Stop};
+pub use guard::GuardedSwap;
+pub use metrics::HostMetrics;
 pub use process::{Process, ProcessError};
+pub use swap::SwapError;
+pub use temp_cgroup::TempCgroup;
+pub use temp_swap::TempSwap;

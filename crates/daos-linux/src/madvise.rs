@@ -10,9 +10,40 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 /// a millisecond.
 const BATCH: usize = 48;
 
-/// Bytes in a call, unless its first range is longer: 4096 pages, which take the
-/// kernel half a millisecond.
-const BATCH_BYTES: u64 = 16 << 20;
+/// Linux 6.1.
+const MADV_COLLAPSE: i32 = 25;
+
+/// What is advised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Advice {
+    /// Clear the accessed bits, and move the pages to the inactive list, from which
+    /// reclaim takes first. Splits a large folio of which only a part is given.
+    Cold,
+    /// Page them out now. Splits large folios, likewise.
+    Pageout,
+    /// Read in what is paged out, or was never read from the file.
+    Willneed,
+}
+
+impl Advice {
+    fn number(self) -> i32 {
+        match self {
+            Self::Cold => libc::MADV_COLD,
+            Self::Pageout => libc::MADV_PAGEOUT,
+            Self::Willneed => libc::MADV_WILLNEED,
+        }
+    }
+
+    /// Bytes in a call, unless its first range is longer: what takes the kernel a
+    /// millisecond or two.
+    pub fn most_bytes(self) -> u64 {
+        match self {
+            Self::Cold => 16 << 20,
+            // 3 to 10 µs a page, to compressed swap and back.
+            Self::Pageout | Self::Willneed => 1 << 20,
+        }
+    }
+}
 
 /// What became of the ranges of an advice.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -30,12 +61,12 @@ pub struct Advised {
 ///
 /// A range that the kernel refuses ends its call; the ranges behind it are asked
 /// for again, so one locked page costs a call and nothing else.
-pub fn advise(pidfd: BorrowedFd<'_>, ranges: &[AddrRange], advice: i32) -> Advised {
+pub fn advise(pidfd: BorrowedFd<'_>, ranges: &[AddrRange], advice: Advice) -> Advised {
     let mut advised = Advised::default();
     let mut rest = ranges;
     while !rest.is_empty() {
-        let batch = &rest[..in_a_call(rest)];
-        match call(pidfd, batch, advice) {
+        let batch = &rest[..in_a_call(rest, advice.most_bytes())];
+        match call(pidfd, batch, advice.number()) {
             Ok(bytes) => {
                 let (done, partly) = whole_ranges(batch, bytes);
                 advised.bytes += bytes;
@@ -62,11 +93,11 @@ pub fn advise(pidfd: BorrowedFd<'_>, ranges: &[AddrRange], advice: i32) -> Advis
 }
 
 /// How many of `ranges` to give to the next call.
-fn in_a_call(ranges: &[AddrRange]) -> usize {
+fn in_a_call(ranges: &[AddrRange], most_bytes: u64) -> usize {
     let mut bytes = 0;
     let fits = |range: &&AddrRange| {
         bytes += range.len();
-        bytes <= BATCH_BYTES
+        bytes <= most_bytes
     };
     ranges.iter().take(BATCH).take_while(fits).count().max(1)
 }
@@ -82,6 +113,15 @@ fn whole_ranges(ranges: &[AddrRange], mut bytes: u64) -> (usize, u64) {
         done += 1;
     }
     (done, bytes)
+}
+
+/// Makes `block`, which is 2 MiB and aligned, a huge page. Waits for one to be free if
+/// need be.
+///
+/// Errors: `INVAL` where none can be, `NOMEM` when there is none to be had, `BUSY` when
+/// the cgroup has no room for it, `AGAIN` when pages are in the middle of something.
+pub fn collapse(pidfd: BorrowedFd<'_>, block: AddrRange) -> Result<(), Errno> {
+    call(pidfd, &[block], MADV_COLLAPSE).map(drop)
 }
 
 fn call(pidfd: BorrowedFd<'_>, ranges: &[AddrRange], advice: i32) -> Result<u64, Errno> {
@@ -116,10 +156,10 @@ mod tests {
     #[test]
     fn a_call_is_bounded_in_ranges_and_in_bytes() {
         let ranges = |nr, bytes| vec![AddrRange::new(0, bytes); nr];
-        assert_eq!(in_a_call(&ranges(3, 4096)), 3);
-        assert_eq!(in_a_call(&ranges(100, 4096)), BATCH);
-        assert_eq!(in_a_call(&ranges(100, 2 << 20)), 8);
-        assert_eq!(in_a_call(&ranges(3, 1 << 30)), 1, "one at least");
+        assert_eq!(in_a_call(&ranges(3, 4096), 16 << 20), 3);
+        assert_eq!(in_a_call(&ranges(100, 4096), 16 << 20), BATCH);
+        assert_eq!(in_a_call(&ranges(100, 2 << 20), 16 << 20), 8);
+        assert_eq!(in_a_call(&ranges(3, 1 << 30), 16 << 20), 1, "one at least");
     }
 
     #[test]

@@ -1,7 +1,10 @@
 //! A process, held by a pidfd: never touched again once its number is another's.
 
-use crate::madvise;
+use crate::cgroup::MemoryCgroup;
+use crate::madvise::{self, Advice, Advised};
 use crate::maps;
+use crate::memory::{self, ProcessMemory};
+use crate::remote;
 use crate::support::Rights;
 use daos_core::{AddrRange, Mapping, PAGE_SIZE};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -36,6 +39,11 @@ pub enum ProcessError {
     /// The process has ended but has not been waited for.
     #[error("process {0} has ended already (a zombie)")]
     Zombie(u32),
+    /// The process is the system's first, which may be watched and no more.
+    #[error(
+        "process 1 (init) is never acted on; only watch it (daos record), or name the processes meant"
+    )]
+    Init,
     /// `daos` itself.
     #[error("process {0} is daos itself; watching itself would watch the watching")]
     Myself(u32),
@@ -136,15 +144,19 @@ impl Process {
         })
     }
 
-    /// What `read` finds in the directory of the main thread or, when that has
-    /// ended before the others, of another.
+    /// What it has in memory and in swap; `None` when it has ended.
+    pub fn memory(&self) -> Option<ProcessMemory> {
+        self.believe(ProcessMemory::read(Path::new(PROC), self.pid))?
+    }
+
+    /// Bytes of its anonymous memory that huge pages map; `None` when it has ended, or
+    /// may not be looked at. Walks its page tables: milliseconds for GiBs.
+    pub fn huge_bytes(&self) -> Option<u64> {
+        self.believe(memory::huge_bytes(Path::new(PROC), self.pid))?
+    }
+
     fn of_a_live_thread<T>(&self, read: impl Fn(&Path) -> Option<T>) -> Option<T> {
-        let dir = self.dir();
-        let found = read(&dir).or_else(|| {
-            let threads = fs::read_dir(dir.join("task")).ok()?;
-            threads.flatten().find_map(|thread| read(&thread.path()))
-        });
-        self.believe(found)?
+        self.believe(of_a_live_thread(&self.dir(), read))?
     }
 
     fn dir(&self) -> PathBuf {
@@ -192,10 +204,44 @@ impl Process {
         if is_child { Ok(child) } else { Err(ProcessError::NotFound(pid)) }
     }
 
-    /// Clears the accessed bits of `ranges` and moves their pages to the inactive
-    /// list. The ranges are sorted and whole folios.
-    pub fn advise_cold(&self, ranges: &[AddrRange]) -> madvise::Advised {
-        madvise::advise(self.pidfd.as_fd(), ranges, libc::MADV_COLD)
+    /// Gives `advice` for its memory: sorted, page-aligned `ranges`.
+    pub fn advise(&self, advice: Advice, ranges: &[AddrRange]) -> Advised {
+        madvise::advise(self.pidfd.as_fd(), ranges, advice)
+    }
+
+    /// Makes `block`, which is 2 MiB and aligned, a huge page. For its errors, see
+    /// [`madvise::collapse`].
+    pub fn collapse(&self, block: AddrRange) -> Result<(), Errno> {
+        madvise::collapse(self.pidfd.as_fd(), block)
+    }
+
+    /// Reads a byte at each of `addrs`, so that the kernel takes these pages for used.
+    /// Addresses that can't be read are passed over.
+    pub fn touch(&self, addrs: &[u64]) -> Result<(), Errno> {
+        // By number, so another process may be touched if this one ends now: to no harm.
+        if !addrs.is_empty() && !self.is_alive() {
+            return Err(Errno::SRCH);
+        }
+        remote::touch(self.pid, addrs)
+    }
+
+    /// Reads its memory from `addr` on; returns how many bytes of `into` were filled.
+    pub fn read_at(&self, addr: u64, into: &mut [u8]) -> Result<usize, Errno> {
+        let read = remote::read_at(self.pid, addr, into)?;
+        self.believe(read).ok_or(Errno::SRCH)
+    }
+
+    /// Whether its memory may be acted on, rather than watched only.
+    ///
+    /// What init waits for, the whole system waits for.
+    pub fn may_be_acted_on(&self) -> Result<(), ProcessError> {
+        if self.pid == 1 { Err(ProcessError::Init) } else { Ok(()) }
+    }
+
+    /// The cgroup whose memory controller counts it, as a path from the root of the
+    /// hierarchy; `None` when it has ended, or the host has no cgroups.
+    pub fn memory_cgroup(&self) -> Option<String> {
+        self.believe(MemoryCgroup::of(Path::new("/"), self.pid).map(|cgroup| cgroup.path))?
     }
 
     fn status(&self) -> io::Result<Status> {
@@ -212,6 +258,25 @@ impl AsFd for Process {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.pidfd.as_fd()
     }
+}
+
+/// What `read` finds in the directory of a process, which is that of its main thread,
+/// or, when that has ended before the others, in another's.
+pub(crate) fn of_a_live_thread<T>(dir: &Path, read: impl Fn(&Path) -> Option<T>) -> Option<T> {
+    read(dir).or_else(|| {
+        let threads = fs::read_dir(dir.join("task")).ok()?;
+        threads.flatten().find_map(|thread| read(&thread.path()))
+    })
+}
+
+/// When process `pid` was started, in clock ticks since the machine was: with its
+/// number a name that no other process will have. `None` when it has ended.
+pub(crate) fn start_ticks(proc: &Path, pid: u32) -> Option<u64> {
+    let stat = fs::read_to_string(proc.join(pid.to_string()).join("stat")).ok()?;
+    let mut behind_name = stat.rsplit(") ").next()?.split(' ');
+    let state = behind_name.next()?;
+    let started = behind_name.nth(18)?.trim().parse().ok()?;
+    (!matches!(state, "Z" | "X")).then_some(started)
 }
 
 /// The signals that this process ignores, the first of them in bit 0.
@@ -275,6 +340,19 @@ mod tests {
         assert!(!process.is_alive());
         assert_eq!(process.mappings(), None);
         assert!(matches!(Process::open(child.id()), Err(ProcessError::NotFound(_))));
+    }
+
+    #[test]
+    fn init_may_be_watched_only() {
+        let mut child = sleeper();
+        assert!(Process::open(child.id()).unwrap().may_be_acted_on().is_ok());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        // Who may not watch it need not be told that he may not act on it.
+        if let Ok(init) = Process::open(1) {
+            let refused = init.may_be_acted_on().unwrap_err();
+            assert!(refused.to_string().starts_with("process 1 (init) is never acted on"));
+        }
     }
 
     #[test]

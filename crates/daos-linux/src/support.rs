@@ -42,6 +42,13 @@ pub fn has_btf(sys: &Path) -> bool {
     sys.join("kernel/btf/vmlinux").exists()
 }
 
+/// Whether the kernel sorts pages by generation, rather than into an active and an
+/// inactive list.
+pub fn has_lru_generations(sys: &Path) -> bool {
+    let enabled = fs::read_to_string(sys.join("kernel/mm/lru_gen/enabled")).unwrap_or_default();
+    !matches!(enabled.trim(), "" | "0x0000" | "0")
+}
+
 /// Swap of this host.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Swap {
@@ -54,17 +61,46 @@ pub struct Swap {
 }
 
 impl Swap {
+    /// Bytes not in use.
+    pub fn free_bytes(&self) -> u64 {
+        self.total_bytes.saturating_sub(self.used_bytes)
+    }
+
     /// From `/proc/swaps` and `/proc/meminfo`.
     pub fn read(proc: &Path) -> Self {
-        let swaps = fs::read_to_string(proc.join("swaps")).unwrap_or_default();
-        let devices = swaps.lines().skip(1).filter_map(|l| l.split_whitespace().next());
         let total_bytes = host::meminfo(proc, "SwapTotal").unwrap_or(0);
         let free_bytes = host::meminfo(proc, "SwapFree").unwrap_or(0);
         Self {
             total_bytes,
             used_bytes: total_bytes.saturating_sub(free_bytes),
-            devices: devices.map(str::to_owned).collect(),
+            devices: SwapDevice::all(proc).into_iter().map(|device| device.name).collect(),
         }
+    }
+}
+
+/// A device or file that is used for swap.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SwapDevice {
+    /// Its path.
+    pub name: String,
+    /// Its size in bytes.
+    pub size_bytes: u64,
+    /// Bytes in use.
+    pub used_bytes: u64,
+}
+
+impl SwapDevice {
+    /// From `/proc/swaps`.
+    pub fn all(proc: &Path) -> Vec<Self> {
+        let swaps = fs::read_to_string(proc.join("swaps")).unwrap_or_default();
+        let device = |line: &str| {
+            let mut fields = line.split_whitespace();
+            let name = fields.next()?.to_owned();
+            let mut kib = fields.skip(1).map(|field| field.parse::<u64>().ok());
+            let size_bytes = kib.next()?? * 1024;
+            Some(Self { name, size_bytes, used_bytes: kib.next()?? * 1024 })
+        };
+        swaps.lines().skip(1).filter_map(device).collect()
     }
 }
 
@@ -87,7 +123,7 @@ impl HugePages {
 }
 
 /// The word in brackets: `always [madvise] never`.
-fn selected(choices: &str) -> String {
+pub(crate) fn selected(choices: &str) -> String {
     let word = choices.split_whitespace().find_map(|w| w.strip_prefix('[')?.strip_suffix(']'));
     word.unwrap_or_default().to_owned()
 }
@@ -128,5 +164,7 @@ mod tests {
         let swap = Swap::read(dir.path());
         assert_eq!((swap.total_bytes, swap.used_bytes), (1 << 20, 512 << 10));
         assert_eq!(swap.devices, ["/dev/zram0"]);
+        let device = SwapDevice::all(dir.path()).pop().unwrap();
+        assert_eq!((device.size_bytes, device.used_bytes), (1 << 20, 512 << 10));
     }
 }

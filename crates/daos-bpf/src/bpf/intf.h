@@ -50,7 +50,8 @@ struct tables_ctx {
 	__u32 nr;
 	/* In: whether facts are to say whose memory a folio is, too. */
 	__u32 owners;
-	__u32 unused;
+	/* In: whether frames behind all present entries are to be looked up. */
+	__u32 all;
 	/* Out: the address space that was read, or 0: throw everything away. */
 	__u64 mm;
 	__u32 cpu;
@@ -74,7 +75,9 @@ struct frame_facts {
 	__u8 lru;
 	__u8 large;
 	__u8 order;
-	__u8 unused[5];
+	/* On a list of what reclaim leaves, for later or for good. */
+	__u8 active;
+	__u8 unused[4];
 };
 
 struct found_task {

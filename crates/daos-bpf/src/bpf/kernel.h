@@ -83,6 +83,8 @@ struct page {
 
 enum pageflags {
 	PG_lru,
+	PG_active,
+	PG_unevictable,
 	PG_head,
 };
 

@@ -30,6 +30,8 @@ struct walk {
 	__u64 direct_map;
 	__u64 frame_mask;
 	__u64 page_array;
+	/* Bits that an entry has whose frame is to be looked up. */
+	__u64 wanted;
 	__u32 levels;
 	__u32 owners;
 	/* Where the current request's entries go. */
@@ -124,6 +126,8 @@ static __always_inline void look_up(struct frame_facts *f, struct walk *w, __u64
 	}
 	flags = folio_flags(head);
 	f->lru = (flags >> bpf_core_enum_value(enum pageflags, PG_lru)) & 1;
+	f->active = (flags >> bpf_core_enum_value(enum pageflags, PG_active) |
+		     flags >> bpf_core_enum_value(enum pageflags, PG_unevictable)) & 1;
 	f->large = (flags >> bpf_core_enum_value(enum pageflags, PG_head)) & 1;
 	/* The order of a large folio stands in its second page's flags since 6.6. */
 	f->order = f->large ? read_u64(head + size) & 0xff : 0;
@@ -144,7 +148,7 @@ static long look_up_one(__u64 i, void *data)
 	if (at >= MAX_ENTRIES)
 		return 1;
 	entry = entries[at];
-	if ((entry & ENTRY_YOUNG) == ENTRY_YOUNG)
+	if ((entry & w->wanted) == w->wanted)
 		look_up(&facts[at], w, (entry & w->frame_mask) >> 12);
 	return 0;
 }
@@ -188,7 +192,7 @@ static long walk_one(__u64 i, void *data)
 	if (!(pmd & ENTRY_PRESENT))
 		return 0;
 	if (pmd & ENTRY_LEAF) {
-		if (w->page_array && (pmd & ENTRY_YOUNG) == ENTRY_YOUNG)
+		if (w->page_array && (pmd & w->wanted) == w->wanted)
 			look_up(&facts[out], w,
 				(pmd & w->frame_mask & ~((1ULL << 21) - 1)) >> 12);
 		return 0;
@@ -228,6 +232,7 @@ int read_tables(struct tables_ctx *ctx)
 	w.page_array = ctx->page_array;
 	w.levels = ctx->levels;
 	w.owners = ctx->owners;
+	w.wanted = ctx->all ? ENTRY_PRESENT : ENTRY_YOUNG;
 	w.gib = ~0ULL;
 	if (w.levels != 4 && w.levels != 5)
 		return 0;

@@ -36,6 +36,18 @@ impl Action {
         Self::Stat,
     ];
 
+    /// The action of this name, in any case; also by the names that the paper's listings
+    /// give some of them: `thp`, `nothp`, `page_out`.
+    pub fn named(name: &str) -> Option<Self> {
+        let name = name.to_ascii_lowercase();
+        match name.as_str() {
+            "thp" => Some(Self::Hugepage),
+            "nothp" => Some(Self::Nohugepage),
+            "page_out" => Some(Self::Pageout),
+            _ => Self::ALL.iter().copied().find(|action| action.name() == name),
+        }
+    }
+
     /// Its name in schemes, reports and records.
     pub fn name(self) -> &'static str {
         match self {
@@ -47,6 +59,11 @@ impl Action {
             Self::Lock => "lock",
             Self::Stat => "stat",
         }
+    }
+
+    /// Whether it needs swap to do anything to anonymous memory.
+    pub fn needs_swap(self) -> bool {
+        self == Self::Pageout
     }
 
     /// Whether memory that is hotter comes first, when not all of it may be acted on.

@@ -1,6 +1,6 @@
 //! Which memory a scheme must leave alone, or is alone meant for.
 
-use crate::addr::AddrRange;
+use crate::addr::{AddrRange, PAGE_SIZE};
 use crate::snapshot::Mapping;
 
 /// One rule. The first of a scheme's filters that matches some memory decides about
@@ -44,6 +44,11 @@ pub(super) fn asks_for_huge(filters: &[Filter]) -> bool {
     filters.iter().any(|filter| filter.what == Matter::Huge)
 }
 
+/// Whether deciding takes the cgroup of a target.
+pub(super) fn asks_for_cgroup(filters: &[Filter]) -> bool {
+    filters.iter().any(|filter| matches!(filter.what, Matter::Cgroup(_)))
+}
+
 /// Cuts `range` where filters may decide differently on the two sides.
 pub(super) fn cut(
     filters: &[Filter],
@@ -54,7 +59,10 @@ pub(super) fn cut(
     let mut edges = vec![range.start, range.end];
     for filter in filters {
         match &filter.what {
-            Matter::Addresses(addresses) => edges.extend([addresses.start, addresses.end]),
+            Matter::Addresses(addresses) => {
+                let AddrRange { start, end } = filter.whole_pages(addresses);
+                edges.extend([start, end]);
+            }
             Matter::Anonymous | Matter::File => {
                 let first = known.mappings.partition_point(|m| m.range.end <= range.start);
                 let inside = known.mappings[first..].iter();
@@ -81,17 +89,25 @@ pub(super) fn allows(filters: &[Filter], range: AddrRange, known: Known<'_>, hug
 }
 
 impl Filter {
+    /// Of pages that lie in `addresses` in part, none may be acted on.
+    fn whole_pages(&self, addresses: &AddrRange) -> AddrRange {
+        if self.allow != self.inverted {
+            let AddrRange { start, end } = *addresses;
+            AddrRange::new(start.next_multiple_of(PAGE_SIZE), end / PAGE_SIZE * PAGE_SIZE)
+        } else {
+            addresses.page_aligned()
+        }
+    }
+
     fn matches(&self, range: AddrRange, known: Known<'_>, huge: bool) -> bool {
-        let name = || {
+        let mapping = || {
             let at = known.mappings.partition_point(|m| m.range.end <= range.start);
-            let mapping = known.mappings.get(at).filter(|m| m.range.contains(range.start));
-            mapping.map(|m| m.name.as_str())
+            known.mappings.get(at).filter(|m| m.range.contains(range.start))
         };
         match &self.what {
-            Matter::Addresses(addresses) => addresses.contains(range.start),
-            // The kernel names what it maps from files, and shared memory, by a path.
-            Matter::Anonymous => name().is_some_and(|name| !name.starts_with('/')),
-            Matter::File => name().is_some_and(|name| name.starts_with('/')),
+            Matter::Addresses(addresses) => self.whole_pages(addresses).contains(range.start),
+            Matter::Anonymous => mapping().is_some_and(|mapping| !mapping.is_of_file()),
+            Matter::File => mapping().is_some_and(Mapping::is_of_file),
             Matter::Huge => huge,
             Matter::Cgroup(path) => known.cgroup.is_some_and(|cgroup| {
                 let below = cgroup.strip_prefix(path.trim_end_matches('/'));
@@ -109,8 +125,9 @@ mod tests {
         Filter { what, inverted: false, allow }
     }
 
+    /// In pages.
     fn range(start: u64, end: u64) -> AddrRange {
-        AddrRange::new(start, end)
+        AddrRange::new(start * PAGE_SIZE, end * PAGE_SIZE)
     }
 
     fn allowed(filters: &[Filter]) -> Vec<(u64, u64)> {
@@ -121,8 +138,8 @@ mod tests {
         let known = Known { mappings: &mappings, cgroup: Some("/a/b") };
         let mut found = Vec::new();
         cut(filters, range(5, 35), known, |part| {
-            if allows(filters, part, known, part.start == 20) {
-                found.push((part.start, part.end));
+            if allows(filters, part, known, part == range(20, 30)) {
+                found.push((part.start / PAGE_SIZE, part.end / PAGE_SIZE));
             }
         });
         found
@@ -139,6 +156,15 @@ mod tests {
         assert_eq!(allowed(&both), [(5, 8), (25, 35)]);
         let inverted = Filter { inverted: true, ..filter(Matter::File, false) };
         assert_eq!(allowed(&[inverted]), [(10, 20)]);
+    }
+
+    #[test]
+    fn a_page_that_is_meant_in_part_is_left() {
+        let AddrRange { start, end } = range(8, 25);
+        let odd = |allow| filter(Matter::Addresses(AddrRange::new(start + 5, end - 7)), allow);
+        assert_eq!(allowed(&[odd(true)]), [(9, 24)]);
+        let odd = |allow| filter(Matter::Addresses(AddrRange::new(start - 5, end + 7)), allow);
+        assert_eq!(allowed(&[odd(false)]), [(5, 7), (26, 35)]);
     }
 
     #[test]

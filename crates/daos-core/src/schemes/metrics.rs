@@ -17,7 +17,7 @@ impl Metric {
     pub const ALL: &[Self] = &[Self::FreeMemory, Self::MemoryPressure, Self::Resident];
 
     /// Its name in schemes.
-    pub fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Self::FreeMemory => "free-memory",
             Self::MemoryPressure => "memory-pressure",

@@ -43,4 +43,8 @@ impl Scheme {
             apply_interval_us: None,
         }
     }
+    /// What displays call it: its name, or its text if it has none.
+    pub fn label(&self) -> String {
+        self.name.clone().unwrap_or_else(|| super::text::format(self))
+    }
 }

@@ -87,6 +87,11 @@ pub trait ActionSink: AccessCheck {
     /// acting is charged to the scheme.
     fn clock_us(&self) -> f64;
 
+    /// Where accessed bits that were set have been cleared since this was last asked, by
+    /// whoever arms here: what they told of accesses can't be read any more. Asked for the
+    /// first time, it begins to be noted.
+    fn take_cleared(&mut self) -> Vec<(TargetId, AddrRange)>;
+
     /// What `target` has mapped, by rising address; none when it has ended.
     fn mappings(&self, target: TargetId) -> &[Mapping];
 

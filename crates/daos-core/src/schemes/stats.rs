@@ -20,6 +20,29 @@ pub struct Done {
     pub range: AddrRange,
 }
 
+impl Done {
+    /// The same by scheme, action, target and address, where ranges that touch or overlap
+    /// are one and empty ones are none: as records have it.
+    pub fn joined(done: impl IntoIterator<Item = Done>) -> Vec<Done> {
+        let mut sorted: Vec<_> = done.into_iter().filter(|done| !done.range.is_empty()).collect();
+        sorted.sort_by_key(|done| (done.scheme, done.action, done.target, done.range));
+        sorted.dedup_by(|next, before| {
+            let one = before.is_alike(next) && next.range.start <= before.range.end;
+            if one {
+                before.range.end = before.range.end.max(next.range.end);
+            }
+            one
+        });
+        sorted
+    }
+
+    /// Whether they differ in their ranges alone.
+    pub fn is_alike(&self, other: &Done) -> bool {
+        let of = |done: &Done| (done.scheme, done.action, done.target);
+        of(self) == of(other)
+    }
+}
+
 /// Counters of one scheme, from its start.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Stats {
@@ -48,4 +71,37 @@ pub struct Stats {
     pub slept: u64,
     /// Bytes that fitted at the last pass.
     pub fitting_bytes: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn done(scheme: u32, action: Action, target: u32, start: u64, end: u64) -> Done {
+        Done { scheme, action, target: TargetId(target), range: AddrRange::new(start, end) }
+    }
+
+    #[test]
+    fn neighbours_of_one_scheme_and_target_are_joined() {
+        use Action::{Cold, Pageout};
+        let found = Done::joined([
+            done(1, Pageout, 0, 40, 50),
+            done(0, Pageout, 0, 20, 30),
+            done(0, Pageout, 0, 0, 10),
+            done(0, Pageout, 7, 10, 20),
+            done(0, Pageout, 0, 10, 15),
+            done(0, Cold, 0, 15, 20),
+            done(0, Pageout, 0, 2, 5),
+            done(0, Pageout, 0, 90, 90),
+        ]);
+        let expected = [
+            done(0, Cold, 0, 15, 20),
+            done(0, Pageout, 0, 0, 15),
+            done(0, Pageout, 0, 20, 30),
+            done(0, Pageout, 7, 10, 20),
+            done(1, Pageout, 0, 40, 50),
+        ];
+        assert_eq!(found, expected);
+        assert_eq!(Done::joined(found.clone()), found);
+    }
 }

@@ -33,7 +33,9 @@ impl Watch {
         now_us: u64,
         metrics: &mut dyn Metrics,
     ) -> bool {
-        let due = self.looked_us.is_none_or(|looked_us| now_us >= looked_us + marks.interval_us);
+        let due = self
+            .looked_us
+            .is_none_or(|looked_us| now_us >= looked_us.saturating_add(marks.interval_us));
         if due {
             self.looked_us = Some(now_us);
             self.awake = match metrics.read(marks.metric) {

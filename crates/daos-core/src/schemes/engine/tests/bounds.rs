@@ -70,12 +70,37 @@ fn an_apply_interval_is_kept() {
 }
 
 #[test]
+fn a_long_time_between_two_passes_is_no_hindrance() {
+    let mut toy = Toy::new(64);
+    let apply_interval_us = Some(60 * SECOND);
+    let scheme = Scheme { apply_interval_us, ..idle(5, Action::Pageout) };
+    toy.run(&mut Engine::new(vec![scheme]), 200 * SECOND);
+    assert_eq!(toy.present(), 0);
+    let mut toy = Toy::new(512).used(0, 512).knows(&[(0, 512, 0.5)]);
+    let scheme = Scheme { apply_interval_us, ..super::toy::hot(Action::Hugepage) };
+    toy.run(&mut Engine::new(vec![scheme]), 200 * SECOND);
+    assert!(toy.pages[0].huge);
+}
+
+#[test]
+fn each_gets_its_turn_where_a_pass_does_not_reach_the_end() {
+    let mut toy = Toy::new(1 << 16).knows(&[(0, 1 << 16, 0.9)]);
+    toy.page_us = 4.0;
+    let mut engine = Engine::new(vec![super::toy::hot(Action::Lock)]);
+    toy.run(&mut engine, 3 * SECOND);
+    let reached = toy.log.iter().map(|done| done.2.end).max();
+    assert_eq!(reached, Some(pages(0, 1 << 16).end));
+    let again = toy.log.iter().filter(|done| done.2.start == 0).count();
+    assert!(again > 1);
+}
+
+#[test]
 fn a_pass_takes_a_quarter_of_an_interval_and_a_batch_at_most() {
     let mut toy = Toy::new(1 << 18);
     toy.page_us = 4.0;
     let mut engine = Engine::new(vec![idle(1, Action::Pageout)]);
     let mut longest = 0.0f64;
-    for _ in 0..80 {
+    for _ in 0..90 {
         let before = toy.clock_us;
         toy.pass(&mut engine);
         longest = longest.max(toy.clock_us - before);

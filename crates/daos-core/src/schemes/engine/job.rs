@@ -1,15 +1,18 @@
 //! Acting on what a scheme fits, batch by batch, until it is done or a bound is reached.
 
-use super::action::Action;
-use super::engine::Past;
+use super::Past;
 use super::rule::{BLOCK, Candidate, Rule, windows};
-use super::sink::{ActionSink, BATCH_BYTES, Refusal};
-use super::stats::Done;
-use crate::access::{MAX_WINDOW_PAGES, Observation, TargetId, Window};
+use crate::access::{MAX_WINDOW_PAGES, Observation, PageBits, TargetId, Window};
 use crate::addr::{AddrRange, PAGE_SIZE};
+use crate::schemes::action::Action;
+use crate::schemes::sink::{ActionSink, BATCH_BYTES, Refusal};
+use crate::schemes::stats::Done;
 
 /// Most ranges in a batch.
 const BATCH_RANGES: usize = 1024;
+/// How long memory that is paged out, or was never there, is not looked at, in
+/// microseconds: then its age starts anew.
+const ABSENT_US: u64 = 10_000_000;
 /// How long a huge page's worth of memory may have been watched to be judged by it, in
 /// microseconds.
 const WATCH_US: u64 = 10_000_000;
@@ -20,6 +23,8 @@ pub(super) struct Job<'a, S> {
     /// Its place in the list of schemes.
     pub(super) number: u32,
     pub(super) now_us: u64,
+    /// When the pass began, on the sink's clock.
+    pub(super) begun_us: f64,
     pub(super) aggregation_us: u64,
     /// When to leave the rest for the next pass, on the sink's clock.
     pub(super) deadline_us: f64,
@@ -43,21 +48,23 @@ impl<S: ActionSink> Job<'_, S> {
     pub(super) fn run(&mut self, candidates: &[Candidate]) -> Result<bool, S::Error> {
         let before = self.rule.stats.applied_regions;
         let mut batch = Batch::default();
+        self.rule.resume = None;
         for candidate in candidates {
             let mut rest = candidate.range;
             while !rest.is_empty() {
                 if self.is_over() {
+                    let next = batch.ranges.first().map_or(rest.start, |(range, _)| range.start);
+                    self.rule.resume = Some((candidate.target, next));
                     return Ok(self.rule.stats.applied_regions > before);
                 }
                 let room = self.room().saturating_sub(batch.bytes);
                 let other = batch.target != candidate.target || batch.fits != candidate.fits;
-                let full = room == 0 || batch.ranges.len() == BATCH_RANGES;
+                let full = room < rest.len().min(BLOCK) || batch.ranges.len() == BATCH_RANGES;
                 if !batch.ranges.is_empty() && (other || full) {
                     self.act(&mut batch)?;
                     continue;
                 }
-                let part =
-                    AddrRange::new(rest.start, rest.end.min(rest.start.saturating_add(room)));
+                let part = first_of(rest, room);
                 (batch.target, batch.fits) = (candidate.target, candidate.fits);
                 batch.ranges.push((part, candidate.since_us));
                 batch.bytes += part.len();
@@ -165,19 +172,24 @@ impl<S: ActionSink> Job<'_, S> {
             }
         }
         self.arm(target, &to_arm)?;
-        let mut proven = Vec::new();
+        let (mut proven, mut absent) = (Vec::new(), Vec::new());
         for (window, seen) in self.look(target, &ripe)? {
             self.rule.stats.spared_bytes += u64::from(seen.accessed) * PAGE_SIZE;
-            if seen.present > 0 {
+            if seen.present + seen.unobservable > 0 {
                 idle_runs(&window, &seen, &mut proven);
+            } else {
+                absent.push(window.range());
             }
         }
         self.apply(target, &proven)?;
         let Past { armed, acted } = &mut *self.past;
+        let (armed, acted) = (armed.entry(target).or_default(), acted.entry(target).or_default());
         for range in ripe {
-            armed.entry(target).or_default().clear(range);
-            acted.entry(target).or_default().set(range, self.now_us);
+            armed.clear(range);
+            acted.set(range, self.now_us);
         }
+        // Where nothing is, there will be nothing for a while.
+        absent.iter().for_each(|range| acted.set(*range, self.now_us + ABSENT_US));
         Ok(())
     }
 
@@ -186,15 +198,17 @@ impl<S: ActionSink> Job<'_, S> {
     fn act_on_worthy(&mut self, batch: &Batch) -> Result<(), S::Error> {
         let target = batch.target;
         let blocks = joined(batch);
+        let between_us = self.rule.scheme.apply_interval_us.unwrap_or(0).max(self.aggregation_us);
+        let watch_us = WATCH_US.saturating_add(between_us.saturating_mul(2));
         let (mut to_arm, mut worthy) = (Vec::new(), Vec::new());
         for (window, seen) in self.look(target, &blocks)? {
             let range = window.range();
-            let is_huge = seen.entries == 1 && seen.present == window.pages;
+            let is_huge = seen.is_huge(window.pages);
             let (present, accessed) =
                 (2 * seen.present >= window.pages, 2 * seen.accessed >= seen.present);
             let armed = self.past.armed.entry(target).or_default();
             let armed_us = armed.over(range).next().and_then(|(_, armed_us)| armed_us);
-            match armed_us.filter(|us| us + WATCH_US >= self.now_us) {
+            match armed_us.filter(|us| us + watch_us >= self.now_us) {
                 None if !is_huge && present => {
                     to_arm.push(range);
                     continue;
@@ -222,7 +236,8 @@ impl<S: ActionSink> Job<'_, S> {
             self.sink.arm(&looks)?;
         }
         let armed = self.past.armed.entry(target).or_default();
-        ranges.iter().for_each(|range| armed.set(*range, self.now_us));
+        let passed_us = (self.sink.clock_us() - self.begun_us).max(0.0) as u64;
+        ranges.iter().for_each(|range| armed.set(*range, self.now_us + passed_us));
         Ok(())
     }
 
@@ -240,6 +255,15 @@ impl<S: ActionSink> Job<'_, S> {
     }
 }
 
+/// As much of `rest` as there is room for, cut where a huge page may begin if it can be:
+/// what can be acted on as a whole should be.
+fn first_of(rest: AddrRange, room: u64) -> AddrRange {
+    let end = rest.end.min(rest.start.saturating_add(room));
+    let at_block = end / BLOCK * BLOCK;
+    let is_cut = end < rest.end && at_block > rest.start;
+    AddrRange::new(rest.start, if is_cut { at_block } else { end })
+}
+
 /// The ranges of a batch, those that touch made one.
 fn joined(batch: &Batch) -> Vec<AddrRange> {
     let mut joined: Vec<AddrRange> = Vec::new();
@@ -252,12 +276,14 @@ fn joined(batch: &Batch) -> Vec<AddrRange> {
     joined
 }
 
-/// Adds the runs of pages of a window that were not accessed, joined with the last of
-/// `runs` where they touch. Without bits it is all or nothing.
+/// Adds the runs of pages of a window that were not accessed, for all that is known,
+/// joined with the last of `runs` where they touch. Without bits it is all or nothing.
 fn idle_runs(window: &Window, seen: &Observation, runs: &mut Vec<AddrRange>) {
-    let is_idle = |page: u32| match &seen.pages {
-        Some(bits) => bits[page as usize / 64] >> (page % 64) & 1 == 0,
-        None => seen.accessed == 0,
+    let has = |bits: &PageBits, page: u32| bits[page as usize / 64] >> (page % 64) & 1 == 1;
+    let is_idle = |page: u32| {
+        let accessed = seen.pages.map_or(seen.accessed > 0, |bits| has(&bits, page));
+        let unknown = seen.unknown.map_or(seen.unobservable > 0, |bits| has(&bits, page));
+        !accessed && !unknown
     };
     for page in (0..window.pages.min(MAX_WINDOW_PAGES)).filter(|&page| is_idle(page)) {
         let start = window.start + u64::from(page) * PAGE_SIZE;

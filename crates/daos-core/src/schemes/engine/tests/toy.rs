@@ -25,6 +25,8 @@ pub struct Page {
     pub huge: bool,
     /// Accessed in every interval.
     pub used: bool,
+    /// Can't be armed: nothing can be said of it.
+    pub stuck: bool,
     young: bool,
 }
 
@@ -51,12 +53,13 @@ pub struct Toy {
     /// What was done: when, what, to how many bytes.
     pub log: Vec<(u64, Action, AddrRange, u64)>,
     pub armed_pages: u64,
+    cleared: Option<Vec<(TargetId, AddrRange)>>,
 }
 
 impl Toy {
     /// All present, none in use, all young since they were written.
     pub fn new(pages: u64) -> Self {
-        let page = Page { present: true, huge: false, used: false, young: true };
+        let page = Page { present: true, huge: false, used: false, stuck: false, young: true };
         Self {
             pages: vec![page; pages as usize],
             known: vec![Known { from: 0, to: pages, rate: 0.0, since_us: 0 }],
@@ -67,6 +70,7 @@ impl Toy {
             clock_us: 0.0,
             log: Vec::new(),
             armed_pages: 0,
+            cleared: None,
         }
     }
 
@@ -110,13 +114,18 @@ impl Toy {
     /// Lets an interval pass, and the engine do its work at its end.
     pub fn pass(&mut self, engine: &mut Engine) -> Snapshot {
         self.now_us += INTERVAL_US;
+        self.use_pages();
+        let mut snapshot = self.snapshot();
+        engine.pass(&mut snapshot, self, &mut Plenty).unwrap();
+        snapshot
+    }
+
+    /// The pages in use are accessed.
+    pub fn use_pages(&mut self) {
         for page in self.pages.iter_mut().filter(|page| page.used) {
             page.young = true;
             page.present = true;
         }
-        let mut snapshot = self.snapshot();
-        engine.pass(&mut snapshot, self, &mut Plenty).unwrap();
-        snapshot
     }
 
     pub fn run(&mut self, engine: &mut Engine, us: u64) {
@@ -159,14 +168,20 @@ impl AccessCheck for Toy {
     }
 
     fn targets(&mut self) -> Result<Vec<Target>, Infallible> {
-        Ok(Vec::new())
+        let ranges = vec![pages(0, self.pages.len() as u64)];
+        Ok(vec![Target { id: TARGET, ranges, resident_bytes: None }])
     }
 
     fn arm(&mut self, windows: &[Window]) -> Result<(), Infallible> {
         for window in windows {
             let first = window.start / PAGE_SIZE;
             for page in first..first + u64::from(window.pages) {
-                self.pages[page as usize].young = false;
+                let page_at = &mut self.pages[page as usize];
+                if page_at.young && !page_at.stuck {
+                    page_at.young = false;
+                    let cleared = (TARGET, pages(page, page + 1));
+                    self.cleared.iter_mut().for_each(|all| all.push(cleared));
+                }
                 self.armed_pages += 1;
             }
             self.clock_us += 1.0;
@@ -181,16 +196,22 @@ impl AccessCheck for Toy {
     ) -> Result<(), Infallible> {
         for window in windows {
             let mut seen = Observation::default();
-            let mut bits = PageBits::default();
+            let (mut bits, mut unknown) = (PageBits::default(), PageBits::default());
             for page in 0..window.pages {
-                let Page { present, huge, young, .. } =
+                let Page { present, huge, young, stuck, .. } =
                     *self.at(window.start / PAGE_SIZE + u64::from(page)).unwrap();
+                if stuck {
+                    seen.unobservable += 1;
+                    unknown[page as usize / 64] |= 1 << (page % 64);
+                    continue;
+                }
                 seen.present += u32::from(present);
                 seen.accessed += u32::from(present && young);
                 seen.entries += u32::from(present && (!huge || page == 0));
                 bits[page as usize / 64] |= u64::from(present && young) << (page % 64);
             }
             seen.pages = Some(bits);
+            seen.unknown = (seen.unobservable > 0).then_some(unknown);
             found.push(seen);
             self.clock_us += 1.0;
         }
@@ -246,6 +267,10 @@ impl ActionSink for Toy {
 
     fn clock_us(&self) -> f64 {
         self.clock_us
+    }
+
+    fn take_cleared(&mut self) -> Vec<(TargetId, AddrRange)> {
+        std::mem::take(self.cleared.get_or_insert_default())
     }
 
     fn mappings(&self, _: TargetId) -> &[Mapping] {

@@ -1,18 +1,18 @@
 //! A scheme at work: which memory it is up for now.
 
-use super::action::Action;
 use super::charge::Charge;
-use super::filter::{self, Known};
-use super::metrics::Metrics;
 use super::pieces::Piece;
 use super::priority;
-use super::scheme::Scheme;
-use super::sink::ActionSink;
 use super::spans::Spans;
-use super::stats::Stats;
-use super::watermarks::Watch;
 use crate::access::{TargetId, Window};
 use crate::addr::{AddrRange, PAGE_SIZE};
+use crate::schemes::action::Action;
+use crate::schemes::filter::{self, Known};
+use crate::schemes::metrics::Metrics;
+use crate::schemes::scheme::Scheme;
+use crate::schemes::sink::ActionSink;
+use crate::schemes::stats::Stats;
+use crate::schemes::watermarks::Watch;
 use crate::snapshot::Snapshot;
 use std::collections::BTreeMap;
 
@@ -20,8 +20,9 @@ use std::collections::BTreeMap;
 pub(super) const BLOCK: u64 = 2 << 20;
 /// How long memory rests whose mapping by huge pages was looked into, in microseconds.
 const REST_US: u64 = 10_000_000;
-/// The share of the least age from which on each page is watched by itself.
-const WATCHED_FROM: f64 = 0.25;
+/// The part of the least age from which on each page is watched by itself: memory that
+/// rests between two uses is not armed each time.
+const WATCHED_FROM: u64 = 8;
 
 /// A scheme and what it has done.
 #[derive(Debug, Clone)]
@@ -32,6 +33,8 @@ pub(super) struct Rule {
     watch: Watch,
     /// When it is up next.
     due_us: u64,
+    /// Where the last pass stopped, if it did not come to its end.
+    pub(super) resume: Option<(TargetId, u64)>,
     /// Memory whose mapping was looked into, and when.
     rests: BTreeMap<TargetId, Spans>,
 }
@@ -56,6 +59,7 @@ impl Rule {
             charge: Charge::default(),
             watch: Watch::default(),
             due_us: 0,
+            resume: None,
             rests: BTreeMap::new(),
         }
     }
@@ -65,7 +69,7 @@ impl Rule {
         if now_us < self.due_us {
             return false;
         }
-        self.due_us = now_us + self.scheme.apply_interval_us.unwrap_or(0);
+        self.due_us = now_us.saturating_add(self.scheme.apply_interval_us.unwrap_or(0));
         if let Some(marks) = &self.scheme.watermarks
             && !self.watch.is_awake(marks, now_us, metrics)
         {
@@ -87,19 +91,18 @@ impl Rule {
         self.scheme.action == Action::Pageout && self.scheme.pattern.is_of_idle()
     }
 
-    /// How long a page must have been watched to be proven idle, in microseconds: from
-    /// the pass behind a quarter of the least age on, until that age.
+    /// How long a page must have been watched to be proven idle, in microseconds.
     pub(super) fn proof_us(&self, aggregation_us: u64) -> u64 {
-        let least_us = self.scheme.pattern.age.min.us(aggregation_us);
-        let watched_us = (least_us as f64 * (1.0 - WATCHED_FROM)) as u64;
-        watched_us.saturating_sub(aggregation_us).max(aggregation_us)
+        self.scheme.pattern.age.min.us(aggregation_us).max(aggregation_us)
     }
 
-    /// The longest age that it can tell from a longer one.
+    /// How long it matters when something was done to memory, in microseconds.
     pub(super) fn longest_us(&self, aggregation_us: u64) -> u64 {
         let age = self.scheme.pattern.age;
         let bounds = [age.min, age.max].map(|age| age.us(aggregation_us));
-        bounds.into_iter().filter(|&us| us != u64::MAX).max().unwrap_or(0)
+        let longest_us = bounds.into_iter().filter(|&us| us != u64::MAX).max().unwrap_or(0);
+        let between_us = self.scheme.apply_interval_us.unwrap_or(0).max(aggregation_us);
+        longest_us.saturating_mul(2).saturating_add(between_us.saturating_mul(2))
     }
 
     /// The memory that fits, what matters most first if there is a quota. Counts it.
@@ -114,10 +117,14 @@ impl Rule {
             pattern.age.min.us(snapshot.aggregation_us),
             pattern.age.max.us(snapshot.aggregation_us),
         );
-        let watched_from_us = (min_us as f64 * WATCHED_FROM) as u64;
+        let watched_from_us = min_us / WATCHED_FROM;
         let proof = self.wants_proof();
         let mut found = Vec::new();
-        let mut cgroup = None;
+        let mut cgroups = Vec::new();
+        if filter::asks_for_cgroup(&self.scheme.filters) {
+            let ids = snapshot.targets.iter().map(|target| target.id);
+            cgroups.extend(ids.map(|id| (id, sink.cgroup(id))));
+        }
         self.stats.fitting_bytes = 0;
         for piece in pieces {
             let fits = piece.age_us >= min_us;
@@ -146,18 +153,21 @@ impl Rule {
                 self.add(candidate, snapshot.end_us, &mut found);
                 continue;
             }
-            let (target, of) =
-                cgroup.get_or_insert_with(|| (piece.target, sink.cgroup(piece.target)));
-            if *target != piece.target {
-                (*target, *of) = (piece.target, sink.cgroup(piece.target));
-            }
-            for range in self.allowed(candidate, of.as_deref(), sink)? {
+            let cgroup = cgroups.iter().find(|(target, _)| *target == piece.target);
+            let cgroup = cgroup.and_then(|(_, path)| path.as_deref());
+            for range in self.allowed(candidate, cgroup, sink)? {
                 let candidate = Candidate { range, ..candidate };
                 self.count(candidate);
                 self.add(candidate, snapshot.end_us, &mut found);
             }
         }
-        if self.scheme.quota.is_limited() || self.scheme.goal.is_some() {
+        if let Some((target, addr)) = self.resume {
+            begin_at(&mut found, target, addr);
+        }
+        let is_bounded = self.scheme.quota.is_limited()
+            || self.scheme.goal.is_some()
+            || self.scheme.action == Action::Lock;
+        if is_bounded {
             // What fits goes first, in any case.
             found.sort_by(|a, b| b.fits.cmp(&a.fits).then(b.score.total_cmp(&a.score)));
         }
@@ -177,8 +187,14 @@ impl Rule {
         if !matches!(self.scheme.action, Action::Hugepage | Action::Nohugepage) {
             return found.push(candidate);
         }
+        let AddrRange { start, end } = candidate.range;
         let nearest = |addr: u64| (addr + BLOCK / 2) / BLOCK * BLOCK;
-        let range = AddrRange::new(nearest(candidate.range.start), nearest(candidate.range.end));
+        let range = if self.scheme.filters.is_empty() {
+            AddrRange::new(nearest(start), nearest(end))
+        } else {
+            // What the filters left out stays out.
+            AddrRange::new(start.next_multiple_of(BLOCK), end / BLOCK * BLOCK)
+        };
         let Some(rests) = self.rests.get(&candidate.target) else {
             if !range.is_empty() {
                 found.push(Candidate { range, ..candidate });
@@ -227,6 +243,22 @@ impl Rule {
     }
 }
 
+/// Turns candidates that are by address so that `addr` comes first, and what lies before it
+/// last: each gets its turn.
+fn begin_at(candidates: &mut Vec<Candidate>, target: TargetId, addr: u64) {
+    let mut first = candidates.partition_point(|c| (c.target, c.range.end) <= (target, addr));
+    if let Some(around) = candidates.get_mut(first)
+        && around.target == target
+        && around.range.start < addr
+    {
+        let behind = Candidate { range: AddrRange::new(addr, around.range.end), ..*around };
+        around.range.end = addr;
+        first += 1;
+        candidates.insert(first, behind);
+    }
+    candidates.rotate_left(first);
+}
+
 /// Cuts a range where a huge page may begin.
 pub(super) fn in_blocks(range: AddrRange) -> impl Iterator<Item = AddrRange> {
     let mut start = range.start;
@@ -258,8 +290,5 @@ fn are_huge<S: ActionSink>(
     let (mut looks, mut found) = (Vec::new(), Vec::new());
     windows(target, parts, &mut looks);
     sink.check(&looks, &mut found)?;
-    let is_huge = |(seen, window): (&crate::Observation, &Window)| {
-        seen.entries == 1 && seen.present == window.pages && window.pages > 1
-    };
-    Ok(found.iter().zip(&looks).map(is_huge).collect())
+    Ok(found.iter().zip(&looks).map(|(seen, window)| seen.is_huge(window.pages)).collect())
 }

@@ -1,11 +1,11 @@
 //! Schemes that only say what they would do.
 
-use super::action::Action;
 use super::rule::windows;
-use super::sink::{ActionSink, Outcome};
 use super::spans::Spans;
 use crate::access::{AccessCheck, Capabilities, Observation, Prices, Target, TargetId, Window};
 use crate::addr::{AddrRange, PAGE_SIZE};
+use crate::schemes::action::Action;
+use crate::schemes::sink::{ActionSink, Outcome};
 use crate::snapshot::{Mapping, TargetInfo};
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ impl<S: ActionSink> ActionSink for DryRun<'_, S> {
         Ok(())
     }
 
-    /// Counts the pages that are present.
+    /// Counts the pages that are present, or those that are not where they are to be.
     fn apply(
         &mut self,
         action: Action,
@@ -51,15 +51,27 @@ impl<S: ActionSink> ActionSink for DryRun<'_, S> {
         windows(target, &fresh, &mut looks);
         self.real.check(&looks, &mut found)?;
         let mut outcome = Outcome::default();
-        for (window, seen) in looks.iter().zip(found).filter(|(_, seen)| seen.present > 0) {
-            outcome.applied_bytes += u64::from(seen.present) * PAGE_SIZE;
-            outcome.applied.push(window.range());
+        for (window, seen) in looks.iter().zip(found) {
+            let pages = match action {
+                // What is there already needs not be brought back.
+                Action::Willneed | Action::Lock => window.pages - seen.present,
+                Action::Nohugepage if !seen.is_huge(window.pages) => 0,
+                _ => seen.present,
+            };
+            if pages > 0 {
+                outcome.applied_bytes += u64::from(pages) * PAGE_SIZE;
+                outcome.applied.push(window.range());
+            }
         }
         Ok(outcome)
     }
 
     fn clock_us(&self) -> f64 {
         self.real.clock_us()
+    }
+
+    fn take_cleared(&mut self) -> Vec<(TargetId, AddrRange)> {
+        self.real.take_cleared()
     }
 
     fn mappings(&self, target: TargetId) -> &[Mapping] {

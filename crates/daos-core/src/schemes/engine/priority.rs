@@ -1,7 +1,7 @@
 //! What comes first when not everything may be acted on.
 
-use super::quota::Weights;
 use crate::addr::PAGE_SIZE;
+use crate::schemes::quota::Weights;
 
 /// From 0 to 1: how much the size, the rate and the age of some memory speak for acting
 /// on it first. Like the kernel's DAMOS, an age counts by its logarithm, and for memory

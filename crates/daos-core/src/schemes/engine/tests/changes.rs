@@ -15,7 +15,7 @@ fn what_was_there_before_goes_on_and_what_is_known_stays() {
     let after: Vec<u64> = engine.stats().map(|(_, stats)| stats.tried_bytes).collect();
     assert_eq!(after, [0, counted]);
     // Its pages were watched for the other scheme already.
-    toy.run(&mut engine, 2 * SECOND);
+    toy.run(&mut engine, 3 * SECOND);
     assert_eq!(toy.present(), 0);
     assert_eq!(engine.stats().next().unwrap().1.applied_bytes, 100 * PAGE_SIZE);
 }

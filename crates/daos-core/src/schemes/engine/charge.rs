@@ -1,9 +1,9 @@
 //! What a quota has left, and where feedback sets it.
 
-use super::goal::Goal;
-use super::metrics::{Metric, Metrics};
-use super::quota::Quota;
 use crate::addr::PAGE_SIZE;
+use crate::schemes::goal::Goal;
+use crate::schemes::metrics::{Metric, Metrics};
+use crate::schemes::quota::Quota;
 
 /// Bytes of the first reset interval of a quota that feedback sets.
 const FIRST_BYTES: f64 = (4 << 20) as f64;
@@ -32,7 +32,7 @@ impl Charge {
         now_us: u64,
         metrics: &mut dyn Metrics,
     ) {
-        if self.since_us.is_some_and(|since_us| now_us < since_us + quota.reset_us) {
+        if self.since_us.is_some_and(|since_us| now_us < since_us.saturating_add(quota.reset_us)) {
             return;
         }
         self.goal_bytes = goal.map(|goal| {

@@ -1,19 +1,40 @@
 //! The engine: what fits the schemes in a snapshot is acted on, within their bounds.
 //!
 //! A pass takes little time: what can't be done in a quarter of an aggregation interval
-//! is left for the next, so that the monitor is not held up. Nothing is lost by that,
-//! since what was not acted on still fits then.
+//! is left for the next, so that the monitor is not held up. That goes on where the last
+//! one stopped, with what still fits then.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `pieces` | memory that is alike, as old as what was done to it allows |
+//! | `rule` | what fits a scheme |
+//! | `job` | acting on it, batch by batch, within bounds |
+//! | `priority`, `charge` | what comes first, and what a quota has left |
+//! | `spans` | what was when, by address |
+//! | [`dry_run`] | counts instead of acting |
 
-use super::job::Job;
-use super::metrics::Metrics;
-use super::pieces::{self, Piece};
-use super::rule::Rule;
-use super::scheme::Scheme;
-use super::sink::ActionSink;
-use super::spans::Spans;
-use super::stats::Stats;
+mod charge;
+pub mod dry_run;
+mod job;
+mod pieces;
+mod priority;
+mod rule;
+mod spans;
+#[cfg(test)]
+mod tests;
+
+pub use dry_run::DryRun;
+
 use crate::access::TargetId;
+use crate::schemes::metrics::Metrics;
+use crate::schemes::scheme::Scheme;
+use crate::schemes::sink::ActionSink;
+use crate::schemes::stats::Stats;
 use crate::snapshot::Snapshot;
+use job::Job;
+use pieces::Piece;
+use rule::Rule;
+use spans::Spans;
 use std::collections::BTreeMap;
 
 /// The share of an aggregation interval that a pass may take.
@@ -32,11 +53,11 @@ pub struct Engine {
 
 /// What is remembered of memory, whichever scheme it was for.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Past {
+struct Past {
     /// When it was acted on: its age starts anew.
-    pub(super) acted: BTreeMap<TargetId, Spans>,
+    acted: BTreeMap<TargetId, Spans>,
     /// Since when each page of it is watched, by its own accessed bit.
-    pub(super) armed: BTreeMap<TargetId, Spans>,
+    armed: BTreeMap<TargetId, Spans>,
 }
 
 impl Engine {
@@ -74,8 +95,15 @@ impl Engine {
         metrics: &mut dyn Metrics,
     ) -> Result<(), S::Error> {
         let now_us = snapshot.end_us;
+        let begun_us = sink.clock_us();
         let slice_us = snapshot.aggregation_us as f64 * SLICE / self.rules.len().max(1) as f64;
         self.forget(snapshot);
+        // The monitor arms the same pages: what it cleared proves nothing any more.
+        for (target, range) in sink.take_cleared() {
+            if let Some(armed) = self.past.armed.get_mut(&target) {
+                armed.clear(range);
+            }
+        }
         let mut stale = true;
         for at in 0..self.rules.len() {
             let rule = &mut self.rules[at];
@@ -94,6 +122,7 @@ impl Engine {
                 rule,
                 number: at as u32,
                 now_us,
+                begun_us,
                 aggregation_us: snapshot.aggregation_us,
                 deadline_us,
                 past: &mut self.past,
@@ -103,6 +132,8 @@ impl Engine {
             // What was acted on is younger for the schemes that follow.
             stale = job.run(&candidates)?;
         }
+        // What was armed here is known.
+        sink.take_cleared();
         Ok(())
     }
 

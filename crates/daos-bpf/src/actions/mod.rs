@@ -1,0 +1,115 @@
+//! What schemes do to the memory of processes: [`ActionSink`] for [`VirtualMemory`].
+//!
+//! Each action reads the page tables first, asks the kernel only for what it can
+//! change, and reads again: what it counts is what came of it, not what was asked.
+//! Reading costs a microsecond for 2 MiB, an advice about that for a page.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `support` | which actions can be done on this host |
+//! | `leaves` | pages and huge pages in a range, one by one |
+//! | `reclaim` | pageout and cold |
+//! | `whole` | blocks that are paged out as one page |
+//! | `willneed` | reading in again what was paged out |
+//! | `huge` | making huge pages |
+//! | `split` | making regular pages of them again |
+//! | `lock` | keeping hot memory resident |
+//! | `recent` | what was asked for not long ago |
+
+mod huge;
+mod leaves;
+mod lock;
+mod recent;
+mod reclaim;
+mod split;
+mod support;
+#[cfg(test)]
+mod tests;
+mod whole;
+mod willneed;
+
+use crate::BpfError;
+use crate::vaddr::VirtualMemory;
+use daos_core::schemes::{Action, ActionSink, Outcome, Refusal};
+use daos_core::{AddrRange, Mapping, TargetId};
+use daos_linux::cpu;
+use std::path::Path;
+
+pub(crate) use lock::LOOK_AGAIN_US;
+pub(crate) use recent::Recent;
+pub(crate) use willneed::ASK_AGAIN_US;
+
+impl ActionSink for VirtualMemory {
+    fn supports(&self, action: Action) -> Result<(), String> {
+        support::check(Path::new("/"), action)
+    }
+
+    fn apply(
+        &mut self,
+        action: Action,
+        target: TargetId,
+        ranges: &[AddrRange],
+    ) -> Result<Outcome, BpfError> {
+        if action == Action::Stat {
+            return Ok(Outcome::default());
+        }
+        let at = self.spaces.iter().position(|s| s.id == target);
+        let allowed = |at: &usize| self.spaces[*at].process.may_be_acted_on().is_ok();
+        let Some(at) = at.filter(allowed) else { return Ok(gone(ranges)) };
+        let done = match action {
+            Action::Pageout => self.pageout(at, ranges)?,
+            Action::Cold => self.cold(at, ranges)?,
+            Action::Willneed => self.willneed(at, ranges)?,
+            Action::Lock => self.lock(at, ranges)?,
+            Action::Hugepage => self.hugepage(at, ranges)?,
+            Action::Nohugepage => self.nohugepage(at, ranges)?,
+            Action::Stat => Some(Outcome::default()),
+        };
+        Ok(done.unwrap_or_else(|| {
+            self.spaces[at].task = None;
+            gone(ranges)
+        }))
+    }
+
+    fn clock_us(&self) -> f64 {
+        cpu::monotonic_us() as f64
+    }
+
+    fn take_cleared(&mut self) -> Vec<(TargetId, AddrRange)> {
+        std::mem::take(self.cleared.get_or_insert_default())
+    }
+
+    fn mappings(&self, target: TargetId) -> &[Mapping] {
+        let space = self.spaces.iter().find(|s| s.id == target);
+        space.map_or(&[], |s| &s.mappings)
+    }
+
+    fn cgroup(&self, target: TargetId) -> Option<String> {
+        self.spaces.iter().find(|s| s.id == target)?.process.memory_cgroup()
+    }
+}
+
+/// Nothing was done, as there is no process any more.
+fn gone(ranges: &[AddrRange]) -> Outcome {
+    let mut outcome = Outcome::default();
+    outcome.refuse(Refusal::Gone, bytes(ranges));
+    outcome
+}
+
+fn bytes(ranges: &[AddrRange]) -> u64 {
+    ranges.iter().map(AddrRange::len).sum()
+}
+
+/// Whether one of the sorted, disjoint `ranges` holds `addr`.
+fn holds(ranges: &[AddrRange], addr: u64) -> bool {
+    let at = ranges.partition_point(|r| r.end <= addr);
+    ranges.get(at).is_some_and(|r| r.contains(addr))
+}
+
+/// Adds `range` to sorted ranges, of which it may continue the last.
+fn push_joined(ranges: &mut Vec<AddrRange>, range: AddrRange) {
+    match ranges.last_mut() {
+        Some(last) if last.end == range.start => last.end = range.end,
+        _ => ranges.push(range),
+    }
+}

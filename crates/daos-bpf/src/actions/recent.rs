@@ -1,0 +1,108 @@
+//! Which pages were asked for not long ago, to be left in peace meanwhile.
+
+use daos_core::access::PageBits;
+use daos_core::{AddrRange, PAGE_SIZE};
+use std::collections::HashMap;
+
+const BLOCK: u64 = 2 << 20;
+
+/// Remembers pages for a time, a bit each; the default for none.
+#[derive(Debug, Default)]
+pub(crate) struct Recent {
+    /// How long, in microseconds.
+    for_us: u64,
+    /// By block of 2 MiB: since when, and which of its pages.
+    blocks: HashMap<u64, (u64, PageBits)>,
+    /// When blocks were last cleared away.
+    cleared_us: u64,
+    /// Bytes that were brought back, and since when they are counted.
+    brought: (u64, u64),
+}
+
+impl Recent {
+    /// Remembers for `for_us` microseconds.
+    pub(crate) fn new(for_us: u64) -> Self {
+        Self { for_us, blocks: HashMap::new(), cleared_us: 0, brought: (0, 0) }
+    }
+
+    /// Adds `range` at `now_us`; whether any page of it was not there already. The time
+    /// of a page counts from the first that is added to its block.
+    pub(crate) fn add_range(&mut self, range: AddrRange, now_us: u64) -> bool {
+        let mut any_new = false;
+        for block in range.start / BLOCK..range.end.div_ceil(BLOCK) {
+            let whole = AddrRange::new(block * BLOCK, (block + 1) * BLOCK);
+            let Some(part) = whole.intersect(&range) else { continue };
+            let (since, bits) = self.blocks.entry(block).or_insert((now_us, PageBits::default()));
+            if now_us.saturating_sub(*since) >= self.for_us {
+                (*since, *bits) = (now_us, PageBits::default());
+            }
+            let page = |addr: u64| ((addr - whole.start) / PAGE_SIZE) as usize;
+            for page in page(part.start)..page(part.end) {
+                let (word, bit) = (&mut bits[page / 64], 1 << (page % 64));
+                any_new |= *word & bit == 0;
+                *word |= bit;
+            }
+        }
+        any_new
+    }
+
+    /// Bytes that are remembered at `now_us`.
+    pub(crate) fn bytes(&self, now_us: u64) -> u64 {
+        let is_over = |since: u64| now_us.saturating_sub(since) >= self.for_us;
+        let blocks = self.blocks.values().filter(|(since, _)| !is_over(*since));
+        let pages = blocks.flat_map(|(_, bits)| bits).map(|word| u64::from(word.count_ones()));
+        pages.sum::<u64>() * PAGE_SIZE
+    }
+
+    /// How much of `most` bytes may still be brought back, in this span of time.
+    pub(crate) fn room_to_bring(&mut self, now_us: u64, most: u64) -> u64 {
+        if now_us.saturating_sub(self.brought.0) >= self.for_us {
+            self.brought = (now_us, 0);
+        }
+        most.saturating_sub(self.brought.1)
+    }
+
+    /// Counts bytes that were brought back.
+    pub(crate) fn brought(&mut self, bytes: u64) {
+        self.brought.1 += bytes;
+    }
+
+    /// Forgets what is over, now and then.
+    pub(crate) fn clear_away(&mut self, now_us: u64) {
+        let Self { for_us, blocks, cleared_us, .. } = self;
+        if now_us.saturating_sub(*cleared_us) >= 2 * *for_us {
+            blocks.retain(|_, (since, _)| now_us.saturating_sub(*since) < *for_us);
+            *cleared_us = now_us;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_are_remembered_for_a_time() {
+        let page = |page| AddrRange::new(page * PAGE_SIZE, (page + 1) * PAGE_SIZE);
+        let mut recent = Recent::new(100);
+        assert!(recent.add_range(page(1), 10));
+        assert!(!recent.add_range(page(1), 109));
+        assert!(recent.add_range(page(2), 109), "another page");
+        assert!(recent.add_range(page(513), 109), "another block");
+        assert!(!recent.add_range(AddrRange::new(0x1000, 0x3000), 109), "both");
+        assert!(recent.add_range(AddrRange::new(0x1000, 0x4000), 109), "one more");
+        assert!(recent.add_range(page(1), 110), "the time of its block is over");
+        assert!(recent.add_range(page(2), 111));
+        let blocks = AddrRange::new(0x3000, 3 * BLOCK);
+        assert!(recent.add_range(blocks, 112));
+        assert!(!recent.add_range(blocks, 112));
+    }
+
+    #[test]
+    fn what_is_over_takes_no_memory() {
+        let mut recent = Recent::new(100);
+        recent.add_range(AddrRange::new(0, 50 * BLOCK), 10);
+        recent.clear_away(300);
+        assert!(recent.blocks.is_empty());
+    }
+}

@@ -1,0 +1,161 @@
+//! Pageout and cold.
+//!
+//! Only what is present is advised, without pages that others map too. Of cold memory
+//! most is on the inactive list with its bits clear already: it is as it should be.
+
+use super::leaves::{self, Leaf};
+use super::whole::WholeBlocks;
+use super::{holds, push_joined};
+use crate::BpfError;
+use crate::programs::Facts;
+use crate::runs;
+use crate::vaddr::{Space, VirtualMemory};
+use daos_core::schemes::{Outcome, Refusal};
+use daos_core::{AddrRange, Mapping};
+use daos_linux::madvise::{Advice, Advised};
+use daos_linux::support::Swap;
+use rustix::io::Errno;
+use std::path::Path;
+
+impl VirtualMemory {
+    /// Pages `ranges` out; `None` when the process has ended.
+    ///
+    /// Applied are pages that were present and no longer are. Those that the target
+    /// brought in again meanwhile count as kept. Dirty pages of files are unmapped now
+    /// and written when the kernel gets to it.
+    pub(super) fn pageout(
+        &mut self,
+        at: usize,
+        ranges: &[AddrRange],
+    ) -> Result<Option<Outcome>, BpfError> {
+        let mut outcome = Outcome::default();
+        // Without room, the kernel would split idle huge pages before it finds that out.
+        let is_full = Swap::read(Path::new("/proc")).free_bytes() == 0;
+        let mappings = self.spaces[at].mappings.iter().filter(|m| is_full && !m.is_of_file());
+        let without_room: Vec<_> = mappings.map(|m| m.range).collect();
+        let mut whole = WholeBlocks::default();
+        let picked = self.pick(at, Advice::Pageout, ranges, &mut outcome, |leaf| {
+            if holds(&without_room, leaf.range.start) {
+                return Pick::Refuse(Refusal::NoRoom);
+            }
+            whole.add(leaf);
+            Pick::Take
+        })?;
+        let Some(asked) = picked else { return Ok(None) };
+        let asked = whole.collapse(&self.spaces[at], asked);
+        let advised = self.spaces[at].process.advise(Advice::Pageout, &asked);
+        let Some(task) = self.task(at)? else { return Ok(None) };
+        let mut stayed_anonymous = 0;
+        let (reader, space) = (&mut self.reader, &self.spaces[at]);
+        let there = leaves::for_each(reader, &task, &asked, Facts::None, |leaf| {
+            let (range, bytes) = (leaf.range, leaf.range.len());
+            if !leaf.entry.is_present() {
+                outcome.applied_bytes += bytes;
+                push_joined(&mut outcome.applied, range);
+            } else if advised.refused.iter().any(|(refused, _)| refused.contains(range.start)) {
+                outcome.refuse(Refusal::Unsuitable, bytes);
+            } else if space.is_of_file(range.start) {
+                outcome.refuse(Refusal::Kept, bytes);
+            } else {
+                stayed_anonymous += bytes;
+            }
+        })?;
+        if !there || stopped_by_end(&advised) {
+            return Ok(None);
+        }
+        if stayed_anonymous > 0 {
+            let swap = Swap::read(Path::new("/proc"));
+            let why =
+                if swap.free_bytes() < stayed_anonymous { Refusal::NoRoom } else { Refusal::Kept };
+            outcome.refuse(why, stayed_anonymous);
+        }
+        Ok(Some(outcome))
+    }
+
+    /// Has reclaim take `ranges` first; `None` when the process has ended.
+    ///
+    /// Applied are the pages that were accessed since they were last looked at, or were on
+    /// the active list. A huge page is taken whole, or left: to split it would cost more
+    /// than it is worth.
+    pub(super) fn cold(
+        &mut self,
+        at: usize,
+        ranges: &[AddrRange],
+    ) -> Result<Option<Outcome>, BpfError> {
+        let mut outcome = Outcome::default();
+        let generations = self.has_lru_generations;
+        let picked = self.pick(at, Advice::Cold, ranges, &mut outcome, |leaf| {
+            let is_warm = leaf.entry.is_young() || leaf.facts.active == 1 || generations;
+            match (is_warm, leaf.is_whole()) {
+                (false, _) => Pick::Skip,
+                (true, false) => Pick::Refuse(Refusal::Unsuitable),
+                (true, true) => Pick::Take,
+            }
+        })?;
+        let Some(asked) = picked else { return Ok(None) };
+        let advised = self.spaces[at].process.advise(Advice::Cold, &asked);
+        if stopped_by_end(&advised) {
+            return Ok(None);
+        }
+        let mut refused: Vec<_> = advised.refused.iter().map(|(range, _)| *range).collect();
+        refused.sort_unstable();
+        for range in asked {
+            if holds(&refused, range.start) {
+                outcome.refuse(Refusal::Unsuitable, range.len());
+            } else {
+                outcome.applied_bytes += range.len();
+                push_joined(&mut outcome.applied, range);
+            }
+        }
+        Ok(Some(outcome))
+    }
+
+    /// What of `ranges` to advise, sorted, in parts fit for a call, by what `choose` says
+    /// of each page or huge page that is present and not shared.
+    fn pick(
+        &mut self,
+        at: usize,
+        advice: Advice,
+        ranges: &[AddrRange],
+        outcome: &mut Outcome,
+        mut choose: impl FnMut(&Leaf<'_>) -> Pick,
+    ) -> Result<Option<Vec<AddrRange>>, BpfError> {
+        let Some(task) = self.task(at)? else { return Ok(None) };
+        let mut picked = Vec::new();
+        let there = leaves::for_each(&mut self.reader, &task, ranges, Facts::OfPresent, |leaf| {
+            if !leaf.is_memory() {
+                return;
+            }
+            if leaf.is_shared() {
+                return outcome.refuse(Refusal::Shared, leaf.range.len());
+            }
+            match choose(&leaf) {
+                Pick::Take => picked.push(leaf.range),
+                Pick::Skip => {}
+                Pick::Refuse(why) => outcome.refuse(why, leaf.range.len()),
+            }
+        })?;
+        let space = &self.spaces[at];
+        runs::join(&mut picked, advice.most_bytes(), |addr| space.mapping_around(addr));
+        Ok(there.then_some(picked))
+    }
+}
+
+/// What to do about a page.
+enum Pick {
+    Take,
+    Skip,
+    Refuse(Refusal),
+}
+
+fn stopped_by_end(advised: &Advised) -> bool {
+    // What may not be advised for want of rights is no process to act on, either.
+    matches!(advised.stopped, Some(Errno::SRCH | Errno::PERM | Errno::ACCESS))
+}
+
+impl Space {
+    /// Whether a file is mapped at `addr`.
+    pub(crate) fn is_of_file(&self, addr: u64) -> bool {
+        self.mapping_at(addr).is_some_and(Mapping::is_of_file)
+    }
+}

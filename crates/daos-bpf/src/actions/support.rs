@@ -1,0 +1,59 @@
+//! Which actions can be done on this host, and what to do where one can't.
+
+use daos_core::schemes::Action;
+use daos_linux::host;
+use daos_linux::support::{HugePages, Swap};
+use std::path::Path;
+
+/// Whether `action` can be done on the host whose `/proc` and `/sys` are below `root`.
+pub(super) fn check(root: &Path, action: Action) -> Result<(), String> {
+    match action {
+        Action::Pageout => needs_swap(root),
+        Action::Hugepage => needs_collapse(root),
+        Action::Willneed | Action::Cold | Action::Nohugepage | Action::Lock | Action::Stat => {
+            Ok(())
+        }
+    }
+}
+
+fn needs_swap(root: &Path) -> Result<(), String> {
+    if Swap::read(&root.join("proc")).total_bytes > 0 {
+        return Ok(());
+    }
+    Err("there is no swap, so anonymous memory can't be paged out: give --zram 4G, or turn \
+         swap on (swapon)"
+        .into())
+}
+
+fn needs_collapse(root: &Path) -> Result<(), String> {
+    if HugePages::read(&root.join("sys")).enabled.is_empty() {
+        return Err("this kernel has no transparent huge pages: it needs \
+                    CONFIG_TRANSPARENT_HUGEPAGE"
+            .into());
+    }
+    let kernel = host::here();
+    if kernel.kernel_version() < (6, 1) {
+        let release = kernel.kernel;
+        return Err(format!("kernel {release} has no MADV_COLLAPSE; it needs Linux 6.1 or later"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn what_a_host_lacks_is_named() {
+        let root = tempfile::tempdir().unwrap();
+        let check = |action| check(root.path(), action);
+        assert!(check(Action::Pageout).unwrap_err().contains("there is no swap"));
+        assert!(check(Action::Hugepage).unwrap_err().contains("TRANSPARENT_HUGEPAGE"));
+        assert_eq!(check(Action::Cold), Ok(()));
+
+        fs::create_dir(root.path().join("proc")).unwrap();
+        fs::write(root.path().join("proc/meminfo"), "SwapTotal: 4 kB\nSwapFree: 4 kB\n").unwrap();
+        assert_eq!(check(Action::Pageout), Ok(()));
+    }
+}

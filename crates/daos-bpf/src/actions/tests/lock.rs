@@ -1,0 +1,52 @@
+//! Lock: what is hot stays, under pressure.
+
+use super::host::MemoryCgroup;
+use super::*;
+use std::time::{Duration, Instant};
+use test_tag::tag;
+
+const MIB: u64 = 1 << 20;
+
+/// The pressure: another process of the cgroup that goes through far more memory than fits.
+fn stream(cgroup: &MemoryCgroup) -> Target {
+    Target::start_in(cgroup, Making { in_use: true, ..Making::pages(256 * MIB) })
+}
+
+/// The least share of the hot memory that was resident, some time after the start.
+fn least_resident(lock: bool) -> f64 {
+    let _zram = Zram::start(1 << 30);
+    let cgroup = MemoryCgroup::new(96 * MIB);
+    let idle = Making::pages(24 * MIB);
+    let hot = Target::start_in(&cgroup, idle);
+    let mut actor = Actor::on(&hot);
+    let _stream = stream(&cgroup);
+    let started = Instant::now();
+    let mut least = 1.0f64;
+    while started.elapsed() < Duration::from_secs(5) {
+        if lock {
+            for start in (hot.memory.start..hot.memory.end).step_by(16 << 20) {
+                let batch = AddrRange::new(start, hot.memory.end.min(start + (16 << 20)));
+                let outcome = actor.apply(Action::Lock, &[batch]);
+                assert_eq!(outcome.refused, []);
+            }
+        }
+        std::thread::sleep(Duration::from_millis(100));
+        if started.elapsed() > Duration::from_secs(2) {
+            let present = hot.count(PageState::Present) as f64;
+            least = least.min(present / hot.memory.pages() as f64);
+        }
+    }
+    assert!(hot.is_intact());
+    least
+}
+
+/// The hot memory is not accessed at all here, which is the hardest case.
+#[tag(root)]
+#[test]
+fn what_is_locked_stays_resident_under_pressure() {
+    let without = least_resident(false);
+    assert!(without < 0.5, "no pressure: {without} stayed without a lock");
+    let with = least_resident(true);
+    println!("at least {without:.3} without, {with:.3} with a lock");
+    assert!(with >= 0.95, "only {with} stayed");
+}

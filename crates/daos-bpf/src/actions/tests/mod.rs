@@ -1,0 +1,37 @@
+//! Actions on real processes, judged by their pagemap.
+
+mod host;
+mod huge;
+mod lock;
+mod reclaim;
+mod target;
+
+use crate::VirtualMemory;
+use daos_core::schemes::{Action, ActionSink, Outcome, Refusal};
+use daos_core::{AccessCheck, AddrRange, PAGE_SIZE, TargetId};
+use host::{OtherSwap, ThpPolicy, Zram};
+use target::{HUGE, Making, PageState, Target};
+
+/// A sink, and the one target that it acts on.
+struct Actor {
+    sink: VirtualMemory,
+    id: TargetId,
+}
+
+impl Actor {
+    fn on(target: &Target) -> Self {
+        let mut sink = VirtualMemory::new().expect("the programs load");
+        let id = sink.add(target.process()).expect("nobody else watches it");
+        sink.targets().expect("it runs");
+        Self { sink, id }
+    }
+
+    fn apply(&mut self, action: Action, ranges: &[AddrRange]) -> Outcome {
+        self.sink.apply(action, self.id, ranges).expect("the programs run")
+    }
+}
+
+/// Bytes of `pages`.
+fn bytes(pages: u64) -> u64 {
+    pages * PAGE_SIZE
+}

@@ -1,0 +1,152 @@
+//! Pageout, cold and willneed.
+
+use super::*;
+use test_tag::tag;
+
+#[tag(root)]
+#[test]
+fn pageout_takes_what_is_asked_for_and_no_neighbours() {
+    let _zram = Zram::start(64 << 20);
+    let target = Target::start(Making::pages(4 * HUGE));
+    let mut actor = Actor::on(&target);
+    // Every fourth page, and a run across tables.
+    let mut ranges: Vec<_> = (0..256).step_by(4).map(|page| target.range(page, 1)).collect();
+    ranges.push(target.range(400, 700));
+    let outcome = actor.apply(Action::Pageout, &ranges);
+    assert_eq!(outcome.applied_bytes, bytes(64 + 700), "{outcome:?}");
+    assert_eq!(outcome.applied, ranges);
+    assert_eq!(outcome.refused, []);
+    let asked = |page| page < 256 && page % 4 == 0 || (400..1100).contains(&page);
+    for (page, state) in target.pages().into_iter().enumerate() {
+        let expected = if asked(page) { PageState::Swapped } else { PageState::Present };
+        assert_eq!(state, expected, "page {page}");
+    }
+
+    let again = actor.apply(Action::Pageout, &ranges);
+    assert_eq!(again, Outcome::default(), "what is paged out is not asked for again");
+    assert!(target.is_intact());
+    assert_eq!(target.count(PageState::Swapped), 0);
+}
+
+#[tag(root)]
+#[test]
+fn memory_that_others_map_is_left() {
+    let _zram = Zram::start(64 << 20);
+    let target = Target::start(Making { shared: true, ..Making::pages(HUGE) });
+    let mut actor = Actor::on(&target);
+    for action in [Action::Pageout, Action::Cold] {
+        let outcome = actor.apply(action, &[target.memory]);
+        assert_eq!(outcome.refused, [(Refusal::Shared, HUGE)], "{action}");
+        assert_eq!(outcome.applied_bytes, 0);
+    }
+    assert_eq!(target.count(PageState::Present), 512);
+    assert!(target.is_intact());
+}
+
+#[tag(root)]
+#[test]
+fn locked_memory_is_left() {
+    let _zram = Zram::start(64 << 20);
+    let target = Target::start(Making { locked: true, ..Making::pages(HUGE) });
+    let mut actor = Actor::on(&target);
+    for action in [Action::Pageout, Action::Cold] {
+        let outcome = actor.apply(action, &[target.memory]);
+        assert_eq!(outcome.refused, [(Refusal::Unsuitable, HUGE)], "{action}");
+        assert_eq!(outcome.applied_bytes, 0);
+    }
+    assert_eq!(target.count(PageState::Present), 512);
+}
+
+#[tag(root)]
+#[test]
+fn a_huge_page_is_paged_out_in_part() {
+    let _zram = Zram::start(64 << 20);
+    let _policy = ThpPolicy::set("madvise");
+    let target = Target::start(Making::huge(2 * HUGE));
+    let mut actor = Actor::on(&target);
+    let outcome = actor.apply(Action::Pageout, &[target.range(100, 200)]);
+    assert_eq!(outcome.applied_bytes, bytes(200), "{outcome:?}");
+    assert_eq!(target.count(PageState::Swapped), 200);
+    assert!(target.is_intact(), "and so it is accessed now");
+    let outcome = actor.apply(Action::Cold, &[target.range(600, 200)]);
+    let expected: &[_] = &[(Refusal::Unsuitable, bytes(200))];
+    assert_eq!(outcome.refused, expected, "{outcome:?}: to make it cold is no reason to split it");
+    assert!(target.is_intact());
+}
+
+#[tag(root)]
+#[test]
+fn swap_that_is_full_is_no_room() {
+    let _others = OtherSwap::off();
+    let zram = Zram::start(4 << 20);
+    let target = Target::start(Making::pages(8 * HUGE));
+    let mut actor = Actor::on(&target);
+    let outcome = actor.apply(Action::Pageout, &[target.memory]);
+    let swapped = target.count(PageState::Swapped) as u64;
+    assert_eq!(outcome.applied_bytes, bytes(swapped), "{outcome:?}");
+    assert!((500..1024).contains(&swapped), "{swapped} pages in 4 MiB");
+    assert_eq!(outcome.refused, [(Refusal::NoRoom, 8 * HUGE - bytes(swapped))]);
+    assert!(target.is_intact());
+    drop(zram);
+    // Whatever is without swap is kept, too.
+    let outcome = actor.apply(Action::Pageout, &[target.memory]);
+    assert_eq!(outcome.refused, [(Refusal::NoRoom, 8 * HUGE)]);
+    assert!(actor.sink.supports(Action::Pageout).unwrap_err().contains("no swap"));
+}
+
+#[tag(root)]
+#[test]
+fn a_target_that_ends_meanwhile_is_gone() {
+    let _zram = Zram::start(256 << 20);
+    for delay_us in [0, 300, 1000, 3000, 10_000] {
+        let mut target = Target::start(Making::pages(8 * HUGE));
+        let mut actor = Actor::on(&target);
+        let kill = target.killer();
+        let killer = std::thread::spawn(move || {
+            std::thread::sleep(std::time::Duration::from_micros(delay_us));
+            kill();
+        });
+        let outcome = actor.apply(Action::Pageout, &[target.memory]);
+        killer.join().expect("it kills");
+        let left: u64 = outcome.refused.iter().map(|(_, bytes)| bytes).sum();
+        assert!(outcome.applied_bytes + left <= 8 * HUGE, "{outcome:?}");
+        target.kill();
+        for &action in Action::ALL.iter().filter(|&&action| action != Action::Stat) {
+            let outcome = actor.apply(action, &[target.memory]);
+            assert_eq!(outcome.refused, [(Refusal::Gone, 8 * HUGE)], "{action}");
+        }
+    }
+}
+
+#[tag(root)]
+#[test]
+fn cold_memory_is_made_cold_once() {
+    let target = Target::start(Making::pages(2 * HUGE));
+    let mut actor = Actor::on(&target);
+    let most = bytes(1000);
+    let outcome = actor.apply(Action::Cold, &[target.memory]);
+    // Pages that were just written may not be on a list yet.
+    assert!(outcome.applied_bytes >= most && outcome.refused.is_empty(), "{outcome:?}");
+    let again = actor.apply(Action::Cold, &[target.memory]).applied_bytes;
+    assert!(again <= 2 * HUGE - most, "{again} bytes are cold already");
+    assert!(target.is_intact());
+    let outcome = actor.apply(Action::Cold, &[target.memory]);
+    assert!(outcome.applied_bytes >= most, "it was accessed again: {outcome:?}");
+}
+
+#[tag(root)]
+#[test]
+fn what_is_paged_out_is_read_in_once() {
+    let _zram = Zram::start(64 << 20);
+    let target = Target::start(Making::pages(2 * HUGE));
+    let mut actor = Actor::on(&target);
+    actor.apply(Action::Pageout, &[target.range(0, 300)]);
+    assert_eq!(target.count(PageState::Swapped), 300);
+    let swap_cached = || daos_linux::host::meminfo("/proc".as_ref(), "SwapCached").unwrap();
+    let before = swap_cached();
+    let outcome = actor.apply(Action::Willneed, &[target.memory]);
+    assert_eq!(outcome.applied, [target.range(0, 300)]);
+    assert!(swap_cached() >= before + bytes(200), "{} from {before}", swap_cached());
+    assert_eq!(actor.apply(Action::Willneed, &[target.memory]), Outcome::default());
+    assert!(target.is_intact());
+}

@@ -1,0 +1,79 @@
+//! Blocks of 2 MiB that are paged out as one page.
+//!
+//! To page out a page that was written to, the kernel has to flush the TLB of every CPU
+//! that the target runs on, for each page: an interrupt, which takes the target longer than
+//! all the rest. A block that goes as a whole is made a huge page first, and then it is
+//! one flush instead of 512. The huge page is free again at once, for the next block.
+
+use super::huge::HUGE_BYTES;
+use super::leaves::Leaf;
+use crate::vaddr::Space;
+use daos_core::{AddrRange, PAGE_SIZE};
+use std::collections::BTreeMap;
+
+/// Counts the pages of blocks that are to be paged out.
+#[derive(Debug, Default)]
+pub(super) struct WholeBlocks {
+    /// By address: small pages of anonymous memory in it, no more than 512.
+    pages: BTreeMap<u64, u64>,
+}
+
+impl WholeBlocks {
+    /// Adds a page, or a huge page, which needs nothing.
+    pub(super) fn add(&mut self, leaf: &Leaf<'_>) {
+        if leaf.level == 1 {
+            *self.pages.entry(leaf.range.start / HUGE_BYTES * HUGE_BYTES).or_default() += 1;
+        }
+    }
+
+    /// Makes huge pages of the blocks of which all pages are there, and gives `asked`, which
+    /// is sorted and joined, with each of these in one piece.
+    pub(super) fn collapse(self, space: &Space, asked: Vec<AddrRange>) -> Vec<AddrRange> {
+        let is_whole = |(start, pages): &(u64, u64)| {
+            *pages == HUGE_BYTES / PAGE_SIZE && !space.is_of_file(*start)
+        };
+        let mut blocks = Vec::new();
+        for (start, _) in self.pages.into_iter().filter(is_whole) {
+            let block = AddrRange::new(start, start + HUGE_BYTES);
+            // Where there is no huge page to be had, the pages go one by one.
+            if space.process.collapse(block).is_err() {
+                break;
+            }
+            blocks.push(block);
+        }
+        in_one_piece(asked, &blocks)
+    }
+}
+
+/// Replaces the parts of sorted `ranges` that lie in sorted `blocks`, which they fill, by
+/// the blocks.
+fn in_one_piece(ranges: Vec<AddrRange>, blocks: &[AddrRange]) -> Vec<AddrRange> {
+    let mut all = blocks.to_vec();
+    for range in ranges {
+        let mut rest = range;
+        let first = blocks.partition_point(|block| block.end <= range.start);
+        for block in blocks[first..].iter().take_while(|block| block.start < range.end) {
+            all.push(AddrRange::new(rest.start, block.start));
+            rest.start = block.end.min(rest.end);
+        }
+        all.push(rest);
+    }
+    all.retain(|range| !range.is_empty());
+    all.sort_unstable_by_key(|range| range.start);
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_asked_for_in_one_piece() {
+        let mib = |start: u64, end: u64| AddrRange::new(start << 20, end << 20);
+        let ranges = vec![mib(1, 2), mib(2, 3), mib(3, 4), mib(4, 5), mib(5, 6), mib(9, 10)];
+        let asked = in_one_piece(ranges.clone(), &[mib(2, 4)]);
+        assert_eq!(asked, [mib(1, 2), mib(2, 4), mib(4, 5), mib(5, 6), mib(9, 10)]);
+        assert_eq!(in_one_piece(ranges.clone(), &[]), ranges);
+        assert_eq!(in_one_piece(vec![mib(1, 7)], &[mib(2, 4), mib(4, 6)]).len(), 4);
+    }
+}

@@ -1,0 +1,40 @@
+//! Schemes as people write them.
+//!
+//! Two forms: the seven fields of the seeds on a line, and TOML, which has room for the
+//! rest. Values are spelt alike in both. What is wrong is said with its place, what was
+//! expected, and the nearest word that would do.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`text`], [`toml`] | the two forms |
+//! | [`builtin`] | schemes that come with the program |
+//! | [`mistake`] | what is wrong with a scheme, and where |
+//! | `validate` | what makes no sense in either form |
+//! | `value`, `form` | single values; the shape of TOML |
+
+#[cfg(test)]
+mod arbitrary;
+pub mod builtin;
+mod form;
+pub mod mistake;
+pub mod text;
+pub mod toml;
+mod validate;
+mod value;
+
+pub use mistake::{Invalid, Problem, TextError};
+
+use crate::schemes::Scheme;
+
+/// Reads schemes in either form, told apart by the name that ends in `.toml` or by the
+/// first line that has something to say: TOML's begins with `[`. `source` is the text's
+/// name in errors.
+pub fn parse(text: &str, source: &str) -> Result<Vec<Scheme>, TextError> {
+    let mut lines = text.lines().map(|line| line.trim_start_matches('\u{feff}').trim_start());
+    let first = lines.find(|line| !line.is_empty() && !line.starts_with('#'));
+    if source.ends_with(".toml") || first.is_some_and(|line| line.starts_with('[')) {
+        toml::parse(text, source)
+    } else {
+        text::parse(text, source)
+    }
+}

@@ -1,0 +1,219 @@
+//! The memory cgroup of a process: which it is, its limit, and what it uses.
+//!
+//! Version 1 (a hierarchy with the memory controller) and version 2 (the unified one)
+//! name the same things differently. Where a host has both, the hierarchy with the
+//! controller counts.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A cgroup whose memory is counted, and can be limited.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MemoryCgroup {
+    /// Its path from the root of the hierarchy, such as `/system.slice/db.service`.
+    pub path: String,
+    dir: PathBuf,
+    version: Version,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Version {
+    One,
+    Two,
+}
+
+impl MemoryCgroup {
+    /// That of process `pid`; `None` when it has ended, or nothing counts its memory.
+    /// `root` is `/`, or a test's tree.
+    pub fn of(root: &Path, pid: u32) -> Option<Self> {
+        let cgroups = fs::read_to_string(root.join(format!("proc/{pid}/cgroup"))).ok()?;
+        let mount = Mount::find(root)?;
+        let path = cgroups.lines().find_map(|line| {
+            let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
+            let is_it = match mount.version {
+                Version::One => controllers.split(',').any(|name| name == "memory"),
+                Version::Two => controllers.is_empty(),
+            };
+            is_it.then_some(path)
+        })?;
+        // A container may see only its own part of the hierarchy.
+        let dir = mount.dir.join(Path::new(path).strip_prefix(&mount.part).ok()?);
+        Some(Self { path: path.to_owned(), dir, version: mount.version })
+    }
+
+    /// The most that it may use, in bytes; `None` if there is no limit of its own.
+    pub fn limit_bytes(&self) -> Option<u64> {
+        let name = self.named("memory.limit_in_bytes", "memory.max");
+        // Version 1 says "no limit" by a number just below 2^63, version 2 by a word.
+        self.number(name).filter(|&bytes| bytes < 1 << 62)
+    }
+
+    /// What it uses, in bytes, the page cache included.
+    pub fn usage_bytes(&self) -> Option<u64> {
+        self.number(self.named("memory.usage_in_bytes", "memory.current"))
+    }
+
+    /// What it has in swap, in bytes.
+    pub fn swap_bytes(&self) -> Option<u64> {
+        match self.version {
+            Version::One => self.stat("total_swap"),
+            Version::Two => self.number("memory.swap.current"),
+        }
+    }
+
+    /// How much more it could use before something other than page cache had to go;
+    /// `None` if there is no limit.
+    pub(crate) fn room_bytes(&self) -> Option<u64> {
+        let (active, inactive) = match self.version {
+            Version::One => ("total_active_file", "total_inactive_file"),
+            Version::Two => ("active_file", "inactive_file"),
+        };
+        let cache = self.stat(active).unwrap_or(0) + self.stat(inactive).unwrap_or(0);
+        let kept = self.usage_bytes()?.saturating_sub(cache);
+        Some(self.limit_bytes()?.saturating_sub(kept))
+    }
+
+    fn named(&self, one: &'static str, two: &'static str) -> &'static str {
+        match self.version {
+            Version::One => one,
+            Version::Two => two,
+        }
+    }
+
+    fn number(&self, name: &str) -> Option<u64> {
+        fs::read_to_string(self.dir.join(name)).ok()?.trim().parse().ok()
+    }
+
+    fn stat(&self, name: &str) -> Option<u64> {
+        let text = fs::read_to_string(self.dir.join("memory.stat")).ok()?;
+        text.lines().find_map(|l| l.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok())
+    }
+}
+
+/// All that can be seen.
+pub(crate) fn all(root: &Path) -> Vec<MemoryCgroup> {
+    let Some(mount) = Mount::find(root) else { return Vec::new() };
+    let mut found = Vec::new();
+    let mut dirs = vec![mount.dir.clone()];
+    while let Some(dir) = dirs.pop() {
+        let entries = fs::read_dir(&dir).into_iter().flatten().flatten();
+        let below = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        dirs.extend(below.map(|entry| entry.path()));
+        let below = dir.strip_prefix(&mount.dir).unwrap_or(&dir);
+        let path = format!("{}/{}", mount.part.trim_end_matches('/'), below.display());
+        found.push(MemoryCgroup { path, dir, version: mount.version });
+    }
+    found
+}
+
+/// Where the hierarchy that counts memory is mounted.
+#[derive(Debug)]
+pub(crate) struct Mount {
+    pub(crate) dir: PathBuf,
+    /// Which part of the hierarchy is seen there: `/` for all of it.
+    part: String,
+    pub(crate) version: Version,
+}
+
+impl Mount {
+    pub(crate) fn find(root: &Path) -> Option<Self> {
+        let mounts = fs::read_to_string(root.join("proc/self/mountinfo")).ok()?;
+        let mut two = None;
+        for line in mounts.lines() {
+            let Some((mount, file_system)) = line.split_once(" - ") else { continue };
+            let mut fields = mount.split(' ').skip(3);
+            let (Some(part), Some(dir)) = (fields.next(), fields.next()) else { continue };
+            let dir = root.join(dir.trim_start_matches('/'));
+            let mount = |version| Self { dir, part: part.to_owned(), version };
+            let mut fields = file_system.split(' ');
+            match (fields.next(), fields.nth(1)) {
+                (Some("cgroup"), Some(options)) if options.split(',').any(|o| o == "memory") => {
+                    return Some(mount(Version::One));
+                }
+                (Some("cgroup2"), _) => two = Some(mount(Version::Two)),
+                _ => {}
+            }
+        }
+        two
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ONE: &str = "\
+31 23 0:28 / /sys/fs/cgroup rw,relatime - tmpfs tmpfs rw,mode=755
+41 31 0:38 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw
+35 31 0:32 / /sys/fs/cgroup/memory rw,relatime shared:1 - cgroup cgroup rw,memory
+";
+    const TWO: &str = "29 22 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw,nsdelegate\n";
+
+    fn tree(mounts: &str, cgroups: &str, files: &[(&str, &str)]) -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        let write = |path: &str, text: &str| {
+            let path = root.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        write("proc/self/mountinfo", mounts);
+        write("proc/7/cgroup", cgroups);
+        for (path, text) in files {
+            write(&format!("sys/fs/cgroup/{path}"), text);
+        }
+        root
+    }
+
+    #[test]
+    fn version_one() {
+        let files = [
+            ("memory/a/b/memory.limit_in_bytes", "1000\n"),
+            ("memory/a/b/memory.usage_in_bytes", "600\n"),
+            ("memory/a/b/memory.stat", "swap 1\ntotal_swap 50\ntotal_swapcached 9\n"),
+            ("memory/memory.limit_in_bytes", "9223372036854771712\n"),
+        ];
+        let root = tree(ONE, "8:pids:/\n4:memory:/a/b\n0::/x\n", &files);
+        let group = MemoryCgroup::of(root.path(), 7).unwrap();
+        assert_eq!(group.path, "/a/b");
+        assert_eq!(group.limit_bytes(), Some(1000));
+        assert_eq!(group.usage_bytes(), Some(600));
+        assert_eq!(group.swap_bytes(), Some(50));
+        assert_eq!(group.room_bytes(), Some(400));
+        assert_eq!(MemoryCgroup::of(root.path(), 8), None);
+
+        let root = tree(ONE, "4:memory:/\n", &files);
+        assert_eq!(MemoryCgroup::of(root.path(), 7).unwrap().limit_bytes(), None);
+        let mut paths: Vec<String> = all(root.path()).into_iter().map(|g| g.path).collect();
+        paths.sort();
+        assert_eq!(paths, ["/", "/a", "/a/b"]);
+    }
+
+    #[test]
+    fn version_two() {
+        let files = [
+            ("db.service/memory.max", "max\n"),
+            ("db.service/memory.current", "600\n"),
+            ("db.service/memory.swap.current", "70\n"),
+        ];
+        let root = tree(TWO, "0::/db.service\n", &files);
+        let group = MemoryCgroup::of(root.path(), 7).unwrap();
+        assert_eq!((group.limit_bytes(), group.room_bytes()), (None, None));
+        assert_eq!((group.usage_bytes(), group.swap_bytes()), (Some(600), Some(70)));
+
+        fs::write(group.dir.join("memory.max"), "1000\n").unwrap();
+        fs::write(group.dir.join("memory.stat"), "active_file 100\ninactive_file 50\n").unwrap();
+        assert_eq!(group.room_bytes(), Some(550), "page cache can go");
+    }
+
+    #[test]
+    fn a_container_sees_a_part() {
+        let mounts = TWO.replace("0:26 / ", "0:26 /docker/1 ");
+        let files = [("app/memory.current", "5\n"), ("memory.current", "6\n")];
+        let root = tree(&mounts, "0::/docker/1/app\n", &files);
+        assert_eq!(MemoryCgroup::of(root.path(), 7).unwrap().usage_bytes(), Some(5));
+        let root = tree(&mounts, "0::/docker/1\n", &files);
+        assert_eq!(MemoryCgroup::of(root.path(), 7).unwrap().usage_bytes(), Some(6));
+        let root = tree(&mounts, "0::/docker/11\n", &files);
+        assert_eq!(MemoryCgroup::of(root.path(), 7), None);
+    }
+}

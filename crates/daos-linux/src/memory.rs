@@ -1,0 +1,71 @@
+//! What a process has in memory, in swap and in huge pages: for the lines that show
+//! what schemes come to.
+
+use crate::host::kib_field;
+use crate::process::of_a_live_thread;
+use std::fs;
+use std::path::Path;
+
+/// Where the memory of a process is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ProcessMemory {
+    /// Its resident set.
+    pub resident_bytes: u64,
+    /// Its anonymous memory that was paged out. Shared memory does not count.
+    pub swap_bytes: u64,
+}
+
+impl ProcessMemory {
+    /// From `/proc/PID/status`, or that of a thread when the main one has ended before
+    /// the others. `None` when it has ended, and for a kernel thread.
+    pub fn read(proc: &Path, pid: u32) -> Option<Self> {
+        of_a_live_thread(&proc.join(pid.to_string()), |dir| {
+            let status = fs::read_to_string(dir.join("status")).ok()?;
+            Some(Self {
+                resident_bytes: kib_field(&status, "VmRSS")?,
+                // Missing in kernels without swap.
+                swap_bytes: kib_field(&status, "VmSwap").unwrap_or(0),
+            })
+        })
+    }
+}
+
+/// Bytes of anonymous memory that huge pages map, from `/proc/PID/smaps_rollup`. The
+/// kernel walks the page tables for it: milliseconds for GiBs.
+pub fn huge_bytes(proc: &Path, pid: u32) -> Option<u64> {
+    of_a_live_thread(&proc.join(pid.to_string()), |dir| {
+        kib_field(&fs::read_to_string(dir.join("smaps_rollup")).ok()?, "AnonHugePages")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(dir: &Path, name: &str, text: &str) {
+        fs::create_dir_all(dir).unwrap();
+        fs::write(dir.join(name), text).unwrap();
+    }
+
+    #[test]
+    fn a_thread_answers_when_the_main_one_has_ended() {
+        let proc = tempfile::tempdir().unwrap();
+        let dir = proc.path().join("7");
+        write(&dir, "status", "Name: x\nState: Z (zombie)\n");
+        assert_eq!(ProcessMemory::read(proc.path(), 7), None);
+        let thread = dir.join("task/8");
+        write(&thread, "status", "Name: x\nVmRSS:\t 12 kB\nVmSwap:\t 4 kB\n");
+        write(&thread, "smaps_rollup", "0-1 ---p 0 0 0 [rollup]\nAnonHugePages:  2048 kB\n");
+        let memory = ProcessMemory { resident_bytes: 12 << 10, swap_bytes: 4 << 10 };
+        assert_eq!(ProcessMemory::read(proc.path(), 7), Some(memory));
+        assert_eq!(huge_bytes(proc.path(), 7), Some(2 << 20));
+        assert_eq!(ProcessMemory::read(proc.path(), 9), None);
+    }
+
+    #[test]
+    fn of_this_process() {
+        let (proc, pid) = (Path::new("/proc"), std::process::id());
+        assert!(ProcessMemory::read(proc, pid).unwrap().resident_bytes > 1 << 20);
+        assert!(huge_bytes(proc, pid).is_some());
+    }
+}
