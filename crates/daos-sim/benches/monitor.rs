@@ -1,6 +1,8 @@
-//! What the monitor itself costs: a tick over 1000 regions, and an hour.
+//! What the monitor itself costs: a tick over 1000 regions, and an hour. And what an hour
+//! of looking at the resident set does.
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use daos_core::schemes::{Action, ActionSink};
 use daos_core::{
     AccessCheck, AddrRange, Capabilities, Monitor, MonitorAttrs, Observation, PAGE_SIZE, Reference,
     SnapshotSource, Target, TargetId, Window,
@@ -8,6 +10,7 @@ use daos_core::{
 use daos_sim::{CostModel, SimOptions, SimSource, SimSpace};
 use daos_workload::Config;
 use std::convert::Infallible;
+use std::hint::black_box;
 
 /// Memory that costs nothing to look at, so that only the monitor is timed. Pages
 /// are accessed in stripes, so that regions don't merge away.
@@ -86,5 +89,32 @@ fn an_hour_of_100_regions(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, a_tick_over_1000_regions, an_hour_of_100_regions);
+/// 10 GiB, all of it paged out in every minute, and looked at in every second. A part comes
+/// back at once, a part within the hour, a part never.
+fn an_hour_of_memory(c: &mut Criterion) {
+    let text = "cold, 6G\nslow, 3G\nhot, 1G\n\nbusy\n1s\nslow, random, 0, 1\nhot, random, 0, 999\n";
+    let config = Config::parse("memory", text).expect("the workload is valid");
+    let options = SimOptions { accesses_per_sec: 500_000, ..SimOptions::default() };
+    let mut group = c.benchmark_group("simulated");
+    group.sample_size(10);
+    group.bench_function("an hour of 10 GiB paged out and read", |b| {
+        b.iter_batched(
+            || SimSpace::new(config.clone(), options),
+            |mut space| {
+                for second in 0..3600 {
+                    if second % 60 == 0 {
+                        let ranges = space.ranges().to_vec();
+                        let _ = space.apply(Action::Pageout, TargetId(0), &ranges);
+                    }
+                    space.advance_us(1_000_000);
+                    black_box(space.memory());
+                }
+            },
+            BatchSize::PerIteration,
+        );
+    });
+    group.finish();
+}
+
+criterion_group!(benches, a_tick_over_1000_regions, an_hour_of_100_regions, an_hour_of_memory);
 criterion_main!(benches);

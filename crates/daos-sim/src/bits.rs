@@ -3,7 +3,8 @@
 //! Most windows are of one page, so nothing here goes over the whole set that
 //! can do with the words in question.
 
-use daos_core::PageBits;
+use daos_core::{PageBits, Rng};
+use std::ops::{BitAnd, BitOr, Sub};
 
 /// Bits in a set.
 pub(crate) const BITS: u32 = 512;
@@ -23,8 +24,63 @@ pub(crate) struct Added {
 pub(crate) struct Bits(PageBits);
 
 impl Bits {
+    /// No page.
+    pub const NONE: &Self = &Self([0; WORDS]);
+
+    /// `count` pages from page `first` on.
+    pub fn run(first: u32, count: u32) -> Self {
+        let mut run = Self::default();
+        run.insert(first, count);
+        run
+    }
+
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.0.iter().fold(0, |any, word| any | word) == 0
+    }
+
+    /// How many pages are in it.
+    pub fn count(&self) -> u32 {
+        self.0.iter().map(|word| word.count_ones()).sum()
+    }
+
+    /// Its first `most` pages.
+    pub fn take(&self, most: u32) -> Self {
+        let (mut taken, mut left) = (*self, most);
+        taken.retain_all(|_| {
+            let take = left > 0;
+            left = left.saturating_sub(1);
+            take
+        });
+        taken
+    }
+
+    /// Each of its pages with the same chance, 0 to 1, independent of the others. What is
+    /// drawn is how many pages to leave out before the next one, so that a small chance
+    /// takes one draw for all of them.
+    pub fn sample(&self, chance: f64, rng: &mut Rng) -> Self {
+        let mut sample = Self::default();
+        if chance <= 0.0 {
+            return sample;
+        }
+        let log_left_out = (-chance).ln_1p();
+        // A cast of a float to an integer saturates.
+        let mut draw = || ((1.0 - rng.unit()).ln() / log_left_out) as u32;
+        let mut left_out = draw();
+        for (word, sampled) in self.0.iter().zip(&mut sample.0) {
+            let (mut left, mut pages) = (*word, word.count_ones());
+            while left_out < pages {
+                for _ in 0..left_out {
+                    left &= left - 1;
+                }
+                *sampled |= left & left.wrapping_neg();
+                left &= left - 1;
+                pages -= left_out + 1;
+                left_out = draw();
+            }
+            left_out -= pages;
+        }
+        sample
     }
 
     /// Drops `count` pages from page `first` on.
@@ -36,14 +92,19 @@ impl Bits {
 
     /// Adds `count` pages from page `first` on.
     pub fn insert(&mut self, first: u32, count: u32) -> Added {
+        self.insert_but(first, count, Self::NONE)
+    }
+
+    /// The same without the pages in `except`.
+    pub fn insert_but(&mut self, first: u32, count: u32, except: &Self) -> Added {
         let mut added = Added::default();
         let mut before = 0;
         for (word, mask) in masks(first, count) {
-            let new = mask & !self.0[word];
+            let new = mask & !self.0[word] & !except.0[word];
             added.pages += new.count_ones();
             added.runs += (new & !(new << 1 | before)).count_ones();
             before = new >> 63;
-            self.0[word] |= mask;
+            self.0[word] |= new;
         }
         added
     }
@@ -98,6 +159,31 @@ impl Bits {
     }
 }
 
+impl BitOr for Bits {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self(std::array::from_fn(|word| self.0[word] | other.0[word]))
+    }
+}
+
+impl BitAnd for Bits {
+    type Output = Self;
+
+    fn bitand(self, other: Self) -> Self {
+        Self(std::array::from_fn(|word| self.0[word] & other.0[word]))
+    }
+}
+
+/// What is in the one and not in the other.
+impl Sub for Bits {
+    type Output = Self;
+
+    fn sub(self, other: Self) -> Self {
+        Self(std::array::from_fn(|word| self.0[word] & !other.0[word]))
+    }
+}
+
 /// Of the bits of `mask` in a word, drops those for which `keep` says no; their number.
 #[inline]
 fn retain_in(word: &mut u64, index: usize, mask: u64, keep: &mut impl FnMut(u32) -> bool) -> u32 {
@@ -133,6 +219,25 @@ mod tests {
         (0..BITS).filter(|n| words[*n as usize / 64] >> (n % 64) & 1 == 1).collect()
     }
 
+    #[test]
+    fn a_sample_has_each_page_with_the_same_chance() {
+        let (odd, mut rng) = (Bits([0xaaaa_aaaa_aaaa_aaaa; WORDS]), daos_core::Rng::new(5));
+        for chance in [0.0, 0.001, 0.02, 0.3, 0.9, 1.0] {
+            let mut found = [0u32; BITS as usize];
+            for _ in 0..4000 {
+                members(&odd.sample(chance, &mut rng).0)
+                    .iter()
+                    .for_each(|n| found[*n as usize] += 1);
+            }
+            let sigma = (4000.0 * chance * (1.0 - chance)).sqrt();
+            for (page, found) in found.iter().enumerate() {
+                let expected = if page % 2 == 1 { 4000.0 * chance } else { 0.0 };
+                let off = (f64::from(*found) - expected).abs();
+                assert!(off <= 5.0 * sigma, "page {page}, chance {chance}: {found}");
+            }
+        }
+    }
+
     proptest! {
         #[test]
         fn insert_adds_pages_and_counts_the_new(words: PageBits, first in 0..BITS, count in 0..=BITS) {
@@ -152,6 +257,25 @@ mod tests {
             expected.sort_unstable();
             expected.dedup();
             prop_assert_eq!(members(&bits.0), expected);
+        }
+
+        #[test]
+        fn sets_are_combined(one: PageBits, other: PageBits, most in 0..=BITS) {
+            let (a, b) = (members(&one), members(&other));
+            let (one, other) = (Bits(one), Bits(other));
+            let all: Vec<u32> = (0..BITS).collect();
+            let which = |keep: &dyn Fn(&u32) -> bool| {
+                all.iter().copied().filter(|n| keep(n)).collect::<Vec<_>>()
+            };
+            prop_assert_eq!(members(&(one | other).0), which(&|n| a.contains(n) || b.contains(n)));
+            prop_assert_eq!(members(&(one & other).0), which(&|n| a.contains(n) && b.contains(n)));
+            prop_assert_eq!(members(&(one - other).0), which(&|n| a.contains(n) && !b.contains(n)));
+            prop_assert_eq!(one.count() as usize, a.len());
+            prop_assert_eq!(members(&one.take(most).0), &a[..a.len().min(most as usize)]);
+            let mut but = other;
+            let added = but.insert_but(0, BITS, &one);
+            prop_assert_eq!(added.pages, (Bits::run(0, BITS) - one - other).count());
+            prop_assert_eq!(but, Bits::run(0, BITS) - (one - other));
         }
 
         #[test]

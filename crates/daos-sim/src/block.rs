@@ -24,43 +24,80 @@ pub(crate) struct Block {
     pub as_of_us: u64,
 }
 
-/// The blocks of a space. Their number is address / [`BLOCK_SIZE`].
+/// What is kept of the blocks of a space. Their number is address / [`BLOCK_SIZE`].
 #[derive(Debug, Clone)]
-pub(crate) struct Blocks {
+pub(crate) struct Blocks<T = Block> {
     first: u64,
-    blocks: Vec<Option<Box<Block>>>,
+    blocks: Vec<Option<Box<T>>>,
     made: usize,
 }
 
-impl Blocks {
-    /// Blocks for the addresses of `whole`, with nothing armed.
+impl<T: Default + Clone> Blocks<T> {
+    /// Blocks for the addresses of `whole`, of which nothing is kept yet.
     pub fn new(whole: AddrRange) -> Self {
         let first = whole.start / BLOCK_SIZE;
         let count = whole.end.div_ceil(BLOCK_SIZE) - first;
         Self { first, blocks: vec![None; count as usize], made: 0 }
     }
 
-    /// The block with this number, if a page in it was ever armed.
-    pub fn get(&mut self, number: u64) -> Option<&mut Block> {
+    /// The block with this number, if it was ever made.
+    pub fn get(&mut self, number: u64) -> Option<&mut T> {
         self.blocks[(number - self.first) as usize].as_deref_mut()
     }
 
     /// The block with this number.
-    pub fn make(&mut self, number: u64) -> &mut Block {
+    pub fn make(&mut self, number: u64) -> &mut T {
+        self.make_with(number, T::default)
+    }
+
+    /// The block with this number; made like that if it wasn't there.
+    pub fn make_with(&mut self, number: u64, new: impl FnOnce() -> T) -> &mut T {
         self.blocks[(number - self.first) as usize].get_or_insert_with(|| {
             self.made += 1;
-            Box::default()
+            Box::new(new())
         })
     }
 
-    /// The blocks in which a page was ever armed, with their numbers.
-    pub fn made(&mut self) -> impl Iterator<Item = (u64, &mut Block)> {
+    /// The blocks that were ever made, with their numbers.
+    pub fn made(&mut self) -> impl Iterator<Item = (u64, &mut T)> {
         let made = self.blocks.iter_mut().zip(self.first..);
         made.filter_map(|(block, number)| Some((number, block.as_deref_mut()?)))
     }
 
     /// What the state takes, in bytes.
     pub fn bytes(&self) -> usize {
-        size_of_val(&self.blocks[..]) + self.made * size_of::<Block>()
+        size_of_val(&self.blocks[..]) + self.made * size_of::<T>()
+    }
+}
+
+/// A set of blocks: nothing until one is put in, then a bit for each 2 MiB.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct BlockSet {
+    first: u64,
+    words: Vec<u64>,
+}
+
+impl BlockSet {
+    /// Blocks from number `first` on.
+    pub fn new(first: u64) -> Self {
+        Self { first, words: Vec::new() }
+    }
+
+    /// Whether the block with this number is in it.
+    #[inline]
+    pub fn has(&self, number: u64) -> bool {
+        if self.words.is_empty() {
+            return false;
+        }
+        let at = number - self.first;
+        self.words.get(at as usize / 64).is_some_and(|word| word >> (at % 64) & 1 == 1)
+    }
+
+    /// Takes the block out if it is in, and puts it in if not.
+    pub fn toggle(&mut self, number: u64) {
+        let at = number - self.first;
+        let words = at as usize / 64 + 1;
+        self.words.resize(self.words.len().max(words), 0);
+        self.words[at as usize / 64] ^= 1 << (at % 64);
     }
 }

@@ -5,7 +5,7 @@
 //! (x86-64, two CPUs, kernel 6.18): a yardstick between monitors, not a promise.
 
 use daos_core::Prices;
-use std::ops::Sub;
+use std::ops::{Add, Sub};
 
 /// What was asked of a simulated space. An *entry* is one of a page table: a
 /// page, or a huge page.
@@ -27,6 +27,23 @@ pub struct Counters {
     /// Armed entries that the target accessed, and so set anew. Counted when
     /// that comes to light: when the page or one near it is armed or checked.
     pub entries_set_again: u64,
+}
+
+impl Add for Counters {
+    type Output = Self;
+
+    /// What was asked at both times together.
+    fn add(self, other: Self) -> Self {
+        Self {
+            wakes: self.wakes + other.wakes,
+            windows_read: self.windows_read + other.windows_read,
+            entries_read: self.entries_read + other.entries_read,
+            ranges_armed: self.ranges_armed + other.ranges_armed,
+            entries_cleared: self.entries_cleared + other.entries_cleared,
+            flushes: self.flushes + other.flushes,
+            entries_set_again: self.entries_set_again + other.entries_set_again,
+        }
+    }
 }
 
 impl Sub for Counters {

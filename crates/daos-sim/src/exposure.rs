@@ -3,9 +3,12 @@
 //! Neighbouring windows are armed and checked together, so what holds for the
 //! interval as a whole is worked out once and kept until another one is asked for.
 
+use crate::bits::Bits;
+use crate::block::BLOCK_SIZE;
 use crate::load::{Load, Walked};
 use crate::timeline::Timeline;
 use daos_core::rng::mix;
+use daos_core::{AddrRange, PAGE_SIZE, Rng};
 
 /// The accesses to one region in one interval.
 #[derive(Debug, Clone, Default)]
@@ -53,6 +56,28 @@ impl Exposure {
     pub fn spared(&self, offset: u64, address: u64) -> bool {
         unit(mix(self.key ^ address)) >= self.chance
             && !self.walked.iter().any(|w| w.touches(offset, offset + self.page))
+    }
+
+    /// Which pages of 4 KiB were accessed, `among` those of a block. All of them are in the
+    /// region whose addresses are given.
+    ///
+    /// For many pages that are seldom accessed this is cheaper than to ask for each: a draw
+    /// says which is the next one that was.
+    pub fn touched(&self, among: Bits, block: u64, region: AddrRange) -> Bits {
+        let start = block * BLOCK_SIZE;
+        let mut touched = among.sample(self.chance, &mut Rng::new(self.key ^ start));
+        // The part of the block in the region, as offsets in that.
+        let from = start.saturating_sub(region.start);
+        let to = (start + BLOCK_SIZE).min(region.end) - region.start;
+        for walked in self.walked.iter().filter(|w| w.touches(from, to)) {
+            let mut untouched = among - touched;
+            untouched.retain_all(|page| {
+                let offset = start + u64::from(page) * PAGE_SIZE - region.start;
+                !walked.touches(offset, offset + PAGE_SIZE)
+            });
+            touched = among - untouched;
+        }
+        touched
     }
 }
 

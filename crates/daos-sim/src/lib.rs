@@ -10,20 +10,29 @@
 //! |---|---|
 //! | [`space`] | [`SimSpace`]: the simulated target, its accessed bits, its clock |
 //! | [`cost`] | what was asked of it, and what that would cost on a real machine |
+//! | [`actions`] | what schemes do to it |
+//! | [`memory`], [`metrics`] | what it has of memory, what that costs and gains, and how schemes are told |
 //! | [`source`] | [`SimSource`]: a monitor run over it in simulated time |
 
 #![forbid(unsafe_code)]
 
+pub mod actions;
 mod bits;
 mod block;
 pub mod cost;
 mod exposure;
+mod huge;
 mod load;
+pub mod memory;
+pub mod metrics;
+mod paging;
 pub mod source;
 pub mod space;
 mod timeline;
 mod world;
 
 pub use cost::{CostModel, Counters};
+pub use memory::{MemoryModel, MemoryUse};
+pub use metrics::SimMetrics;
 pub use source::SimSource;
 pub use space::{Misplaced, RangeRate, SimOptions, SimSpace};

@@ -10,6 +10,9 @@ use crate::bits::{BITS, Bits};
 use crate::block::{BLOCK_SIZE, Blocks};
 use crate::cost::{CostModel, Counters};
 use crate::exposure::Exposure;
+use crate::memory::{MemoryModel, MemoryUse};
+use crate::metrics::{Pressure, SimMetrics};
+use crate::paging::{Paging, Waiting};
 use crate::world::{Segment, World};
 use daos_core::access::MAX_WINDOW_PAGES;
 use daos_core::{
@@ -41,6 +44,9 @@ pub struct SimOptions {
     /// Whether the target's mappings are given one by one, as those of a process:
     /// regions that touch are one mapping. Else all is one range, holes and all.
     pub sparse: bool,
+    /// Whether all memory was written before the simulation began. Else a page is there
+    /// only once the workload has accessed it.
+    pub populate: bool,
 }
 
 impl Default for SimOptions {
@@ -51,6 +57,7 @@ impl Default for SimOptions {
             accesses_per_sec: 20_000_000,
             huge_pages: false,
             sparse: false,
+            populate: true,
         }
     }
 }
@@ -78,12 +85,19 @@ pub struct RangeRate {
 
 /// A simulated address space, with one target that never ends.
 ///
-/// Time starts at 0, with the first phase, and stands still until it is set. All
-/// memory was written before, so the accessed bits are set.
+/// Time starts at 0, with the first phase, and stands still until it is set. Unless said
+/// otherwise, all memory was written before, so the accessed bits are set.
 #[derive(Debug, Clone)]
 pub struct SimSpace {
-    world: World,
-    blocks: Blocks,
+    pub(crate) world: World,
+    /// Which pages are armed.
+    pub(crate) blocks: Blocks,
+    /// Which are not there. A page is never in both.
+    pub(crate) paging: Paging,
+    /// What actions took, in microseconds.
+    pub(crate) acting_us: f64,
+    pub(crate) mappings: Vec<Mapping>,
+    pressure: Pressure,
     now_us: u64,
     counters: Counters,
     /// Of each region, the last one that was asked for.
@@ -91,6 +105,8 @@ pub struct SimSpace {
     /// What monitors are told to be mapped.
     mapped: Vec<AddrRange>,
     model: CostModel,
+    /// Windows in which set bits were cleared, if anyone wants to know.
+    pub(crate) cleared: Option<Vec<(TargetId, AddrRange)>>,
 }
 
 impl SimSpace {
@@ -123,7 +139,16 @@ impl SimSpace {
     }
 
     fn of(world: World) -> Self {
+        let named = world.ranges.iter().zip(&world.config.regions);
+        let mapping = |(range, region): (&AddrRange, &daos_workload::Region)| Mapping {
+            range: *range,
+            name: region.name.clone(),
+        };
         Self {
+            paging: Paging::new(&world),
+            acting_us: 0.0,
+            mappings: named.map(mapping).collect(),
+            pressure: Pressure::default(),
             blocks: Blocks::new(world.whole()),
             exposures: vec![Exposure::default(); world.ranges.len()],
             mapped: if world.options.sparse {
@@ -135,6 +160,7 @@ impl SimSpace {
             now_us: 0,
             counters: Counters::default(),
             model: CostModel::SAME_CPU,
+            cleared: None,
         }
     }
 
@@ -142,6 +168,52 @@ impl SimSpace {
     /// [`CostModel::SAME_CPU`] unless said.
     pub fn set_model(&mut self, model: CostModel) {
         self.model = model;
+    }
+
+    pub(crate) fn cost_model(&self) -> &CostModel {
+        &self.model
+    }
+
+    /// Says what memory costs: to be done before anything happens.
+    /// [`MemoryModel::ZRAM`] unless said.
+    pub fn set_memory_model(&mut self, model: MemoryModel) {
+        self.paging.set_model(model);
+    }
+
+    /// What the target has of memory now, and what came of it since time 0.
+    ///
+    /// Brings all that is not present up to now: about 0.1 µs for each 2 MiB in which a page
+    /// ever was absent.
+    pub fn memory(&mut self) -> MemoryUse {
+        self.paging.memory(&self.world, self.now_us)
+    }
+
+    /// What can be measured now, for an engine of schemes. The memory pressure is an
+    /// average of what it was between the times that it was asked for.
+    pub fn metrics(&mut self) -> SimMetrics {
+        let memory = self.memory();
+        let free = |dram: u64| {
+            let free = dram.saturating_sub(memory.resident_bytes);
+            free as f64 / dram.max(1) as f64
+        };
+        SimMetrics {
+            free_memory: self.paging.model().dram_bytes.map(free),
+            memory_pressure: self.pressure.read(memory.stall_us, self.now_us),
+            resident: memory.resident_share(),
+        }
+    }
+
+    /// What waits in a block now, for an action to change.
+    pub(crate) fn waiting(&mut self, number: u64) -> Waiting {
+        self.paging.waiting(&self.world, number, self.now_us).copied().unwrap_or_default()
+    }
+
+    /// Brings the accessed bits of a block up to now.
+    pub(crate) fn settled_armed(&mut self, number: u64) {
+        if let Some(block) = self.blocks.get(number) {
+            self.counters.entries_set_again +=
+                self.world.settle(number, block, self.now_us, &mut self.exposures);
+        }
     }
 
     /// The time, in microseconds since the first phase began.
@@ -168,9 +240,9 @@ impl SimSpace {
         &mut self.counters
     }
 
-    /// What the state of the accessed bits takes, in bytes.
+    /// What the state of accessed bits and of absent memory takes, in bytes.
     pub fn state_bytes(&self) -> usize {
-        self.blocks.bytes()
+        self.blocks.bytes() + self.paging.bytes()
     }
 
     /// The page-aligned range of each region, in the configuration's order.
@@ -195,20 +267,13 @@ impl SimSpace {
 
     /// The target under the name of its configuration, each region a mapping.
     pub fn target_info(&self) -> TargetInfo {
-        let named = self.world.ranges.iter().zip(&self.world.config.regions);
-        TargetInfo {
-            id: TARGET,
-            pid: None,
-            name: self.world.config.name.clone(),
-            mappings: named
-                .map(|(range, region)| Mapping { range: *range, name: region.name.clone() })
-                .collect(),
-        }
+        let (name, mappings) = (self.world.config.name.clone(), self.mappings.clone());
+        TargetInfo { id: TARGET, pid: None, name, mappings }
     }
 
     /// The true access rate of each region: the chance that a page of it is
     /// accessed within `sample_us` microseconds, on average over the time from
-    /// `from_us` to `to_us`. Sampling intervals across the end of a phase count
+    /// `from_us` to `to_us`, in pages of the size that they had at first. Sampling intervals across the end of a phase count
     /// as if they lay in one.
     pub fn truth(&self, from_us: u64, to_us: u64, sample_us: u64) -> Vec<RangeRate> {
         let World { config, options, timeline, ranges, .. } = &self.world;
@@ -248,6 +313,10 @@ impl SimSpace {
     fn arm_page(&mut self, window: &Window) {
         self.counters.ranges_armed += 1;
         let Some(segment) = self.world.page(window) else { return };
+        let waiting = self.paging.waiting(&self.world, segment.block, self.now_us);
+        if waiting.is_some_and(|waiting| waiting.absent().has(segment.first)) {
+            return;
+        }
         let block = self.blocks.make(segment.block);
         self.counters.entries_set_again +=
             self.world.settle(segment.block, block, self.now_us, &mut self.exposures);
@@ -257,9 +326,18 @@ impl SimSpace {
         } else {
             block.armed.insert_one(segment.first)
         };
-        let new = u64::from(new);
-        self.counters.entries_cleared += new;
-        self.counters.flushes += new;
+        if new {
+            self.note_cleared(window);
+        }
+        self.counters.entries_cleared += u64::from(new);
+        self.counters.flushes += u64::from(new);
+    }
+
+    /// Notes that bits in a window were cleared, if anyone wants to know.
+    fn note_cleared(&mut self, window: &Window) {
+        if let Some(cleared) = &mut self.cleared {
+            cleared.push((TARGET, window.range()));
+        }
     }
 
     fn arm_window(&mut self, window: &Window) {
@@ -274,9 +352,16 @@ impl SimSpace {
             // A huge page is armed as a whole.
             let (first, pages) =
                 if segment.huge { (0, BITS) } else { (segment.first, segment.pages) };
-            let added = block.armed.insert(first, pages);
+            let waiting = self.paging.waiting(&self.world, segment.block, self.now_us);
+            let added = match waiting {
+                None => block.armed.insert(first, pages),
+                Some(waiting) => block.armed.insert_but(first, pages, &waiting.absent()),
+            };
             entries += segment.entries(added.pages);
             runs += u64::from(added.runs);
+        }
+        if runs > 0 {
+            self.note_cleared(window);
         }
         self.counters.ranges_armed += runs.max(1);
         self.counters.entries_cleared += entries;
@@ -291,6 +376,14 @@ impl SimSpace {
             return Observation { pages, empty_bytes, ..Observation::default() };
         };
         self.counters.entries_read += 1;
+        let waiting = self.paging.waiting(&self.world, segment.block, self.now_us);
+        if let Some(waiting) = waiting
+            && waiting.absent().has(segment.first)
+        {
+            let empty_bytes = if waiting.is_void() { BLOCK_SIZE } else { 0 };
+            let pages = Some(PageBits::default());
+            return Observation { pages, empty_bytes, ..Observation::default() };
+        }
         let armed = self.blocks.get(segment.block).is_some_and(|block| {
             self.counters.entries_set_again +=
                 self.world.settle(segment.block, block, self.now_us, &mut self.exposures);
@@ -312,24 +405,33 @@ impl SimSpace {
         }
         let mut found = Observation::default();
         let mut pages = PageBits::default();
+        let mut is_void = false;
         for segment in self.world.segments(window) {
             let Segment { first, pages: count, in_window, .. } = segment;
-            found.present += count;
-            found.accessed += match self.blocks.get(segment.block) {
-                None => Bits::default().missing(first, count, in_window, &mut pages),
-                Some(block) => {
-                    self.counters.entries_set_again +=
-                        self.world.settle(segment.block, block, self.now_us, &mut self.exposures);
-                    block.armed.missing(first, count, in_window, &mut pages)
+            let mut clear = Bits::NONE;
+            if let Some(block) = self.blocks.get(segment.block) {
+                self.counters.entries_set_again +=
+                    self.world.settle(segment.block, block, self.now_us, &mut self.exposures);
+                clear = &block.armed;
+            }
+            let mut present = count;
+            found.accessed += match self.paging.waiting(&self.world, segment.block, self.now_us) {
+                None => clear.missing(first, count, in_window, &mut pages),
+                Some(waiting) => {
+                    let absent = waiting.absent();
+                    present -= (absent & segment.bits()).count();
+                    is_void |= in_window == 0 && waiting.is_void();
+                    (*clear | absent).missing(first, count, in_window, &mut pages)
                 }
             };
+            found.present += present;
             self.counters.entries_read += segment.entries(count);
-            found.entries += segment.entries(count) as u32;
+            found.entries += segment.entries(present) as u32;
         }
         self.counters.windows_read += 1;
         found.pages = Some(pages);
         if found.present == 0 {
-            found.empty_bytes = self.empty_bytes(window);
+            found.empty_bytes = if is_void { BLOCK_SIZE } else { self.empty_bytes(window) };
         }
         found
     }
@@ -375,8 +477,9 @@ impl AccessCheck for SimSpace {
     /// regions of a workload lie in its mmap area like that. Given one by one,
     /// they would tell it every edge that it is there to find.
     fn targets(&mut self) -> Result<Vec<Target>, Infallible> {
-        // All of it was written before monitoring began.
-        let resident_bytes = Some(self.config().bytes());
+        let memory = self.memory();
+        let absent_bytes = memory.swapped_bytes + memory.untouched_bytes;
+        let resident_bytes = Some(self.config().bytes().saturating_sub(absent_bytes));
         Ok(vec![Target { id: TARGET, ranges: self.mapped.clone(), resident_bytes }])
     }
 

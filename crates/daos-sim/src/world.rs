@@ -1,16 +1,16 @@
 //! What the simulated space is made of and what is done to it: all that time
-//! and monitors don't change.
+//! and monitors don't change, and which blocks are huge pages.
 
-use crate::bits::BITS;
-use crate::block::{BLOCK_SIZE, Block};
+use crate::bits::{BITS, Bits};
+use crate::block::{BLOCK_SIZE, Block, BlockSet};
 use crate::exposure::Exposure;
 use crate::load::Load;
 use crate::space::{SimOptions, TARGET};
 use crate::timeline::Timeline;
 use daos_core::{AddrRange, PAGE_SIZE, Window};
-use daos_workload::Config;
+use daos_workload::{Config, Order};
 
-/// What never changes.
+/// What never changes, but for `flipped`.
 #[derive(Debug, Clone)]
 pub(crate) struct World {
     pub config: Config,
@@ -21,6 +21,8 @@ pub(crate) struct World {
     loads: Vec<Load>,
     /// For each block from the first on, the first region that ends behind its start.
     region_of: Vec<u32>,
+    /// Blocks that actions made huge pages, or small ones: that are not as the options say.
+    pub flipped: BlockSet,
 }
 
 /// The part of a window that lies in one block.
@@ -52,7 +54,8 @@ impl World {
             let blocks = range.end.div_ceil(BLOCK_SIZE) - first_block;
             region_of.resize(region_of.len().max(blocks as usize), region as u32);
         }
-        Self { config, options, timeline, ranges, loads, region_of }
+        let flipped = BlockSet::new(first_block);
+        Self { config, options, timeline, ranges, loads, region_of, flipped }
     }
 
     /// From the start of the first region to the end of the last.
@@ -66,7 +69,13 @@ impl World {
         self.segments_of(window)
     }
 
-    fn segments_of(&self, window: AddrRange) -> Segments<'_> {
+    /// The parts of a block.
+    pub fn segments_of_block(&self, block: u64) -> Segments<'_> {
+        self.segments_of(AddrRange::new(block * BLOCK_SIZE, (block + 1) * BLOCK_SIZE))
+    }
+
+    /// The parts of a range that are mapped, block by block and region by region.
+    pub fn segments_of(&self, window: AddrRange) -> Segments<'_> {
         let first_block = self.ranges[0].start / BLOCK_SIZE;
         let block = (window.start / BLOCK_SIZE).saturating_sub(first_block);
         let region = self.region_of.get(block as usize).map_or(self.ranges.len(), |r| *r as usize);
@@ -97,9 +106,61 @@ impl World {
 
     /// Whether a huge page maps the block, of which at least a part is in `region`.
     fn is_huge(&self, block: u64, region: AddrRange) -> bool {
-        self.options.huge_pages
+        self.is_of_huge(block)
             && region.start <= block * BLOCK_SIZE
             && (block + 1) * BLOCK_SIZE <= region.end
+    }
+
+    /// The same for a block that one region covers.
+    #[inline]
+    fn is_of_huge(&self, block: u64) -> bool {
+        self.options.huge_pages != self.flipped.has(block)
+    }
+
+    /// Whether no phase accesses the region.
+    pub fn is_idle(&self, region: usize) -> bool {
+        self.loads[region].is_idle()
+    }
+
+    /// Which pages of 4 KiB of a segment were accessed between two times, `among` those of
+    /// its block. Draws of another kind than those of [`settle`](Self::settle), even if
+    /// the times are the same.
+    pub fn touched(
+        &self,
+        segment: &Segment,
+        among: Bits,
+        time: (u64, u64),
+        exposures: &mut [Exposure],
+    ) -> Bits {
+        let load = &self.loads[segment.region];
+        let among = among & segment.bits();
+        if load.is_idle() || among.is_empty() {
+            return Bits::default();
+        }
+        let seed = !self.options.seed;
+        let exposure = exposures[segment.region].of(load, &self.timeline, seed, time, PAGE_SIZE);
+        if exposure.is_idle() {
+            return Bits::default();
+        }
+        exposure.touched(among, segment.block, self.ranges[segment.region])
+    }
+
+    /// How much of the time between two times the workload spent on a region, in
+    /// microseconds: on random accesses, and on strides.
+    pub fn spent_on(&self, region: usize, from_us: u64, to_us: u64) -> (f64, f64) {
+        let (from, to) = (self.timeline.at(from_us), self.timeline.at(to_us));
+        let (mut random_us, mut stride_us) = (0.0, 0.0);
+        for (index, phase) in self.config.phases.iter().enumerate() {
+            let time_us = self.timeline.time_in(index, from, to) as f64;
+            for pattern in phase.patterns.iter().filter(|p| p.region == region) {
+                let share = f64::from(pattern.weight) / phase.total_weight() as f64;
+                match pattern.order {
+                    Order::Random => random_us += share * time_us,
+                    Order::Stride(_) => stride_us += share * time_us,
+                }
+            }
+        }
+        (random_us, stride_us)
     }
 
     /// Brings a block up to now: takes out the pages that were accessed since.
@@ -122,7 +183,7 @@ impl World {
         if range.start <= whole.start && whole.end <= range.end {
             // Nearly all blocks are of one region.
             let (first, pages, in_window) = (0, BITS, 0);
-            let huge = self.options.huge_pages;
+            let huge = self.is_of_huge(number);
             let segment = Segment { region, block: number, first, pages, in_window, huge };
             return self.settle_segment(segment, block, time, exposures);
         }
@@ -208,6 +269,17 @@ impl Iterator for Segments<'_> {
 }
 
 impl Segment {
+    /// Its addresses.
+    pub fn range(&self) -> AddrRange {
+        let start = self.block * BLOCK_SIZE + u64::from(self.first) * PAGE_SIZE;
+        AddrRange::new(start, start + u64::from(self.pages) * PAGE_SIZE)
+    }
+
+    /// Its pages in the block.
+    pub fn bits(&self) -> Bits {
+        Bits::run(self.first, self.pages)
+    }
+
     /// The page-table entries that map so many of its pages.
     pub fn entries(&self, pages: u32) -> u64 {
         u64::from(if self.huge { pages.div_ceil(BITS) } else { pages })

@@ -1,0 +1,211 @@
+//! What schemes do to the simulated memory.
+//!
+//! | action | here |
+//! |---|---|
+//! | `pageout` | present pages go to swap, if there is room; a huge page is split before |
+//! | `willneed` | pages in swap come back, with a clear accessed bit; the target does not wait |
+//! | `hugepage` | 2 MiB that lie in the range as a whole become a huge page, and present |
+//! | `nohugepage` | huge pages are split, and what was never accessed of them is given back |
+//! | `cold`, `lock` | what is present is counted, and has its price. There is no reclaim that it would guide, so nothing changes |
+//! | `stat` | nothing |
+
+use crate::bits::{BITS, Bits};
+use crate::block::BLOCK_SIZE;
+use crate::memory::bytes;
+use crate::space::{SimSpace, TARGET};
+use crate::world::Segment;
+use daos_core::schemes::{Action, ActionSink, Outcome, Refusal};
+use daos_core::{AddrRange, Mapping, TargetId};
+use std::convert::Infallible;
+
+impl ActionSink for SimSpace {
+    fn supports(&self, _: Action) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// What is not mapped is neither applied nor refused.
+    fn apply(
+        &mut self,
+        action: Action,
+        target: TargetId,
+        ranges: &[AddrRange],
+    ) -> Result<Outcome, Infallible> {
+        let mut outcome = Outcome::default();
+        if target != TARGET {
+            outcome.refuse(Refusal::Gone, ranges.iter().map(AddrRange::len).sum());
+            return Ok(outcome);
+        }
+        if action == Action::Stat {
+            return Ok(outcome);
+        }
+        for range in ranges {
+            self.acting_us += self.paging.model().call_us;
+            let segments: Vec<Segment> = self.world.segments_of(*range).collect();
+            for segment in &segments {
+                let applied = self.apply_to(action, segment, &mut outcome);
+                if applied > 0 {
+                    outcome.applied_bytes += bytes(applied.into());
+                    add(&mut outcome.applied, segment.range());
+                }
+            }
+        }
+        Ok(outcome)
+    }
+
+    /// The simulated time, and on top of it what looking and acting took by the models.
+    fn clock_us(&self) -> f64 {
+        self.now_us() as f64 + self.cost_model().monitor_us(&self.counters()) + self.acting_us
+    }
+
+    /// Whole windows: which pages in them had their bits set is not kept.
+    fn take_cleared(&mut self) -> Vec<(TargetId, AddrRange)> {
+        std::mem::take(self.cleared.get_or_insert_default())
+    }
+
+    fn mappings(&self, target: TargetId) -> &[Mapping] {
+        if target == TARGET { &self.mappings } else { &[] }
+    }
+
+    fn cgroup(&self, _: TargetId) -> Option<String> {
+        None
+    }
+}
+
+impl SimSpace {
+    /// Returns the pages that were changed.
+    fn apply_to(&mut self, action: Action, segment: &Segment, outcome: &mut Outcome) -> u32 {
+        match action {
+            Action::Pageout => self.page_out(segment, outcome),
+            Action::Willneed => self.page_in(segment),
+            Action::Hugepage => self.collapse(segment, outcome),
+            Action::Nohugepage => self.split(segment, outcome),
+            Action::Cold | Action::Lock => self.advise(segment),
+            Action::Stat => 0,
+        }
+    }
+
+    fn page_out(&mut self, segment: &Segment, outcome: &mut Outcome) -> u32 {
+        let mut waiting = self.waiting(segment.block);
+        let present = segment.bits() - waiting.absent();
+        // Pages of zeros take no room in swap: they are given back.
+        let zeros = present & waiting.filled;
+        let used = present - zeros;
+        let room = u32::try_from(self.paging.room()).unwrap_or(u32::MAX);
+        let out = used.take(room);
+        outcome.refuse(Refusal::NoRoom, bytes((used - out).count().into()));
+        let gone = out | zeros;
+        if gone.is_empty() {
+            return 0;
+        }
+        if segment.huge {
+            self.flip(segment);
+        }
+        waiting.swapped = waiting.swapped | out;
+        waiting.untouched = waiting.untouched | zeros;
+        waiting.filled = waiting.filled - zeros;
+        self.disarm(segment.block, gone);
+        self.paging.set(&self.world, segment.block, waiting, self.now_us());
+        self.acting_us += self.paging.model().page_out_us * f64::from(gone.count());
+        gone.count()
+    }
+
+    fn page_in(&mut self, segment: &Segment) -> u32 {
+        let mut waiting = self.waiting(segment.block);
+        let back = segment.bits() & waiting.swapped;
+        if back.is_empty() {
+            return 0;
+        }
+        waiting.swapped = waiting.swapped - back;
+        let now_us = self.now_us();
+        self.settled_armed(segment.block);
+        let block = self.blocks.make(segment.block);
+        (block.armed, block.as_of_us) = (block.armed | back, now_us);
+        self.paging.set(&self.world, segment.block, waiting, now_us);
+        self.acting_us += self.paging.model().page_in_us * f64::from(back.count());
+        back.count()
+    }
+
+    /// As in the kernel, the bit of a new huge page is set.
+    fn collapse(&mut self, segment: &Segment, outcome: &mut Outcome) -> u32 {
+        if segment.huge {
+            return 0;
+        }
+        let (waiting, all) = (self.waiting(segment.block), Bits::run(0, BITS));
+        if segment.pages < BITS {
+            outcome.refuse(Refusal::Unsuitable, bytes(segment.pages.into()));
+            return 0;
+        }
+        let absent = waiting.absent();
+        if absent == all {
+            outcome.refuse(Refusal::NotWorth, BLOCK_SIZE);
+            return 0;
+        }
+        outcome.bloat_bytes += bytes(absent.count().into()) as i64;
+        let model = self.paging.model();
+        self.acting_us += model.collapse_us + model.page_in_us * f64::from(waiting.swapped.count());
+        let mut full = waiting;
+        full.filled = waiting.filled | waiting.untouched;
+        full.untouched = Bits::default();
+        full.swapped = Bits::default();
+        self.disarm(segment.block, all);
+        self.paging.set(&self.world, segment.block, full, self.now_us());
+        self.flip(segment);
+        BITS
+    }
+
+    fn split(&mut self, segment: &Segment, outcome: &mut Outcome) -> u32 {
+        let mut waiting = self.waiting(segment.block);
+        let unused = segment.bits() & waiting.filled;
+        if segment.huge && !waiting.is_void() {
+            self.flip(segment);
+        } else if unused.is_empty() {
+            return 0;
+        }
+        waiting.filled = waiting.filled - unused;
+        waiting.untouched = waiting.untouched | unused;
+        outcome.bloat_bytes -= bytes(unused.count().into()) as i64;
+        self.disarm(segment.block, unused);
+        self.paging.set(&self.world, segment.block, waiting, self.now_us());
+        if segment.huge { segment.pages } else { unused.count() }
+    }
+
+    fn advise(&mut self, segment: &Segment) -> u32 {
+        let present = segment.bits() - self.waiting(segment.block).absent();
+        self.acting_us += self.paging.model().advise_us * f64::from(present.count());
+        present.count()
+    }
+
+    /// Makes a huge page of a block, or small ones of a huge page.
+    fn flip(&mut self, segment: &Segment) {
+        let now_us = self.now_us();
+        // What was accessed up to now was in pages of the old size.
+        self.settled_armed(segment.block);
+        self.world.flipped.toggle(segment.block);
+        if segment.huge {
+            self.acting_us += self.paging.model().split_us;
+            self.paging.huge_split(&self.world, segment.region, now_us);
+        } else {
+            self.paging.huge_made(&self.world, segment.region, now_us);
+        }
+    }
+
+    /// These pages of a block are no longer armed: they are gone, or their bits are set.
+    fn disarm(&mut self, number: u64, pages: Bits) {
+        self.settled_armed(number);
+        if let Some(block) = self.blocks.get(number) {
+            block.armed = block.armed - pages;
+        }
+    }
+}
+
+/// Adds a range behind the others; one that it touches grows.
+fn add(ranges: &mut Vec<AddrRange>, range: AddrRange) {
+    match ranges.last_mut() {
+        Some(last) if last.end == range.start => last.end = range.end,
+        _ => ranges.push(range),
+    }
+}
+
+#[cfg(test)]
+#[path = "action_tests.rs"]
+mod tests;
