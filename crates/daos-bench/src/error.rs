@@ -2,9 +2,12 @@
 //! on what that program said.
 
 use daos_core::AttrsError;
+use daos_linux::SwapError;
+use daos_linux::temp_cgroup::CgroupError;
 use daos_record::ReadError;
 use daos_workload::{ConfigError, TruthError};
 use std::io;
+use std::path::PathBuf;
 use std::process::ExitStatus;
 use thiserror::Error;
 
@@ -26,6 +29,19 @@ pub enum BenchError {
         need = .bytes >> 20, have = .available >> 20
     )]
     Memory {
+        /// What it takes.
+        bytes: u64,
+        /// What there is.
+        available: u64,
+    },
+    /// There is not enough memory for a case.
+    #[error(
+        "the case {case} takes {need} MiB and some to spare, and {have} MiB are available; choose a smaller --scale, or leave the case out",
+        need = .bytes >> 20, have = .available >> 20
+    )]
+    CaseMemory {
+        /// Its name.
+        case: &'static str,
         /// What it takes.
         bytes: u64,
         /// What there is.
@@ -67,6 +83,28 @@ pub enum BenchError {
     /// What the monitor recorded could not be read.
     #[error(transparent)]
     Record(#[from] ReadError),
+    /// A case needs another policy of the host.
+    #[error(
+        "the case ethp compares memory with and without huge pages, and this host's policy for them is `{0}`; as root, `echo madvise > /sys/kernel/mm/transparent_hugepage/enabled`, or leave the case out"
+    )]
+    HugePagePolicy(String),
+    /// The counters of schemes could not be read.
+    #[error("cannot read the counters of the schemes from {path}: {source}", path = .path.display())]
+    Counters {
+        /// Their file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A program ended too early to be measured.
+    #[error("`daos {0}` ended before its time")]
+    TooEarly(&'static str),
+    /// There is no swap for a case.
+    #[error(transparent)]
+    Swap(#[from] SwapError),
+    /// There is no cgroup for a case.
+    #[error(transparent)]
+    Cgroup(#[from] CgroupError),
     /// The stop flag was set, as by Ctrl-C.
     #[error("interrupted; nothing was left running")]
     Interrupted,

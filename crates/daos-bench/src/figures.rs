@@ -144,6 +144,8 @@ pub enum Unit {
     Number,
     /// Milliseconds.
     Milliseconds,
+    /// Seconds.
+    Seconds,
     /// A large number, shown in millions.
     Millions,
     /// Bytes, shown in MiB.
@@ -157,6 +159,7 @@ impl Unit {
             Unit::Share => (100.0 * value, 1),
             Unit::Percent => (value, 2),
             Unit::Number | Unit::Milliseconds => (value, 0),
+            Unit::Seconds => (value, 1),
             Unit::Millions => (value / 1e6, 1),
             Unit::Bytes => (value / f64::from(1 << 20), 1),
         };
@@ -172,6 +175,7 @@ impl Unit {
             Unit::Share | Unit::Percent => " %",
             Unit::Number => "",
             Unit::Milliseconds => " ms",
+            Unit::Seconds => " s",
             Unit::Millions => " M",
             Unit::Bytes => " MiB",
         }

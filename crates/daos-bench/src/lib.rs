@@ -1,4 +1,5 @@
-//! How accurate monitors are and what they cost, against a truth that is known.
+//! How accurate monitors are and what they cost, against a truth that is known; and what
+//! schemes gain and cost.
 //!
 //! Nobody has published how accurate a region-based monitor is. Here a workload
 //! says what it truly accesses, a monitor says what it saw, and a pure function
@@ -23,6 +24,7 @@
 //! | [`spread`] | median and range over the runs | |
 //! | [`mod@validate`] | the simulator against real memory | |
 //! | [`report`] | tables and JSON | |
+//! | [`schemes`] | what schemes gain and cost | a case |
 //! | [`error`] | what can go wrong | |
 
 #![forbid(unsafe_code)]
@@ -40,6 +42,7 @@ pub mod report;
 pub mod reported;
 pub mod scan;
 pub mod scenario;
+pub mod schemes;
 pub mod score;
 pub mod simulated;
 pub mod spread;

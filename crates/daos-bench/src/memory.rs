@@ -8,14 +8,15 @@ const SPARE: u64 = 256 << 20;
 
 /// Refuses a workload of `bytes` if that is more than is available.
 pub fn enough_for(bytes: u64) -> Result<(), BenchError> {
+    let short = short_for(bytes)?;
+    short.map_or(Ok(()), |available| Err(BenchError::Memory { bytes, available }))
+}
+
+/// What is available, in bytes, if that is too little for a workload of `bytes`.
+pub fn short_for(bytes: u64) -> Result<Option<u64>, BenchError> {
     let text = std::fs::read_to_string("/proc/meminfo").map_err(BenchError::Meminfo)?;
     // A kernel that does not say (before 3.14) refuses by itself.
-    match available(&text) {
-        Some(available) if bytes.saturating_add(SPARE) > available => {
-            Err(BenchError::Memory { bytes, available })
-        }
-        _ => Ok(()),
-    }
+    Ok(available(&text).filter(|&available| bytes.saturating_add(SPARE) > available))
 }
 
 /// What `/proc/meminfo` says is available, in bytes.

@@ -25,9 +25,27 @@ pub struct Running {
 impl Running {
     /// Starts `daos` with `args`, of which the first is its subcommand `name`.
     pub fn start(daos: &Path, name: &'static str, args: &[String]) -> Result<Self, BenchError> {
-        let mut child = Command::new(daos)
-            .arg(name)
-            .args(args)
+        let mut command = Command::new(daos);
+        command.arg(name).args(args);
+        Self::spawn(command, name)
+    }
+
+    /// The same, in a cgroup from before it takes any memory: `processes` is the file to
+    /// which it writes its number.
+    pub fn start_within(
+        processes: &Path,
+        daos: &Path,
+        name: &'static str,
+        args: &[String],
+    ) -> Result<Self, BenchError> {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", "echo $$ > \"$0\" && exec \"$@\""]);
+        command.arg(processes).arg(daos).arg(name).args(args);
+        Self::spawn(command, name)
+    }
+
+    fn spawn(mut command: Command, name: &'static str) -> Result<Self, BenchError> {
+        let mut child = command
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
@@ -56,6 +74,11 @@ impl Running {
                 return Err(self.failure(status, said));
             }
         }
+    }
+
+    /// Whether it has ended.
+    pub fn has_ended(&mut self) -> Result<bool, BenchError> {
+        Ok(self.child.try_wait().map_err(|source| self.failed(source))?.is_some())
     }
 
     /// Waits until it has ended, or until `deadline`: then the answer is `None`.

@@ -3,10 +3,11 @@
 //! A record without it was cut off: its recorder was killed, or still runs. The
 //! rule for new fields is that of the [header](crate::header).
 
-use serde::{Deserialize, Serialize};
+use daos_core::schemes::Stats;
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// Why a recording ended and what it cost.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct End {
     /// Why, in words: `the target ended`.
     pub reason: String,
@@ -29,4 +30,23 @@ pub struct End {
     pub cpu_us: u64,
     /// Most memory that the monitor had resident, in bytes.
     pub peak_rss_bytes: u64,
+    /// What each scheme came to, those that were replaced included. None where it was
+    /// only watched.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "known")]
+    pub schemes: Vec<SchemeEnd>,
+}
+
+/// What a scheme came to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SchemeEnd {
+    /// Which scheme: its label, as in the [header](crate::Header::schemes).
+    pub label: String,
+    /// Its counters.
+    pub stats: Stats,
+}
+
+/// Those that this release understands: a later one may have more reasons to refuse.
+fn known<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<SchemeEnd>, D::Error> {
+    let all = Vec::<serde_json::Value>::deserialize(input)?;
+    Ok(all.into_iter().filter_map(|scheme| serde_json::from_value(scheme).ok()).collect())
 }

@@ -28,6 +28,11 @@ pub const END: u8 = 4;
 /// Page runs of a target that are not as expected, in front of the snapshot that they
 /// belong to, as [`carry`](crate::carry) writes them.
 pub const PAGES: u8 = 5;
+/// What schemes did at the end of the interval of the snapshot behind it, as
+/// [`done`](crate::done) writes it.
+pub const DONE: u8 = 6;
+/// JSON of schemes that are new, in front of the first snapshot that they acted in.
+pub const SCHEMES: u8 = 7;
 
 /// Most bytes in a payload: what a reader may have to hold.
 const MAX_PAYLOAD: usize = 32 << 20;

@@ -34,6 +34,11 @@ pub struct Header {
     pub backend: String,
     /// The target as the user asked for it, word by word.
     pub command: Vec<String>,
+    /// The schemes that act on what is seen, each by its name or its text;
+    /// [`Done::scheme`](daos_core::schemes::Done) is the place in this list. None where it
+    /// is only watched.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub schemes: Vec<String>,
     /// The machine.
     pub host: Host,
 }

@@ -3,9 +3,12 @@
 use crate::carry::Carried;
 use crate::codec;
 use crate::damage::Flaw;
+use crate::done;
 use crate::end::End;
 use crate::error::ReadError;
 use crate::frame::{self, Fault, Frames};
+use crate::schemes::Added;
+use daos_core::schemes::Done;
 use daos_core::{Snapshot, TargetInfo};
 use serde::de::DeserializeOwned;
 use std::fs::File;
@@ -20,6 +23,8 @@ use std::sync::Arc;
 pub enum Item {
     Target(TargetInfo),
     Snapshot(Snapshot),
+    /// Schemes that are new, by their labels.
+    Schemes(Vec<String>),
     End(End),
     /// A part of the snapshot that comes next, which will have it.
     Part,
@@ -31,6 +36,8 @@ pub enum Item {
 #[derive(Debug, Default)]
 pub struct Decoder {
     carried: Carried,
+    /// Read already, for the snapshot that comes next.
+    done: Option<Vec<Done>>,
 }
 
 impl Decoder {
@@ -42,13 +49,22 @@ impl Decoder {
                 Some(()) => Ok(Item::Part),
                 None => Err(Flaw::Corrupt("page runs can't be decoded")),
             },
+            frame::DONE => match (done::decode(payload), &self.done) {
+                (Some(done), None) => {
+                    self.done = Some(done);
+                    Ok(Item::Part)
+                }
+                _ => Err(Flaw::Corrupt("what schemes did can't be decoded")),
+            },
             frame::SNAPSHOT => match codec::decode(payload) {
                 Some(mut snapshot) => {
                     self.carried.fill(&mut snapshot);
+                    snapshot.done = self.done.take().unwrap_or_default();
                     Ok(Item::Snapshot(snapshot))
                 }
                 None => Err(Flaw::Corrupt("a snapshot can't be decoded")),
             },
+            frame::SCHEMES => json(payload).map(|added: Added| Item::Schemes(added.schemes)),
             frame::END => json(payload).map(Item::End),
             _ => Ok(Item::Unknown),
         }

@@ -37,6 +37,7 @@ impl<W: Write> JsonLines<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use daos_core::schemes::{Action, Done};
     use daos_core::{AddrRange, PageRun, RegionSnapshot, TargetId, TargetSnapshot};
 
     #[test]
@@ -55,7 +56,18 @@ mod tests {
         };
         let run = PageRun { range: AddrRange::new(4096, 8192), nr_accesses: 0, age: 2 };
         let finer = TargetSnapshot { pages: vec![run], ..target(8, 0) };
+        let paged_out = |target, start, end| Done {
+            scheme: 1,
+            action: Action::Pageout,
+            target: TargetId(target),
+            range: AddrRange::new(start, end),
+        };
         let snapshot = Snapshot {
+            done: vec![
+                paged_out(7, 8192, 12288),
+                paged_out(8, 4096, 8192),
+                paged_out(7, 4096, 8192),
+            ],
             start_us: 100,
             end_us: 200,
             aggregation_us: 100,
@@ -71,10 +83,12 @@ mod tests {
             r#"{"start":4096,"end":12288,"access_rate":0.25,"age_us":300}]}"#,
             "\n",
             r#"{"start_us":100,"end_us":200,"target":7,"regions":["#,
-            r#"{"start":4096,"end":12288,"access_rate":0.25,"age_us":300,"unobserved":0.5}]}"#,
+            r#"{"start":4096,"end":12288,"access_rate":0.25,"age_us":300,"unobserved":0.5}],"#,
+            r#""done":[{"scheme":1,"action":"pageout","start":4096,"end":12288}]}"#,
             "\n",
             r#"{"start_us":100,"end_us":200,"target":8,"regions":["#,
-            r#"{"start":4096,"end":12288,"access_rate":0.25,"age_us":300,"pages":[[4096,8192,200]]}]}"#,
+            r#"{"start":4096,"end":12288,"access_rate":0.25,"age_us":300,"pages":[[4096,8192,200]]}],"#,
+            r#""done":[{"scheme":1,"action":"pageout","start":4096,"end":8192}]}"#,
             "\n"
         );
         assert_eq!(String::from_utf8(out).unwrap(), expected);

@@ -33,15 +33,17 @@ pub mod writer;
 
 mod carry;
 mod codec;
+mod done;
 mod frame;
 mod identify;
 mod item;
 mod runs;
 mod scan;
+mod schemes;
 mod varint;
 
 pub use damage::{Damage, Extent, Flaw};
-pub use end::End;
+pub use end::{End, SchemeEnd};
 pub use error::{ReadError, WriteError};
 pub use frame::VERSION;
 pub use header::Header;

@@ -50,6 +50,15 @@ impl Record {
         self.scan.targets.values()
     }
 
+    /// The schemes that acted while it was recorded, each by its name or its text: those
+    /// that it began with, then those that came later. [`Done::scheme`] of its snapshots is
+    /// a place in this list.
+    ///
+    /// [`Done::scheme`]: daos_core::schemes::Done::scheme
+    pub fn schemes(&self) -> &[String] {
+        &self.scan.schemes
+    }
+
     /// How many snapshots can be read, and the time that they span.
     pub fn extent(&self) -> Extent {
         self.scan.extent

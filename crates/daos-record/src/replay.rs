@@ -33,7 +33,7 @@ impl SnapshotSource for Replay {
                     self.changed.retain(|known| known.id != target.id);
                     self.changed.push(target);
                 }
-                Item::End(_) | Item::Part | Item::Unknown => {}
+                Item::Schemes(_) | Item::End(_) | Item::Part | Item::Unknown => {}
             }
         }
         Ok(None)

@@ -21,6 +21,8 @@ pub struct Scan {
     pub readable: Range<u64>,
     /// As they were known last.
     pub targets: BTreeMap<TargetId, TargetInfo>,
+    /// The labels of all schemes, by their numbers.
+    pub schemes: Vec<String>,
     pub extent: Extent,
     pub end: Option<End>,
     pub damage: Option<Damage>,
@@ -38,6 +40,7 @@ pub fn scan(path: &Path, file: &Arc<File>, size: u64) -> Result<Scan, ReadError>
     })?;
     let start = frames.offset();
     let mut scan = Scan {
+        schemes: header.schemes.clone(),
         header,
         readable: start..start,
         targets: BTreeMap::new(),
@@ -91,6 +94,7 @@ impl Scan {
                 self.extent.snapshots += 1;
                 self.extent.end_us = snapshot.end_us;
             }
+            Item::Schemes(added) => self.schemes.extend(added),
             Item::End(end) => self.end = Some(end),
             Item::Part | Item::Unknown => {}
         }

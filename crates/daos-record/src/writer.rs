@@ -1,16 +1,19 @@
 //! Writes a record, frame by frame.
 //!
 //! A frame is put together in memory and handed to the kernel in one write, a
-//! snapshot in the same write as the page runs that belong to it.
+//! snapshot in the same write as the page runs that belong to it, and what schemes did.
 //! Nothing waits in this process, so nothing is lost when it is killed. At one
 //! write an aggregation interval, that is ten writes a second.
 
 use crate::carry::Carried;
 use crate::codec;
+use crate::done;
 use crate::end::End;
 use crate::error::WriteError;
 use crate::frame::{self, MAGIC};
 use crate::header::Header;
+use crate::schemes::{Added, Numbers};
+use daos_core::schemes::Done;
 use daos_core::{Snapshot, TargetInfo};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
@@ -33,6 +36,8 @@ pub struct Writer<W> {
     buffer: Vec<u8>,
     /// The page runs that a reader expects.
     carried: Carried,
+    /// The schemes of the record.
+    schemes: Numbers,
 }
 
 impl<W: Write> Writer<W> {
@@ -49,11 +54,21 @@ impl<W: Write> Writer<W> {
         self.write(frame::TARGET, |out| json(target, out))
     }
 
-    /// Records a snapshot.
+    /// From the next snapshot on, these schemes are in force, each by its name or its text,
+    /// and [`Done::scheme`] is the place in this list. A scheme that was in force before
+    /// under the same label is the same scheme. Those of the header are in force from the
+    /// start.
+    pub fn schemes(&mut self, schemes: &[String]) -> Result<(), WriteError> {
+        match self.schemes.replace(schemes) {
+            added if added.is_empty() => Ok(()),
+            added => self.write(frame::SCHEMES, |out| json(&Added { schemes: added }, out)),
+        }
+    }
+
+    /// Records a snapshot. What schemes did is read again by scheme, action, target and
+    /// address, neighbours joined.
     pub fn snapshot(&mut self, snapshot: &Snapshot) -> Result<(), WriteError> {
-        let framed = self.carried.append_changes(snapshot, &mut self.buffer).and_then(|()| {
-            frame::append(&mut self.buffer, frame::SNAPSHOT, |out| codec::encode(snapshot, out))
-        });
+        let framed = self.append(snapshot);
         self.send(framed)?;
         self.carried.take_over(snapshot);
         Ok(())
@@ -64,11 +79,29 @@ impl<W: Write> Writer<W> {
         self.write(frame::END, |out| json(end, out))
     }
 
+    /// Appends to the buffer the frames of a snapshot.
+    fn append(&mut self, snapshot: &Snapshot) -> Result<(), &'static str> {
+        self.carried.append_changes(snapshot, &mut self.buffer)?;
+        let number = |done: &Done| Done { scheme: self.schemes.number(done.scheme), ..*done };
+        let done = Done::joined(snapshot.done.iter().map(number));
+        if !done.is_empty() {
+            frame::append(&mut self.buffer, frame::DONE, |out| done::encode(&done, out))?;
+        }
+        frame::append(&mut self.buffer, frame::SNAPSHOT, |out| codec::encode(snapshot, out))
+    }
+
     fn to(out: W, path: Option<PathBuf>) -> Self {
-        Self { out, path, buffer: Vec::new(), carried: Carried::default() }
+        Self {
+            out,
+            path,
+            buffer: Vec::new(),
+            carried: Carried::default(),
+            schemes: Numbers::default(),
+        }
     }
 
     fn begin(&mut self, header: &Header) -> Result<(), WriteError> {
+        self.schemes = Numbers::new(&header.schemes);
         self.buffer = frame::prelude();
         self.write(frame::HEADER, |out| json(header, out))
     }

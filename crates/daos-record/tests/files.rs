@@ -88,6 +88,7 @@ fn fields_of_later_releases_are_ignored_and_missing_ones_refused() {
         json.replace(r#""max_overhead_percent":0.5,"#, "").replace(r#""auto_intervals":true,"#, "");
     let header = TestFile::new(&with_header(&earlier)).record().header().clone();
     assert_eq!((header.max_overhead_percent, header.auto_intervals), (None, false));
+    assert!(header.schemes.is_empty());
 }
 
 #[test]

@@ -2,7 +2,8 @@
 
 mod common;
 
-use daos_core::{AddrRange, MonitorAttrs, PAGE_SIZE, PageRun, Rng};
+use daos_core::schemes::{Action, Done};
+use daos_core::{AddrRange, MonitorAttrs, PAGE_SIZE, PageRun, Rng, TargetId};
 use daos_record::Writer;
 
 const SNAPSHOTS: u64 = 1000;
@@ -48,6 +49,34 @@ fn an_hour_of_runs() -> u64 {
     let of_change = bytes.len() as f64 / (SNAPSHOTS * 505) as f64;
     println!("page runs: {} MiB an hour, {of_change:.1} bytes a change", size >> 20);
     size
+}
+
+/// Bytes of an hour in which in every snapshot a scheme pages out a hundred ranges, handed
+/// in by batches, in the order of their worth.
+fn an_hour_of_actions() -> u64 {
+    let mut rng = Rng::new(1);
+    let mut bytes = Vec::new();
+    let mut writer = Writer::new(&mut bytes, &common::header()).unwrap();
+    for index in 0..SNAPSHOTS {
+        let mut snapshot = common::snapshot(index, 5, &mut Rng::new(1));
+        for _ in 0..100 {
+            let batch = |at: u64| AddrRange::new(at * PAGE_SIZE, (at + 64) * PAGE_SIZE);
+            let first = 0x7_f000_0000 + rng.below(1 << 18) * 200;
+            let action =
+                |range| Done { scheme: 0, action: Action::Pageout, target: TargetId(0), range };
+            snapshot.done.extend([first + 64, first].map(batch).map(action));
+        }
+        writer.snapshot(&snapshot).unwrap();
+    }
+    let size = bytes.len() as u64 * (36_000 / SNAPSHOTS);
+    let of_range = bytes.len() as f64 / (SNAPSHOTS * 100) as f64;
+    println!("actions: {} MiB an hour, {of_range:.1} bytes a range", size >> 20);
+    size
+}
+
+#[test]
+fn an_hour_of_actions_stays_small() {
+    assert!(an_hour_of_actions() < 32 << 20);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Bars and columns of characters.
 
-use crate::series::Series;
+use crate::series::{self, Series};
 use crate::style::Style;
 use crate::units;
 
@@ -62,27 +62,58 @@ pub fn over_time(
     unit: impl Fn(f64) -> String,
     style: &Style,
 ) -> String {
-    const LINES: usize = 4;
     let highest = series.max();
     let (top, bottom) = (unit(highest), unit(0.0));
-    let gutter = top.len().max(bottom.len()).max(8);
-    let width = style.room(gutter + 4).min(120);
-    let bins = series.bins(time, width);
+    let gutter = top.len().max(bottom.len()).max(GUTTER);
+    let bins = series.bins(time, width(gutter, style));
     let scale = if highest > 0.0 { highest } else { 1.0 };
     let shares: Vec<_> = bins.iter().map(|bin| bin.map(|bin| bin.mean / scale)).collect();
+    drawn(name, &shares, (&top, &bottom), gutter, time, style)
+}
+
+/// What happened in each of equal spans of time, in bytes, as text: its name and the length
+/// of the spans, and lines as [`over_time`] has them.
+pub fn bytes_by_time(name: &str, events: &[(u64, u64)], time: (u64, u64), style: &Style) -> String {
+    let width = width(GUTTER, style);
+    let sums = series::sums(events, time, width);
+    let highest = sums.iter().copied().max().unwrap_or(0);
+    let share = |&sum: &u64| Some(sum as f64 / highest.max(1) as f64);
+    let shares: Vec<_> = sums.iter().map(share).collect();
+    let span = units::duration((time.1 - time.0) / width as u64);
+    let name = format!("{name}, bytes in each {span}");
+    drawn(&name, &shares, (&units::bytes(highest), &units::bytes(0)), GUTTER, time, style)
+}
+
+/// Characters of a label to the left of columns, at least.
+const GUTTER: usize = 8;
+
+/// How many columns fit beside labels.
+fn width(gutter: usize, style: &Style) -> usize {
+    style.room(gutter + 4).min(120)
+}
+
+fn drawn(
+    name: &str,
+    shares: &[Option<f64>],
+    (top, bottom): (&str, &str),
+    gutter: usize,
+    time: (u64, u64),
+    style: &Style,
+) -> String {
+    const LINES: usize = 4;
     let edge = if style.unicode { '│' } else { '|' };
     let mut text = format!("{name}\n");
-    for (index, line) in columns(&shares, LINES, style.unicode).into_iter().enumerate() {
+    for (index, line) in columns(shares, LINES, style.unicode).into_iter().enumerate() {
         let label = match index {
-            0 => top.as_str(),
-            i if i + 1 == LINES => bottom.as_str(),
+            0 => top,
+            i if i + 1 == LINES => bottom,
             _ => "",
         };
         text += format!("{label:>gutter$} {edge}{line}").trim_end();
         text += "\n";
     }
     let (from, to) = (units::duration(time.0), units::duration(time.1));
-    text + &format!("{:gutter$}  {from}{to:>1$}\n", "", width.saturating_sub(from.len()))
+    text + &format!("{:gutter$}  {from}{to:>1$}\n", "", shares.len().saturating_sub(from.len()))
 }
 
 #[cfg(test)]

@@ -64,10 +64,23 @@ pub enum Anchor {
     Upwards,
 }
 
+/// Thin lines that let what is under them be seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hatch {
+    /// What it is called in the file: letters.
+    pub name: &'static str,
+    /// The colour of its lines.
+    pub color: &'static str,
+    /// How they are turned.
+    pub degrees: u32,
+}
+
 /// A picture as it grows.
 #[derive(Debug, Default)]
 pub struct Canvas {
     body: String,
+    /// Hatches that were used.
+    hatches: Vec<Hatch>,
 }
 
 impl Canvas {
@@ -87,6 +100,28 @@ impl Canvas {
     /// Fills a rectangle with the hatching of what was not monitored.
     pub fn hatch(&mut self, rect: Rect) {
         self.rect(rect, "url(#hatch)");
+    }
+
+    /// Lays thin lines over many rectangles, each with a pale edge.
+    pub fn hatched(&mut self, rects: &[Rect], hatch: &Hatch) {
+        if !self.hatches.contains(hatch) {
+            self.hatches.push(*hatch);
+        }
+        self.rects(rects, &format!("url(#{})", hatch.name));
+    }
+
+    /// Draws level and upright lines with a pale edge, so that they stand out on any colour.
+    pub fn outline(&mut self, lines: &[(Point, Point)], color: &str) {
+        let line = |&(from, to): &(Point, Point)| match from.1 == to.1 {
+            true => format!("M{} {}h{}", n(from.0), n(from.1), n(to.0 - from.0)),
+            false => format!("M{} {}v{}", n(from.0), n(from.1), n(to.1 - from.1)),
+        };
+        let path: String = lines.iter().map(line).collect();
+        for (color, width, opacity) in [("#ffffff", 3.2, 0.8), (color, 1.4, 1.0)] {
+            self.add(format_args!(
+                r#"<path fill="none" stroke="{color}" stroke-width="{width}" stroke-opacity="{opacity}" stroke-linecap="square" d="{path}"/>"#
+            ));
+        }
     }
 
     /// Draws a straight line one dot wide.
@@ -127,9 +162,10 @@ impl Canvas {
 
     /// The whole picture as an SVG file.
     pub fn finish(self) -> String {
+        let hatches: String = self.hatches.iter().map(Hatch::pattern).collect();
         format!(
             r##"<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="DejaVu Sans, Verdana, sans-serif">
-<defs><pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect width="6" height="6" fill="#ebebeb"/><rect width="2" height="6" fill="#c4c4c4"/></pattern></defs>
+<defs><pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect width="6" height="6" fill="#ebebeb"/><rect width="2" height="6" fill="#c4c4c4"/></pattern>{hatches}</defs>
 <rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>
 {}</svg>
 "##,
@@ -146,6 +182,15 @@ impl Canvas {
 
     fn add(&mut self, element: std::fmt::Arguments<'_>) {
         writeln!(self.body, "{element}").expect("a string takes everything");
+    }
+}
+
+impl Hatch {
+    fn pattern(&self) -> String {
+        let Self { name, color, degrees } = self;
+        format!(
+            r##"<pattern id="{name}" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate({degrees})"><rect x="1" width="1" height="7" fill="#ffffff" fill-opacity="0.6"/><rect width="1" height="7" fill="{color}"/></pattern>"##
+        )
     }
 }
 

@@ -29,6 +29,9 @@ pub struct Info {
     /// Whether the monitor chose its intervals; `attributes` has the first ones then.
     #[serde(default)]
     pub auto_intervals: bool,
+    /// The schemes that acted on it, each by its name or its text.
+    #[serde(default)]
+    pub schemes: Vec<String>,
     /// The name of the machine.
     pub host: String,
     /// Its kernel.
@@ -107,6 +110,10 @@ fn text(info: &Info, out: &mut impl Write) -> Result<(), RenderError> {
     if let Some(percent) = info.max_overhead_percent {
         line("bound", &format!("{} of one CPU", units::percent(percent / 100.0)))?;
     }
+    for (number, scheme) in info.schemes.iter().enumerate() {
+        let value = format!("{number}: {}", names::printable(scheme));
+        line(if number == 0 { "schemes" } else { "" }, &value)?;
+    }
     line("backend", &info.backend)?;
     line("seed", &info.seed.to_string())?;
     line("host", &info.host)?;
@@ -121,7 +128,7 @@ fn text(info: &Info, out: &mut impl Write) -> Result<(), RenderError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{targets, written};
+    use crate::testing::{SCHEMES, targets, written};
 
     fn info() -> Info {
         Info {
@@ -132,6 +139,7 @@ mod tests {
             monitor: "windows".to_owned(),
             max_overhead_percent: Some(0.5),
             auto_intervals: true,
+            schemes: SCHEMES.map(str::to_owned).into(),
             host: "box".to_owned(),
             kernel: "6.18.0".to_owned(),
             version: "0.1.0".to_owned(),
@@ -145,9 +153,13 @@ mod tests {
     fn text_and_json() {
         insta::assert_snapshot!("text", written(|out| render(&info(), Format::Text, out)));
         insta::assert_snapshot!("json", written(|out| render(&info(), Format::Json, out)));
-        let plain = Info { max_overhead_percent: None, auto_intervals: false, ..info() };
+        let schemes = Vec::new();
+        let plain = Info { max_overhead_percent: None, auto_intervals: false, schemes, ..info() };
         let text = written(|out| render(&plain, Format::Text, out));
-        assert!(!text.contains("bound") && !text.contains("as it fits"), "{text}");
+        assert!(
+            !text.contains("bound") && !text.contains("schemes") && !text.contains("as it fits"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -12,6 +12,7 @@
 //! | [`heatmap`] | when which addresses were accessed how often |
 //! | [`wss`] | how much memory was in use |
 //! | [`regions`] | the snapshots themselves |
+//! | [`schemes`] | what schemes did |
 //! | [`overhead`] | what the monitoring cost |
 //! | [`info`] | how a record came about |
 //!
@@ -20,6 +21,7 @@
 
 #![forbid(unsafe_code)]
 
+mod actions;
 mod bars;
 mod canvas;
 mod csv;
@@ -35,6 +37,7 @@ mod parts;
 mod png;
 mod ramp;
 pub mod regions;
+pub mod schemes;
 mod series;
 mod style;
 #[cfg(test)]

@@ -115,6 +115,16 @@ impl Panel {
         canvas.rect(Rect { x: left + 1.0, y: top, w, h: floor - top }, BLUE);
     }
 
+    /// Draws bars side by side: where each begins and ends on the x axis, and its height.
+    pub fn bars(&self, canvas: &mut Canvas, bars: &[((f64, f64), f64)], color: &str) {
+        let rect = |&((from, to), height): &((f64, f64), f64)| {
+            let ((left, top), (right, floor)) = (self.at(from, height), self.at(to, 0.0));
+            Rect { x: left, y: top, w: right - left, h: floor - top }
+        };
+        let rects: Vec<_> = bars.iter().map(rect).filter(|rect| rect.h > 0.0).collect();
+        canvas.rects(&rects, color);
+    }
+
     /// Marks a height with a dashed line and says what it is.
     pub fn mark_y(&self, canvas: &mut Canvas, y: f64, label: &str) {
         let (_, y) = self.at(0.0, y);

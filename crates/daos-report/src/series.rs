@@ -61,6 +61,20 @@ impl Series {
     }
 }
 
+/// The sums of what happened at rising moments, in microseconds, in each of the spans of
+/// `time` cut into `count`. What happened at the end of a span belongs to it.
+pub fn sums(events: &[(u64, u64)], time: (u64, u64), count: usize) -> Vec<u64> {
+    let length = time.1.saturating_sub(time.0) as f64 / count as f64;
+    let mut sums = vec![0u64; count];
+    for &(at, amount) in events.iter().filter(|(at, _)| time.0 < *at && *at <= time.1) {
+        let index = (at.saturating_sub(time.0 + 1) as f64 / length) as usize;
+        if let Some(sum) = sums.get_mut(index) {
+            *sum = sum.saturating_add(amount);
+        }
+    }
+    sums
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -71,6 +85,14 @@ mod tests {
         let bins = series.bins((0, 40), 2);
         assert_eq!(bins[0], Some(Bin { at: 10.0, min: 1.0, mean: 1.5, max: 2.0 }));
         assert_eq!(bins[1], Some(Bin { at: 30.0, min: 6.0, mean: 7.5, max: 9.0 }));
+    }
+
+    #[test]
+    fn sums_have_all_that_happened() {
+        let events = [(1, 1), (20, 2), (21, 4), (40, 8), (41, 16)];
+        assert_eq!(sums(&events, (0, 40), 2), [3, 12]);
+        assert_eq!(sums(&events, (20, 41), 1), [4 + 8 + 16]);
+        assert_eq!(sums(&events, (9, 9), 2), [0, 0]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! A small record made by hand, and rendering to a string.
 
+use daos_core::schemes::{Action, Done};
 use daos_core::{
     AddrRange, Cost, Mapping, PageRun, RegionSnapshot, Snapshot, TargetId, TargetInfo,
     TargetSnapshot,
@@ -60,6 +61,37 @@ pub fn record() -> Vec<Snapshot> {
         Snapshot { cost, ..snapshot(i * 100_000, (i + 1) * 100_000, &regions) }
     };
     (0..20).map(moment).collect()
+}
+
+/// The schemes of [`acting`].
+pub const SCHEMES: [&str; 3] =
+    ["4K max min min 5s max pageout", "2M max 80% max 10s max hugepage", "never"];
+
+/// [`record`] with schemes that act on it: the first pages out the mapped memory that was
+/// left behind and, once, the upper half of the heap, and the second makes the hot part of
+/// the heap huge.
+pub fn acting() -> Vec<Snapshot> {
+    let done = |scheme, action, start, end| Done {
+        scheme,
+        action,
+        target: TargetId(0),
+        range: AddrRange::new(start, end),
+    };
+    let mut record = record();
+    for (i, moment) in (0..).zip(&mut record) {
+        if [5, 6, 9, 12, 15, 18].contains(&i) {
+            let end = MMAP + (i - 2) * 12 * MIB;
+            moment.done.push(done(0, Action::Pageout, end - 16 * MIB, end));
+        }
+        if (10..16).contains(&i) {
+            let start = HEAP + 32 * MIB + (i - 10) * 4 * MIB;
+            moment.done.push(done(0, Action::Pageout, start, start + 4 * MIB));
+        }
+        if [3, 4].contains(&i) {
+            moment.done.push(done(1, Action::Hugepage, HEAP, HEAP + 8 * MIB));
+        }
+    }
+    record
 }
 
 /// The program of [`record`].

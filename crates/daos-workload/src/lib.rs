@@ -34,6 +34,6 @@ mod worker;
 
 pub use config::{Config, Mode, Order, Pattern, Phase, Region};
 pub use error::{ConfigError, Problem};
-pub use options::{Backing, HugePages, Options};
+pub use options::{Backing, Fill, HugePages, Options};
 pub use run::{PhaseSummary, RunError, Summary, Workload};
 pub use truth::{PhaseTruth, RegionTruth, TruthError, TruthWriter};

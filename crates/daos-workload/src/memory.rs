@@ -7,10 +7,10 @@
 //! a relaxed access compiles to the same instruction.
 
 use crate::config::Config;
-use crate::options::{Backing, HugePages};
+use crate::options::{Backing, Fill, HugePages};
 use crate::place::{ALIGNMENT, place};
 use crate::run::RunError;
-use daos_core::{AddrRange, PAGE_SIZE};
+use daos_core::{AddrRange, PAGE_SIZE, Rng};
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mlock, mmap_anonymous, munmap};
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
@@ -68,14 +68,20 @@ impl Memory {
         Ok(Self { regions: reserved.split(&ranges, config) })
     }
 
-    /// Writes to every page once, so that all of it is resident. Ends early when
-    /// `stop` is set.
-    pub fn fill(&self, stop: &AtomicBool) {
+    /// Fills every page. Ends early when `stop` is set.
+    pub fn fill(&self, fill: Fill, stop: &AtomicBool) {
+        let mut rng = Rng::new(0);
         for page in (0..self.regions.len()).flat_map(|r| self.bytes(r).chunks(PAGE_SIZE as usize)) {
             if stop.load(Ordering::Relaxed) {
                 return;
             }
-            page[0].store(1, Ordering::Relaxed);
+            match fill {
+                Fill::None => return,
+                Fill::Touch => page[0].store(1, Ordering::Relaxed),
+                Fill::Half => page[..page.len().div_ceil(2)]
+                    .iter()
+                    .for_each(|byte| byte.store(rng.next_u64() as u8, Ordering::Relaxed)),
+            }
         }
     }
 

@@ -15,6 +15,8 @@ pub struct Options {
     pub huge_pages: HugePages,
     /// What kind of memory.
     pub backing: Backing,
+    /// What is written to all memory before the first phase.
+    pub fill: Fill,
     /// How often all phases run, one round after the other.
     pub repeat: NonZeroU32,
     /// Most accesses per second, of all threads together; `None`: as many as
@@ -36,6 +38,19 @@ pub enum HugePages {
     Never,
 }
 
+/// What is written to memory first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Fill {
+    /// Nothing: a page is there from its first access on.
+    None,
+    /// A byte of each page, so that all of it is resident.
+    #[default]
+    Touch,
+    /// Random bytes to half of each page: it compresses to about half, as what programs
+    /// keep in memory does.
+    Half,
+}
+
 /// What kind of memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Backing {
@@ -54,6 +69,7 @@ impl Default for Options {
             threads: NonZeroU32::MIN,
             huge_pages: HugePages::Default,
             backing: Backing::Private,
+            fill: Fill::default(),
             repeat: NonZeroU32::MIN,
             rate: None,
             seed: 0,

@@ -114,11 +114,11 @@ fn per_sec(accesses: u64, elapsed_us: u64) -> f64 {
 }
 
 impl Workload {
-    /// Maps the regions and writes to every page of them once. When `stop` is
-    /// set meanwhile, it returns with pages left out.
+    /// Maps the regions and fills them. When `stop` is set meanwhile, it returns with
+    /// pages left out.
     pub fn map(config: Config, options: Options, stop: &AtomicBool) -> Result<Self, RunError> {
         let memory = Memory::map(&config, options.huge_pages, options.backing)?;
-        memory.fill(stop);
+        memory.fill(options.fill, stop);
         Ok(Self { config, options, memory })
     }
 

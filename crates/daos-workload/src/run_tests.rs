@@ -1,7 +1,7 @@
 //! Tests of the runner, on little memory and for a short time.
 
 use super::*;
-use crate::options::{Backing, HugePages};
+use crate::options::{Backing, Fill, HugePages};
 use crate::place::ALIGNMENT;
 use std::num::{NonZeroU32, NonZeroU64};
 
@@ -100,6 +100,17 @@ fn memory_holds_what_was_accessed() {
     assert!(written(1) > 25);
     // Strides of a page meet the filled bytes; the random accesses only read.
     assert_eq!(written(2), 512);
+}
+
+#[test]
+fn memory_may_be_left_alone_or_hold_something() {
+    let bytes_set = |fill| {
+        let workload = map(Options { fill, ..Options::default() });
+        let bytes = workload.memory.bytes(0)[..4096].iter();
+        bytes.filter(|b| b.load(Ordering::Relaxed) != 0).count()
+    };
+    assert_eq!((bytes_set(Fill::None), bytes_set(Fill::Touch)), (0, 1));
+    assert!((1900..=2048).contains(&bytes_set(Fill::Half)));
 }
 
 #[test]

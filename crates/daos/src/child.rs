@@ -52,7 +52,7 @@ impl Started {
             self.ask_to_end();
         }
         if !self.ended_within(GRACE_S) {
-            eprintln!(
+            say!(
                 "daos: {} (process {}) does not end on SIGTERM; it was left running",
                 self.name,
                 self.pid()

@@ -1,10 +1,17 @@
 //! The command line: what can be typed, and nothing of what it does.
 
+mod apply;
+mod bench_schemes;
+
+pub use apply::{Apply, Managing};
+pub use bench_schemes::BenchSchemes;
+
 use crate::units;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use daos_bench::{PageSize, Shape};
 use daos_core::monitor::windows::DEFAULT_MAX_OVERHEAD;
 use daos_core::{AddrRange, MonitorAttrs, MonitorKind, MonitorOptions};
+use daos_linux::guard::COMMAND as GUARD;
 use daos_workload::quantity;
 use std::path::PathBuf;
 
@@ -17,7 +24,8 @@ pub const DEFAULT_RECORD: &str = "daos.data";
 #[command(after_help = "Start with `daos doctor`, then:\n  \
     daos record -- ./program       watch a program from its start\n  \
     daos record --pid 1234         watch a running process until Ctrl-C\n  \
-    daos report heatmap            show when it used what memory")]
+    daos report heatmap            show when it used what memory\n  \
+    daos apply -s prcl --zram 4G -- ./program      page out what it does not use")]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
@@ -29,14 +37,27 @@ pub enum Command {
     Doctor(Doctor),
     /// Monitor a program and record what memory it accesses
     Record(Record),
+    /// Manage a program's memory by what it accesses: page out what is idle, …
+    Apply(Apply),
     /// Show what a record holds
     #[command(subcommand)]
     Report(Report),
     /// Run an access pattern on real memory (masim's configuration format)
     Workload(Workload),
-    /// Measure the monitor itself
+    /// Measure the monitor itself, and what schemes gain and cost
     #[command(subcommand)]
     Bench(Bench),
+    #[command(name = GUARD, hide = true, about = "Keep swap until standard input ends")]
+    Guard(Guard),
+}
+
+/// What a `daos` that sets up swap starts to have it taken away.
+#[derive(Debug, Args)]
+pub struct Guard {
+    /// Size of the swap
+    pub bytes: u64,
+    /// The process that uses it
+    pub user: u32,
 }
 
 #[derive(Debug, Args)]
@@ -44,6 +65,9 @@ pub struct Doctor {
     /// How to print it
     #[arg(long, value_enum, default_value_t = Plain::Text)]
     pub format: Plain,
+    /// Take away what a daos that was killed has left behind
+    #[arg(long, conflicts_with = "format")]
+    pub clean: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -77,6 +101,8 @@ pub struct Record {
     pub quiet: bool,
     #[command(flatten)]
     pub monitoring: Monitoring,
+    #[command(flatten)]
+    pub schemes: Managing,
 }
 
 /// What to watch. Exactly one form.
@@ -189,6 +215,8 @@ pub enum Report {
     Wss(Wss),
     /// The regions of snapshots, as lists
     Regions(Regions),
+    /// What schemes did: how often, to how much memory, when
+    Schemes(Schemes),
     /// What the monitoring cost
     Overhead(Overhead),
     /// How, where and of what the record was made
@@ -244,6 +272,9 @@ pub struct Heatmap {
     /// Cells from bottom to top; as many as fit otherwise
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub height: Option<u32>,
+    /// Leave out where schemes acted, which is marked otherwise
+    #[arg(long)]
+    pub no_actions: bool,
     #[command(flatten)]
     pub color: Color,
 }
@@ -296,6 +327,16 @@ pub struct Regions {
 }
 
 #[derive(Debug, Args)]
+pub struct Schemes {
+    #[command(flatten)]
+    pub common: Common,
+    #[command(flatten)]
+    pub zoom: Zoom,
+    #[command(flatten)]
+    pub color: Color,
+}
+
+#[derive(Debug, Args)]
 pub struct Overhead {
     #[command(flatten)]
     pub common: Common,
@@ -326,6 +367,9 @@ pub struct Workload {
     /// What the memory is
     #[arg(long, value_enum, default_value_t = Kind::Private)]
     pub memory: Kind,
+    /// What is written to all of it first
+    #[arg(long, value_enum, default_value_t = Filled::Touch)]
+    pub fill: Filled,
     /// Accesses a second, all threads together; as many as possible otherwise
     #[arg(long, value_name = "N")]
     pub rate: Option<f64>,
@@ -351,6 +395,16 @@ pub enum Huge {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Filled {
+    /// Nothing: a page is there from its first access on
+    None,
+    /// A byte of each page
+    Touch,
+    /// Random bytes to half of each page, so that it compresses to about half
+    Half,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Kind {
     /// Anonymous memory of its own
     Private,
@@ -364,6 +418,8 @@ pub enum Kind {
 pub enum Bench {
     /// Compare what monitors report with what workloads truly access, and say what it costs
     Accuracy(Accuracy),
+    /// Say what schemes gain and what they cost, with and without them in turn
+    Schemes(BenchSchemes),
 }
 
 #[derive(Debug, Args)]

@@ -1,12 +1,22 @@
 //! The `daos` command: reads the command line and hands over to one file per
 //! subcommand.
 //!
-//! Exit status: that of the command for `record -- COMMAND`; else 0 when done, 1
+//! Exit status: that of the command for `record -- COMMAND` and `apply -- COMMAND`; else 0 when done, 1
 //! when it could not, 2 for wrong usage.
+
+/// Writes a line to standard error. Where nobody can read it any more, as on a terminal that
+/// was closed, nothing comes of it.
+macro_rules! say {
+    ($($what:tt)*) => {{
+        use std::io::Write as _;
+        let _ = writeln!(std::io::stderr(), $($what)*);
+    }};
+}
 
 mod child;
 mod cli;
 mod cmd;
+mod schemes;
 mod signals;
 mod units;
 
@@ -31,16 +41,19 @@ fn main() -> ExitCode {
     let done = match cli.command {
         Command::Doctor(args) => cmd::doctor::run(&args),
         Command::Record(args) => cmd::record::run(&args),
+        Command::Apply(args) => cmd::apply::run(&args),
         Command::Report(args) => cmd::report::run(&args),
         Command::Workload(args) => cmd::workload::run(&args),
         Command::Bench(cli::Bench::Accuracy(args)) => cmd::bench::accuracy(&args),
+        Command::Bench(cli::Bench::Schemes(args)) => cmd::bench::schemes(&args),
+        Command::Guard(args) => Ok(i32::from(!daos_linux::guard::stand(args.bytes, args.user))),
     };
     match done {
         // An exit status is a byte, also that of a command.
         Ok(status) => ExitCode::from(status as u8),
         Err(err) if is_broken_pipe(&err) => ExitCode::SUCCESS,
         Err(err) => {
-            eprintln!("daos: {err:#}");
+            say!("daos: {err:#}");
             ExitCode::from(if err.is::<Usage>() { 2 } else { 1 })
         }
     }

@@ -23,6 +23,7 @@ pub fn header() -> Header {
         auto_intervals: true,
         backend: "sim".into(),
         command: vec!["sort".into(), "big file".into()],
+        schemes: Vec::new(),
         host: Host {
             kernel: "6.1.0".into(),
             arch: "x86_64".into(),

@@ -1,9 +1,11 @@
 //! The filling of the cells.
 
+use super::acted::Acted;
 use super::layout::Row;
 use super::{Heatmap, Segment};
 use crate::{names, parts};
 use daos_core::{Snapshot, TargetInfo, TargetSnapshot};
+use std::collections::BTreeMap;
 
 /// What was seen, in a cell or in a row of one snapshot.
 #[derive(Debug, Clone, Copy, Default)]
@@ -23,14 +25,17 @@ pub struct Cells {
     cells: Vec<Seen>,
     /// What the snapshot at hand saw in each row: kept to be used again.
     profile: Vec<Seen>,
+    /// Where schemes acted, if that is to be shown.
+    acted: Option<Acted>,
 }
 
 impl Cells {
     /// Empty cells between the edges of columns and for rows by target and address.
-    pub fn new(times: Vec<u64>, rows: Vec<Row>) -> Self {
+    pub fn new(times: Vec<u64>, rows: Vec<Row>, actions: bool) -> Self {
         let cells = vec![Seen::default(); rows.len() * times.len().saturating_sub(1)];
         let profile = vec![Seen::default(); rows.len()];
-        Self { times, rows, cells, profile }
+        let acted = actions.then(|| Acted::new(times.len().saturating_sub(1)));
+        Self { times, rows, cells, profile, acted }
     }
 
     /// Takes in a snapshot: first how much of each row it saw, then for how long
@@ -39,6 +44,9 @@ impl Cells {
         self.profile.fill(Seen::default());
         for target in &snapshot.targets {
             self.add_target(snapshot, target);
+        }
+        if let Some(acted) = &mut self.acted {
+            acted.add(snapshot, &self.times, &self.rows);
         }
         let columns = self.times.len().saturating_sub(1);
         let first = self.times.partition_point(|&edge| edge <= snapshot.start_us);
@@ -88,12 +96,21 @@ impl Cells {
             if row.segment == segments.len() {
                 let name = names::target(targets, row.target);
                 let addresses = vec![row.range.start];
-                segments.push(Segment { target: row.target, name, addresses, rates: Vec::new() });
+                let (rates, acted) = (Vec::new(), BTreeMap::new());
+                segments.push(Segment { target: row.target, name, addresses, rates, acted });
             }
             let segment = &mut segments[row.segment];
             let rate = |seen: &Seen| (seen.monitored > 0.0).then(|| seen.accessed / seen.monitored);
             segment.addresses.push(row.range.end);
             segment.rates.push(cells.iter().map(rate).collect());
+        }
+        if let Some(acted) = self.acted {
+            let mut behind = 0;
+            for segment in &mut segments {
+                let first = behind;
+                behind += segment.rates.len();
+                segment.acted = acted.of(first..behind);
+            }
         }
         let title = super::title(targets, &segments);
         Heatmap { title, times: self.times, segments }

@@ -11,13 +11,17 @@
 //!   and the runs of pages in them. Rows begin with pages; a close view has a row
 //!   for each page if there is room, else rows that begin where rates differ.
 //!
+//! Where schemes acted is marked over the cells.
+//!
 //! Making one takes two passes over the snapshots: the first finds what is
 //! covered, the second fills the cells.
 
+mod acted;
 mod cells;
 mod coverage;
 mod edges;
 mod layout;
+mod marks;
 mod picture;
 mod table;
 mod text;
@@ -26,7 +30,9 @@ use crate::error::RenderError;
 use crate::format::Format;
 use crate::style::Style;
 use crate::{names, units};
+use daos_core::schemes::Action;
 use daos_core::{AddrRange, Snapshot, TargetId, TargetInfo};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
 /// The formats of a heat map: all.
@@ -49,6 +55,8 @@ pub struct Options {
     pub rows: usize,
     /// Pages, all together, up to which each has a row of its own.
     pub page_rows: usize,
+    /// Whether to show where schemes acted.
+    pub actions: bool,
 }
 
 impl Options {
@@ -59,7 +67,7 @@ impl Options {
             Format::Svg | Format::Png => (picture::CELLS, picture::PAGE_ROWS),
             Format::Json | Format::Csv => ((100, 100), 512),
         };
-        Self { address: None, time: None, target: None, columns, rows, page_rows }
+        Self { address: None, time: None, target: None, columns, rows, page_rows, actions: true }
     }
 }
 
@@ -89,6 +97,9 @@ pub struct Segment {
     /// the mean access rate, 0 to 1, over those of its bytes and of its time
     /// that were monitored, or `None` if none were.
     pub rates: Vec<Vec<Option<f64>>>,
+    /// For each action that was done here the bytes in each cell that it was done to, in
+    /// the order of `rates`.
+    pub acted: BTreeMap<Action, Vec<Vec<u64>>>,
 }
 
 impl Segment {
@@ -113,6 +124,11 @@ impl Heatmap {
     /// Bytes from the lowest to the highest address of each segment, together.
     pub fn bytes(&self) -> u64 {
         self.segments.iter().map(|segment| segment.range().len()).sum()
+    }
+
+    /// The actions that schemes did here.
+    pub fn actions(&self) -> BTreeSet<Action> {
+        self.segments.iter().flat_map(|segment| segment.acted.keys()).copied().collect()
     }
 
     /// The break above a segment: what lies between it and the next one.
@@ -166,7 +182,7 @@ where
         extent.add(&snapshot?);
     }
     let (times, rows) = extent.lay_out(options);
-    let mut cells = cells::Cells::new(times, rows);
+    let mut cells = cells::Cells::new(times, rows, options.actions);
     for snapshot in snapshots()? {
         cells.add(&snapshot?);
     }

@@ -1,9 +1,13 @@
 //! The heat map as a picture.
 
+use super::marks::Mask;
 use super::{Break, Heatmap, Segment};
+use crate::actions::hatch;
 use crate::canvas::{Anchor, Canvas, GREY, INK, Rect};
 use crate::ramp::{self, MARKS, SHADES};
 use crate::{ticks, units};
+use daos_core::schemes::Action;
+use std::collections::BTreeSet;
 
 /// Columns and rows of cells that suit the picture: four dots each.
 pub const CELLS: (usize, usize) = (AREA.w as usize / 4, AREA.h as usize / 4);
@@ -29,7 +33,7 @@ pub fn draw(heatmap: &Heatmap) -> Canvas {
         draw_segments(&mut canvas, heatmap);
         draw_time_axis(&mut canvas, time);
     }
-    draw_legend(&mut canvas);
+    draw_legend(&mut canvas, &heatmap.actions());
     canvas
 }
 
@@ -59,29 +63,39 @@ fn draw_segments(canvas: &mut Canvas, heatmap: &Heatmap) {
     canvas.text(beside, 13.0, Anchor::Upwards, GREY, "address (+ from the start of its segment)");
 }
 
+/// Where cells begin, and where the last one ends, in dots: from the left, and from the
+/// bottom up.
+fn edges(segment: &Segment, times: &[u64], area: Rect) -> (Vec<f64>, Vec<f64>) {
+    let (start, length) = (times[0] as f64, (times[times.len() - 1] - times[0]) as f64);
+    let x = |&at: &u64| (area.x + (at as f64 - start) / length * area.w).round();
+    let (low, size) = (segment.range().start, segment.range().len() as f64);
+    let y = |&at: &u64| (area.bottom() - (at - low) as f64 / size * area.h).round();
+    (times.iter().map(x).collect(), segment.addresses.iter().map(y).collect())
+}
+
 /// Cells of one shade and row that touch become one rectangle, and all rectangles
 /// of one shade one path.
 fn draw_cells(canvas: &mut Canvas, segment: &Segment, times: &[u64], area: Rect) {
     canvas.hatch(area);
-    let (start, length) = (times[0] as f64, (times[times.len() - 1] - times[0]) as f64);
-    let x = |at: u64| (area.x + (at as f64 - start) / length * area.w).round();
-    let (low, size) = (segment.range().start, segment.range().len() as f64);
-    let height = |row: usize| (segment.addresses[row] - low) as f64 / size;
-    let y = |row: usize| (area.bottom() - height(row) * area.h).round();
+    let (x, y) = edges(segment, times, area);
     let mut shades: Vec<Vec<Rect>> = vec![Vec::new(); SHADES];
     for (row, rates) in segment.rates.iter().enumerate() {
         let mut column = 0;
         for run in rates.chunk_by(|a, b| a.map(ramp::shade) == b.map(ramp::shade)) {
-            let (left, right) = (x(times[column]), x(times[column + run.len()]));
+            let (left, right) = (x[column], x[column + run.len()]);
             column += run.len();
             if let Some(rate) = run[0] {
-                let rect = Rect { x: left, y: y(row + 1), w: right - left, h: y(row) - y(row + 1) };
+                let rect = Rect { x: left, y: y[row + 1], w: right - left, h: y[row] - y[row + 1] };
                 shades[ramp::shade(rate)].push(rect);
             }
         }
     }
     for (shade, rects) in shades.iter().enumerate().filter(|(_, rects)| !rects.is_empty()) {
         canvas.rects(rects, &ramp::hex(ramp::shade_color(shade)));
+    }
+    for (&action, bytes) in &segment.acted {
+        let marked = bytes.iter().map(|row| row.iter().map(|&bytes| bytes > 0).collect());
+        Mask { x: &x, y: &y, marked: marked.collect() }.draw(canvas, &hatch(action));
     }
 }
 
@@ -136,7 +150,7 @@ fn draw_time_axis(canvas: &mut Canvas, (from, to): (u64, u64)) {
 }
 
 /// A bar of all shades with the marked rates beside it.
-fn draw_legend(canvas: &mut Canvas) {
+fn draw_legend(canvas: &mut Canvas, actions: &BTreeSet<Action>) {
     let bar = Rect { x: AREA.right() + 26.0, y: AREA.y + 24.0, w: 18.0, h: 64.0 * 4.0 };
     canvas.text((bar.x, AREA.y + 8.0), 13.0, Anchor::Start, GREY, "access rate");
     let height = bar.h / SHADES as f64;
@@ -154,5 +168,17 @@ fn draw_legend(canvas: &mut Canvas) {
     for (line, word) in ["not", "monitored"].into_iter().enumerate() {
         let at = (swatch.right() + 10.0, swatch.y + 7.0 + 14.0 * line as f64);
         canvas.text(at, 12.0, Anchor::Start, INK, word);
+    }
+    if actions.is_empty() {
+        return;
+    }
+    canvas.text((bar.x, swatch.y + 62.0), 13.0, Anchor::Start, GREY, "schemes did");
+    for (line, &action) in actions.iter().enumerate() {
+        let swatch = Rect { y: swatch.y + 74.0 + 26.0 * line as f64, ..swatch };
+        canvas.rect(swatch, &ramp::hex(ramp::color(0.0)));
+        let (x, y) = ([swatch.x, swatch.right()], [swatch.bottom(), swatch.y]);
+        Mask { x: &x, y: &y, marked: vec![vec![true]] }.draw(canvas, &hatch(action));
+        let beside = (swatch.right() + 10.0, swatch.y + 13.0);
+        canvas.text(beside, 12.0, Anchor::Start, INK, action.name());
     }
 }

@@ -3,7 +3,9 @@
 use super::{Heatmap, Segment};
 use crate::error::RenderError;
 use crate::{csv, units};
+use daos_core::schemes::Action;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::io::Write;
 
 #[derive(Serialize)]
@@ -18,12 +20,15 @@ struct SegmentMatrix<'a> {
     name: &'a str,
     addresses: &'a [u64],
     access_rates: Vec<Vec<Option<f64>>>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    acted_bytes: &'a BTreeMap<Action, Vec<Vec<u64>>>,
 }
 
 /// Writes `{"times_us":[…],"segments":[{"target":…,"name":…,"addresses":[…],
 /// "access_rates":[[…],…]},…]}`: edges of columns and rows, one more than there
 /// are of these; a list of rates for each row, the lowest address first; null
-/// for what was not monitored.
+/// for what was not monitored. A segment in which schemes acted has
+/// `"acted_bytes":{"pageout":[[…],…],…}`, too: in the same order, the bytes in each cell.
 pub fn json(heatmap: &Heatmap, out: &mut impl Write) -> Result<(), RenderError> {
     let rounded = |rate: &Option<f64>| rate.map(units::six_decimals);
     let segment = |segment: &Segment| -> Vec<Vec<_>> {
@@ -34,6 +39,7 @@ pub fn json(heatmap: &Heatmap, out: &mut impl Write) -> Result<(), RenderError> 
         name: &s.name,
         addresses: &s.addresses,
         access_rates: segment(s),
+        acted_bytes: &s.acted,
     });
     let matrix = Matrix { times_us: &heatmap.times, segments: segments.collect() };
     serde_json::to_writer(&mut *out, &matrix).map_err(std::io::Error::from)?;
@@ -41,15 +47,23 @@ pub fn json(heatmap: &Heatmap, out: &mut impl Write) -> Result<(), RenderError> 
     Ok(())
 }
 
-/// Writes a row for each cell; the rate of what was not monitored is empty.
+/// Writes a row for each cell; the rate of what was not monitored is empty. Where
+/// schemes acted, the last columns have the bytes that each action was done to.
 pub fn csv(heatmap: &Heatmap, out: &mut impl Write) -> Result<(), RenderError> {
-    writeln!(out, "time_start_us,time_end_us,addr_start,addr_end,access_rate,target")?;
+    let actions = heatmap.actions();
+    let columns: String = actions.iter().map(|action| format!(",{action}_bytes")).collect();
+    writeln!(out, "time_start_us,time_end_us,addr_start,addr_end,access_rate,target{columns}")?;
     for segment in &heatmap.segments {
-        for (addresses, rates) in segment.addresses.windows(2).zip(&segment.rates) {
-            for (times, rate) in heatmap.times.windows(2).zip(rates) {
+        let rows = segment.addresses.windows(2).zip(&segment.rates);
+        for (row, (addresses, rates)) in rows.enumerate() {
+            let cells = heatmap.times.windows(2).zip(rates);
+            for (column, (times, rate)) in cells.enumerate() {
+                let bytes = |action| segment.acted.get(action).map_or(0, |all| all[row][column]);
+                let acted: String =
+                    actions.iter().map(|action| format!(",{}", bytes(action))).collect();
                 let rate = csv::optional(rate.map(units::six_decimals));
                 let ([from, to], [start, end]) = (pair(times), pair(addresses));
-                writeln!(out, "{from},{to},{start},{end},{rate},{}", segment.target.0)?;
+                writeln!(out, "{from},{to},{start},{end},{rate},{}{acted}", segment.target.0)?;
             }
         }
     }

@@ -1,11 +1,22 @@
 use super::*;
-use crate::testing::{HEAP, MIB, MMAP, record, region, run, snapshot, source, targets, written};
+use crate::testing::{
+    HEAP, MIB, MMAP, acting, record, region, run, snapshot, source, targets, written,
+};
+use daos_core::schemes::Done;
 use daos_core::{Mapping, RegionSnapshot};
 use proptest::prelude::*;
 use std::convert::Infallible;
 
 fn options(columns: usize, rows: usize) -> Options {
-    Options { address: None, time: None, target: None, columns, rows, page_rows: rows }
+    Options {
+        address: None,
+        time: None,
+        target: None,
+        columns,
+        rows,
+        page_rows: rows,
+        actions: true,
+    }
 }
 
 fn map(snapshots: &[Snapshot], options: Options) -> Heatmap {
@@ -169,6 +180,54 @@ fn data() {
 fn picture() {
     let map = map(&record(), options(4, 12));
     insta::assert_snapshot!(rendered(&map, Format::Svg, NARROW));
+}
+
+#[test]
+fn actions_are_in_the_cell_of_their_moment() {
+    let done = |start, end| Done {
+        scheme: 0,
+        action: Action::Pageout,
+        target: TargetId(0),
+        range: AddrRange::new(start, end),
+    };
+    let mut moments = [0, 10, 20, 30].map(|at| snapshot(at, at + 10, &[region(0, 16384, 1)]));
+    // At 10 in both rows, at 20 in the upper one, at 40 somewhere else.
+    moments[0].done = vec![done(4096, 12288)];
+    moments[1].done = vec![done(8192, 12288), done(12288, 16384)];
+    moments[3].done = vec![done(1 << 30, 1 << 31), Done { target: TargetId(9), ..done(0, 4096) }];
+    let of = |columns, time| {
+        let map = map(&moments, Options { time, ..options(columns, 2) });
+        map.segments[0].acted.get(&Action::Pageout).cloned().unwrap_or_default()
+    };
+    assert_eq!(of(4, None), [[4096, 0, 0, 0], [4096, 8192, 0, 0]]);
+    assert_eq!(of(2, None), [[4096, 0], [12288, 0]]);
+    assert_eq!(of(2, Some((10, 20))), [[0, 0], [0, 8192]], "what ends at 10 is before it");
+    assert!(of(2, Some((20, 40))).is_empty());
+    let hidden = map(&moments, Options { actions: false, ..options(4, 2) });
+    assert!(hidden.actions().is_empty());
+}
+
+#[test]
+fn actions_in_text() {
+    let plain = map(&acting(), Options::new(Format::Text, &NARROW));
+    insta::assert_snapshot!("actions_text", rendered(&plain, Format::Text, NARROW));
+    let style = Style { color: true, width: 40, height: 16, ..NARROW };
+    let coloured = map(&acting(), Options::new(Format::Text, &style));
+    let text = rendered(&coloured, Format::Text, style).replace('\x1b', "^");
+    insta::assert_snapshot!("actions_in_colour", text);
+}
+
+#[test]
+fn actions_as_data() {
+    let map = map(&acting(), options(2, 4));
+    insta::assert_snapshot!("actions_json", rendered(&map, Format::Json, NARROW));
+    insta::assert_snapshot!("actions_csv", rendered(&map, Format::Csv, NARROW));
+}
+
+#[test]
+fn actions_in_a_picture() {
+    let map = map(&acting(), options(10, 12));
+    insta::assert_snapshot!("actions_svg", rendered(&map, Format::Svg, NARROW));
 }
 
 /// Snapshots that follow each other, with regions without gaps over 16 pages.

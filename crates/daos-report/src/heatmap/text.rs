@@ -2,12 +2,15 @@
 //!
 //! With colour, a character shows two cells one above the other: the upper half
 //! block in one colour on a background of another. Without, a character is a cell.
+//! Where schemes acted, every second character is the initial of what they did: what lies
+//! between shows the heat.
 
 use super::{Break, Heatmap, Segment};
 use crate::error::RenderError;
 use crate::ramp::{self, MARKS};
 use crate::style::Style;
 use crate::{ticks, units};
+use daos_core::schemes::Action;
 use std::io::Write;
 
 /// Characters to the left of the cells: an address, a blank and the axis.
@@ -45,7 +48,8 @@ pub fn write(heatmap: &Heatmap, style: &Style, out: &mut impl Write) -> Result<(
         write_segment(segment, style, out)?;
     }
     write_time_axis(time, columns, style, out)?;
-    write_legend(style, out)
+    write_legend(style, out)?;
+    write_actions(heatmap, style, out)
 }
 
 fn write_segment(
@@ -56,8 +60,10 @@ fn write_segment(
     let lines: Vec<_> = segment.rates.chunks(cells_per_character(style)).collect();
     let labels = labels(segment, lines.len(), cells_per_character(style));
     let axis = if style.unicode { '│' } else { '|' };
-    for (cells, label) in lines.iter().zip(labels).rev() {
-        writeln!(out, "{label:>14} {axis}{}", line(cells, style))?;
+    for (index, (cells, label)) in lines.iter().zip(labels).enumerate().rev() {
+        let first = index * cells_per_character(style);
+        let marks = marks(segment, first..first + cells.len());
+        writeln!(out, "{label:>14} {axis}{}", line(cells, &marks, style))?;
     }
     Ok(())
 }
@@ -88,21 +94,56 @@ fn labels(segment: &Segment, lines: usize, rows_per_line: usize) -> Vec<String> 
     labels
 }
 
+/// What schemes did, for each character of a line of these rows that says so: to most
+/// bytes, where they did more. Of neighbours that did the same, every second one says so.
+fn marks(segment: &Segment, rows: std::ops::Range<usize>) -> Vec<Option<Action>> {
+    let columns = segment.rates[0].len();
+    let most = |column: usize| {
+        let bytes = |cells: &[Vec<u64>]| cells[rows.clone()].iter().map(|row| row[column]).sum();
+        let all = segment.acted.iter().map(|(&action, cells)| (action, bytes(cells)));
+        all.filter(|&(_, bytes): &(_, u64)| bytes > 0).max_by_key(|&(_, bytes)| bytes)
+    };
+    let mut marks: Vec<Option<Action>> = Vec::with_capacity(columns);
+    for action in (0..columns).map(most) {
+        let action = action.map(|(action, _)| action);
+        let said = marks.last().is_some_and(|&before| before == action);
+        marks.push(action.filter(|_| !said));
+    }
+    marks
+}
+
+/// The letter of an action: no two have the same.
+fn letter(action: Action) -> char {
+    action.name().chars().next().unwrap_or('?')
+}
+
 /// One line of cells: one row, or two of which the first is the lower.
-fn line(rows: &[Vec<Option<f64>>], style: &Style) -> String {
+fn line(rows: &[Vec<Option<f64>>], marks: &[Option<Action>], style: &Style) -> String {
     let lower = &rows[0];
     if !style.color {
-        return lower.iter().map(|&rate| ramp::character(rate, style.unicode)).collect();
+        let cell = |(&rate, mark): (_, &Option<_>)| match mark {
+            Some(action) => letter(*action),
+            None => ramp::character(rate, style.unicode),
+        };
+        return lower.iter().zip(marks).map(cell).collect();
     }
     let mut line = String::new();
     let mut before = None;
     for (column, &rate) in lower.iter().enumerate() {
         let upper = rows.get(1).map(|row| color(row[column]));
-        let cell = (upper, color(rate));
+        let mark = marks[column];
+        let cell = (upper, color(rate), mark.is_some());
         if before.replace(cell) != Some(cell) {
-            line += &escape(cell);
+            line += &match mark {
+                Some(_) => marked(rate),
+                None => escape((upper, color(rate))),
+            };
         }
-        line.push(if style.unicode { '▀' } else { ' ' });
+        line.push(match mark {
+            Some(action) => letter(action),
+            None if style.unicode => '▀',
+            None => ' ',
+        });
     }
     line + "\x1b[0m"
 }
@@ -111,6 +152,12 @@ fn line(rows: &[Vec<Option<f64>>], style: &Style) -> String {
 /// lower one fills the character.
 fn escape((upper, lower): (Option<u8>, u8)) -> String {
     format!("\x1b[38;5;{};48;5;{lower}m", upper.unwrap_or(lower))
+}
+
+/// Sets the colours of a letter on a cell: blue, or white on what is dark.
+fn marked(rate: Option<f64>) -> String {
+    let ink = if rate > Some(0.3) { 231 } else { 21 };
+    format!("\x1b[38;5;{ink};48;5;{}m", color(rate))
 }
 
 fn color(rate: Option<f64>) -> u8 {
@@ -161,5 +208,23 @@ fn write_legend(style: &Style, out: &mut impl Write) -> Result<(), RenderError> 
     let marks = MARKS.map(|mark| format!("{} {}", swatch(Some(mark)), bound(mark)));
     let none = if style.color { swatch(None) } else { "blank".to_owned() };
     writeln!(out, "{:>14}  {}   {none} not monitored", "access rate", marks.join("  "))?;
+    Ok(())
+}
+
+/// The letters of the actions that are marked.
+fn write_actions(
+    heatmap: &Heatmap,
+    style: &Style,
+    out: &mut impl Write,
+) -> Result<(), RenderError> {
+    let swatch = |action| match style.color {
+        true => format!("{}{}\x1b[0m", marked(Some(0.0)), letter(action)),
+        false => letter(action).to_string(),
+    };
+    let all = heatmap.actions().into_iter();
+    let all: Vec<_> = all.map(|action| format!("{} {action}", swatch(action))).collect();
+    if !all.is_empty() {
+        writeln!(out, "{:>14}  {}", "schemes did", all.join("  "))?;
+    }
     Ok(())
 }

@@ -1,10 +1,10 @@
-//! `daos bench`: measures the monitor itself.
+//! `daos bench`: measures the monitor itself, and what schemes gain and cost.
 
 use crate::cli::{self, Backend, Huge, Plain};
 use crate::{Usage, signals};
 use anyhow::{Context, Result};
 use daos_bench::{
-    Ground, Plan, RealMemory, Scenario, Simulator, Step, Work, compare, report, validate,
+    Ground, Plan, RealMemory, Scenario, Simulator, Step, Work, compare, report, schemes, validate,
 };
 use daos_core::MonitorKind;
 use daos_sim::CostModel;
@@ -33,6 +33,35 @@ pub fn accuracy(args: &cli::Accuracy) -> Result<i32> {
     match args.format {
         Plain::Text => report::text(&outcomes?, &plan, ground.name(), &mut out)?,
         Plain::Json => report::json(&outcomes?, &plan, ground.name(), &mut out)?,
+    }
+    Ok(0)
+}
+
+/// Compares programs with schemes and without.
+pub fn schemes(args: &cli::BenchSchemes) -> Result<i32> {
+    let cases = if args.cases.is_empty() { schemes::Case::ALL } else { &args.cases };
+    let plan = schemes::Plan {
+        cases: cases.to_vec(),
+        runs: args.runs,
+        sizes: schemes::Sizes {
+            scale: Some(args.scale),
+            seconds: args.seconds,
+            scheme: args.scheme.clone(),
+        },
+        daos: std::env::current_exe().context("finding the program to run")?,
+        stop: signals::stop_flag(None)?,
+    };
+    let bar = progress();
+    let outcomes = schemes::run(&plan, |step| {
+        bar.set_length(step.total);
+        bar.set_position(step.done);
+        bar.set_message(format!("{}: {}", step.case.name(), step.arm));
+    });
+    bar.finish_and_clear();
+    let mut out = stdout().lock();
+    match args.format {
+        Plain::Text => schemes::table::text(&outcomes?, &plan, &mut out)?,
+        Plain::Json => schemes::table::json(&outcomes?, &plan, &mut out)?,
     }
     Ok(0)
 }
@@ -113,7 +142,7 @@ fn real(args: &cli::Accuracy) -> Result<RealMemory> {
         daos: std::env::current_exe().context("finding the program to run")?,
         threads: args.threads,
         huge_pages: args.thp.into(),
-        stop: signals::stop_flag()?,
+        stop: signals::stop_flag(None)?,
     })
 }
 

@@ -1,11 +1,14 @@
 //! `daos doctor`: what this host offers and, for each thing missing, what to do.
 
+mod actions;
+mod leftovers;
+
 use crate::cli::{self, Plain};
 use anyhow::Result;
 use daos_bpf::VirtualMemory;
 use daos_core::Host;
 use daos_linux::support::{HugePages, Rights, Swap, has_btf};
-use daos_linux::{damon, host};
+use daos_linux::{damon, host, zram};
 use daos_report::units;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -19,6 +22,12 @@ struct Finding {
     why: String,
 }
 
+impl From<Result<String, String>> for Finding {
+    fn from(found: Result<String, String>) -> Self {
+        Self { ok: found.is_ok(), why: found.unwrap_or_else(|why| why) }
+    }
+}
+
 /// All that was found, in the order in which it is shown.
 #[derive(Debug, Serialize)]
 struct Diagnosis {
@@ -27,12 +36,18 @@ struct Diagnosis {
     backends: BTreeMap<&'static str, Finding>,
     actions: BTreeMap<&'static str, Finding>,
     swap: Swap,
+    zram: Finding,
     thp: HugePages,
+    /// What a `daos` that was killed could not take away.
+    leftovers: Vec<leftovers::Leftover>,
     notes: Vec<String>,
 }
 
 /// Looks, and prints what it found.
 pub fn run(args: &cli::Doctor) -> Result<i32> {
+    if args.clean {
+        return leftovers::clean();
+    }
     let diagnosis = Diagnosis::here();
     let mut out = std::io::stdout().lock();
     match args.format {
@@ -55,14 +70,17 @@ impl Diagnosis {
                 format!("a DAMON of the kernel is running ({kdamond}): it clears accessed bits too, so some accesses may be missed")
             })
             .collect();
+        let zram = zram::offer(Path::new("/"));
+        let memory = ebpf(&host, rights, sys);
+        let actions = actions::findings(memory.as_ref().ok());
+        let ebpf = memory.map(|_| "read our own page tables with eBPF".to_owned()).into();
         let simulated =
             Finding { ok: true, why: "needs nothing; give `daos record --sim FILE`".to_owned() };
         Self {
-            backends: BTreeMap::from([
-                ("ebpf-vaddr", ebpf(&host, rights, sys)),
-                ("sim", simulated),
-            ]),
-            actions: actions(&host, rights, &swap, &thp),
+            backends: BTreeMap::from([("ebpf-vaddr", ebpf), ("sim", simulated)]),
+            actions,
+            zram: on_zram(zram),
+            leftovers: leftovers::found(),
             kernel: host.kernel,
             arch: host.arch,
             swap,
@@ -75,7 +93,7 @@ impl Diagnosis {
         writeln!(out, "kernel      {} ({})", self.kernel, self.arch)?;
         writeln!(out, "\nWhat can read accesses:")?;
         print_findings(out, &self.backends)?;
-        writeln!(out, "\nWhat the kernel would do to a process's memory:")?;
+        writeln!(out, "\nWhat schemes can do to memory:")?;
         print_findings(out, &self.actions)?;
         writeln!(out)?;
         match self.swap.devices.as_slice() {
@@ -88,8 +106,12 @@ impl Diagnosis {
                 units::bytes(self.swap.used_bytes)
             )?,
         }
+        writeln!(out, "zram        {}", self.zram.why)?;
         let enabled = if self.thp.enabled.is_empty() { "none" } else { &self.thp.enabled };
         writeln!(out, "huge pages  {enabled}")?;
+        for leftover in &self.leftovers {
+            writeln!(out, "left over   {}", leftover.why)?;
+        }
         for note in &self.notes {
             writeln!(out, "note        {note}")?;
         }
@@ -107,60 +129,30 @@ fn print_findings(out: &mut impl Write, findings: &BTreeMap<&str, Finding>) -> R
 
 /// Whether accessed bits can be read: not by what the kernel says of itself, but
 /// by doing it on our own page tables.
-fn ebpf(host: &Host, rights: Rights, sys: &Path) -> Finding {
-    let no = |why: String| Finding { ok: false, why };
+fn ebpf(host: &Host, rights: Rights, sys: &Path) -> Result<VirtualMemory, String> {
     if host.arch != "x86_64" {
-        return no(format!("{} is not supported yet, only x86_64; use --sim", host.arch));
+        return Err(format!("{} is not supported yet, only x86_64; use --sim", host.arch));
     }
     if host.kernel_version() < (6, 1) {
-        return no(format!("kernel {} is too old: 6.1 or later is needed", host.kernel));
+        return Err(format!("kernel {} is too old: 6.1 or later is needed", host.kernel));
     }
     if !has_btf(sys) {
-        return no(
+        return Err(
             "the kernel has no type information: it needs CONFIG_DEBUG_INFO_BTF (Debian's has it)"
                 .into(),
         );
     }
     match rights.missing().as_slice() {
-        [] => {}
-        missing => return no(format!("missing {}: run daos as root", missing.join(", "))),
-    }
-    match VirtualMemory::new() {
-        Ok(_) => Finding { ok: true, why: "read our own page tables with eBPF".to_owned() },
-        Err(err) => no(err.to_string()),
+        [] => VirtualMemory::new().map_err(|err| err.to_string()),
+        missing => Err(format!("missing {}: run daos as root", missing.join(", "))),
     }
 }
 
-/// What `process_madvise` would do to another process here.
-fn actions(
-    host: &Host,
-    rights: Rights,
-    swap: &Swap,
-    thp: &HugePages,
-) -> BTreeMap<&'static str, Finding> {
-    let may = !rights.missing().contains(&"CAP_SYS_NICE");
-    let since = |version: (u32, u32)| host.kernel_version() >= version;
-    let finding = |version: (u32, u32), extra: Option<&str>| {
-        if !may {
-            Finding { ok: false, why: "missing CAP_SYS_NICE: run daos as root".into() }
-        } else if !since(version) {
-            Finding { ok: false, why: format!("needs kernel {}.{}", version.0, version.1) }
-        } else if let Some(extra) = extra {
-            Finding { ok: false, why: extra.into() }
-        } else {
-            Finding { ok: true, why: "process_madvise takes it".into() }
-        }
-    };
-    let no_swap = (swap.total_bytes == 0).then_some(
-        "only file pages: there is no swap for anonymous memory; add one (zram, a file)",
-    );
-    let no_thp = matches!(thp.enabled.as_str(), "" | "never").then_some(
-        "huge pages are off; set /sys/kernel/mm/transparent_hugepage/enabled to madvise",
-    );
-    BTreeMap::from([
-        ("cold", finding((5, 10), None)),
-        ("hugepage", finding((6, 1), no_thp)),
-        ("pageout", finding((5, 10), no_swap)),
-        ("willneed", finding((5, 15), None)),
-    ])
+/// Whether swap on zram can be set up.
+fn on_zram(offer: zram::Offer) -> Finding {
+    Finding::from(match offer {
+        zram::Offer::Unused(number) => Ok(format!("/dev/zram{number} is free to use")),
+        zram::Offer::Another => Ok("the kernel makes a device when asked".to_owned()),
+        zram::Offer::Nothing => Err("none; `modprobe zram` if the kernel has it".to_owned()),
+    })
 }

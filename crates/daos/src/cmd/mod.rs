@@ -1,7 +1,10 @@
 //! One file for each subcommand.
 
+pub mod apply;
 pub mod bench;
 pub mod doctor;
+pub mod manager;
 pub mod record;
 pub mod report;
+pub mod session;
 pub mod workload;

@@ -31,7 +31,7 @@ pub fn run(args: &cli::Record) -> Result<i32> {
 }
 
 /// The monitor asked for, if it can do what is asked of it.
-fn monitor(cli::Monitoring { monitor, looking }: &cli::Monitoring) -> Result<AnyMonitor> {
+pub fn monitor(cli::Monitoring { monitor, looking }: &cli::Monitoring) -> Result<AnyMonitor> {
     let options = looking.options();
     let MonitorOptions { max_overhead, auto_intervals } = options;
     let asked = [("--max-overhead", max_overhead.is_some()), ("--auto-intervals", auto_intervals)];
@@ -52,6 +52,7 @@ fn header(
     args: &cli::Record,
     backend: &str,
     target: Vec<String>,
+    schemes: Vec<String>,
     start_monotonic_us: u64,
 ) -> Header {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
@@ -67,6 +68,7 @@ fn header(
         auto_intervals: looking.auto_intervals,
         backend: backend.to_owned(),
         command: target,
+        schemes,
         host: daos_linux::host::here(),
     }
 }

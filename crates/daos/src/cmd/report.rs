@@ -6,7 +6,7 @@ mod source;
 use crate::Usage;
 use crate::cli::{self, Common, Report};
 use anyhow::Result;
-use daos_report::{RenderError, heatmap, info, overhead, regions, wss};
+use daos_report::{RenderError, heatmap, info, overhead, regions, schemes, wss};
 use output::{Output, style};
 use source::Source;
 
@@ -17,6 +17,7 @@ pub fn run(report: &Report) -> Result<i32> {
         Report::Heatmap(args) => show_heatmap(args),
         Report::Wss(args) => show_wss(args),
         Report::Regions(args) => show_regions(args),
+        Report::Schemes(args) => show_schemes(args),
         Report::Overhead(args) => show_overhead(args),
         Report::Info(args) => show_info(args),
     }
@@ -42,6 +43,7 @@ fn show_heatmap(args: &cli::Heatmap) -> Result<i32> {
         columns: args.width.map_or(fitting.columns, |n| n as usize),
         rows: args.height.map_or(fitting.rows, |n| n as usize),
         page_rows: args.height.map_or(fitting.page_rows, |n| n as usize),
+        actions: !args.no_actions,
     };
     let map = heatmap::compute(|| Ok(source.snapshots()), &source.targets(), &options)?;
     heatmap::render(&map, output.format, &style, &mut output)?;
@@ -77,6 +79,18 @@ fn show_regions(args: &cli::Regions) -> Result<i32> {
     let style = style(&args.color);
     let format = output.format;
     regions::render(snapshots, &source.targets(), &options, format, &style, &mut output)?;
+    output.finish()?;
+    Ok(source.status())
+}
+
+fn show_schemes(args: &cli::Schemes) -> Result<i32> {
+    let (source, mut output) = open(&args.common)?;
+    let target = source.target(args.zoom.target)?;
+    let options = schemes::Options { time: args.zoom.time, target };
+    let snapshots = source.snapshots_in(args.zoom.address);
+    let done = schemes::compute(snapshots, &source.targets(), source.schemes(), &options)?;
+    let format = output.format;
+    schemes::render(&done, format, &style(&args.color), &mut output)?;
     output.finish()?;
     Ok(source.status())
 }

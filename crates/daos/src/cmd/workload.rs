@@ -1,9 +1,9 @@
 //! `daos workload`: runs an access pattern on real memory.
 
-use crate::cli::{self, Huge, Kind};
+use crate::cli::{self, Filled, Huge, Kind};
 use crate::{Usage, signals};
 use anyhow::Result;
-use daos_workload::{Backing, Config, HugePages, Options, TruthWriter, Workload};
+use daos_workload::{Backing, Config, Fill, HugePages, Options, TruthWriter, Workload};
 use std::num::{NonZeroU32, NonZeroU64};
 
 /// Runs it to its end, or until Ctrl-C.
@@ -11,22 +11,22 @@ pub fn run(args: &cli::Workload) -> Result<i32> {
     let config = Config::read(&args.file)?;
     let options = options(args)?;
     let mut truth = args.truth.as_deref().map(TruthWriter::create).transpose()?;
-    let stop = signals::stop_flag()?;
+    let stop = signals::stop_flag(None)?;
     let workload = Workload::map(config, options, &stop)?;
     if !args.quiet {
-        eprintln!("{}", workload.ready_line());
+        say!("{}", workload.ready_line());
     }
     let summary = workload.run(&stop, truth.as_mut())?;
     if !args.quiet {
         for phase in &summary.phases {
-            eprintln!(
+            say!(
                 "{}: {:.1} s, {:.2} million accesses a second",
                 phase.name,
                 phase.elapsed_us as f64 / 1e6,
                 phase.accesses_per_sec() / 1e6
             );
         }
-        eprintln!("done: {:.3} million accesses a second", summary.accesses_per_sec() / 1e6);
+        say!("done: {:.3} million accesses a second", summary.accesses_per_sec() / 1e6);
     }
     Ok(0)
 }
@@ -49,6 +49,11 @@ fn options(args: &cli::Workload) -> Result<Options> {
             Kind::Private => Backing::Private,
             Kind::Shared => Backing::Shared,
             Kind::Locked => Backing::Locked,
+        },
+        fill: match args.fill {
+            Filled::None => Fill::None,
+            Filled::Touch => Fill::Touch,
+            Filled::Half => Fill::Half,
         },
         repeat,
         rate,

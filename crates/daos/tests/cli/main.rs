@@ -4,4 +4,5 @@
 mod mistakes;
 mod records;
 mod reports;
+mod schemes;
 mod support;

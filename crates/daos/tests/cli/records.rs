@@ -17,7 +17,7 @@ fn files_that_are_no_records() {
     let place = Place::new();
     fs::write(place.path("empty"), "").unwrap();
     fs::write(place.path("perf"), "PERFILE2 and so on, in binary").unwrap();
-    for report in ["heatmap", "wss", "regions", "overhead", "info"] {
+    for report in ["heatmap", "wss", "regions", "schemes", "overhead", "info"] {
         place.cannot(&["report", report, "load.cfg"], "it looks like text");
         place.cannot(&["report", report, "perf"], "a perf.data file");
         place.cannot(&["report", report, "empty"], "empty is empty");

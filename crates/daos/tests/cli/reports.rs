@@ -96,7 +96,11 @@ fn the_doctor() {
     let ran = Place::new().run(&["doctor", "--format", "json"]).succeeded();
     let doctor = ran.json();
     assert_fields(&doctor, &["kernel", "arch", "backends", "actions", "swap", "thp"]);
-    for finding in doctor["backends"].as_object().unwrap().values() {
+    assert_fields(&doctor, &["zram", "leftovers"]);
+    let actions = ["willneed", "cold", "hugepage", "nohugepage", "pageout", "lock", "stat"];
+    assert_fields(&doctor["actions"], &actions);
+    let all = ["backends", "actions"].map(|part| doctor[part].as_object().unwrap().values());
+    for finding in all.into_iter().flatten() {
         assert!(finding["ok"].is_boolean() && finding["why"].is_string(), "{finding}");
     }
     assert_eq!(doctor["backends"]["sim"]["ok"], true);

@@ -1,13 +1,12 @@
 //! Memory of every kind: what is in use is seen in use or counted as unobserved,
 //! never taken for cold, and the target does not notice.
 
-use crate::support::{MONITORS, Process, Scratch, bytes_where, snapshots};
+use crate::support::{MONITORS, Process, Scratch, bytes_where, program, snapshots};
 use daos_core::HOT_RATE;
 use daos_core::{AddrRange, Snapshot};
 use daos_record::Record;
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use test_tag::tag;
 
@@ -20,7 +19,7 @@ pub struct Target {
 
 impl Target {
     pub fn start(scratch: &Scratch, kind: &str, mib: u64) -> Self {
-        let mut command = Command::new(program());
+        let mut command = Command::new(program("memory-target"));
         command.args([kind, &mib.to_string(), &scratch.text("mapped")]);
         let mut process = Process::start(command.stdin(Stdio::piped()).stdout(Stdio::piped()));
         let mut line = String::new();
@@ -43,14 +42,6 @@ impl Target {
         let status = self.process.end();
         assert!(status.success(), "the target was disturbed: {status}");
     }
-}
-
-/// Cargo builds it with the tests, next to the `daos` that they run.
-fn program() -> PathBuf {
-    let daos = Path::new(env!("CARGO_BIN_EXE_daos"));
-    let program = daos.with_file_name("examples").join("memory-target");
-    assert!(program.exists(), "run `cargo build -p daos --examples` first");
-    program
 }
 
 /// What a record says of memory that is all in use, as shares of it.

@@ -5,9 +5,12 @@
 //! not; how good the monitor is beyond that, `daos bench accuracy` measures.
 
 mod accuracy;
+mod apply;
+mod benches;
 mod bound;
 mod changes;
 mod commands;
 mod ends;
 mod kinds;
 mod support;
+mod swap;

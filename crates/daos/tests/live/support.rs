@@ -29,6 +29,15 @@ pub fn daos(args: &[&str]) -> Command {
     command
 }
 
+/// A program of `tests/programs`. Cargo builds them with the tests, next to the `daos`
+/// that they run.
+pub fn program(name: &str) -> PathBuf {
+    let daos = Path::new(env!("CARGO_BIN_EXE_daos"));
+    let program = daos.with_file_name("examples").join(name);
+    assert!(program.exists(), "run `cargo build -p daos --examples` first");
+    program
+}
+
 /// `CLOCK_MONOTONIC` in microseconds, as in truths and records.
 pub fn monotonic_us() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);

@@ -1,163 +1,80 @@
 //! Recording of live processes.
 
 use super::header;
-use super::output::{Output, Recording};
+use super::output::Output;
 use super::summary::Totals;
-use crate::child::Started;
+use crate::cmd::manager::Manager;
+use crate::cmd::session::{self, Prepared};
 use crate::{cli, is_broken_pipe, signals};
-use anyhow::{Context, Result, anyhow};
-use daos_bpf::VirtualMemory;
+use anyhow::{Result, anyhow};
 use daos_core::{AccessCheck, AnyMonitor, HOT_RATE, Snapshot, SnapshotSource};
-use daos_linux::{Driver, Process, ProcessError, Stop, cpu, damon};
 use daos_report::units;
-use indicatif::{ProgressBar, ProgressStyle};
-use std::io::IsTerminal;
-use std::os::fd::{AsFd, OwnedFd};
-use std::path::Path;
+use indicatif::ProgressBar;
 use std::sync::Arc;
-
-/// How long a command may take to end by itself after a Ctrl-C that reached it too.
-const AFTER_CTRL_C_S: i64 = 1;
+use std::sync::atomic::Ordering;
 
 /// Records the processes, or the command, that `args` names.
 pub fn run(args: &cli::Record, monitor: AnyMonitor) -> Result<i32> {
     // What can be refused is refused before anything is started or written.
-    let forms = &args.target.forms;
-    let mut processes = Vec::new();
-    for &pid in &forms.pid {
-        if !processes.iter().any(|p: &Process| p.pid() == pid) {
-            processes.push(Process::open(pid)?);
-        }
-    }
-    let mut memory = VirtualMemory::new()?.with_children(args.target.children);
-    let mut pidfds = Vec::new();
-    for process in processes {
-        add(&mut memory, &mut pidfds, process)?;
-    }
+    let prepared = Prepared::new(&args.target, args.schemes.act())?;
+    let mut manager = Manager::new(&args.schemes, prepared.memory())?;
     let output = Output::open(&args.output)?;
     if !args.quiet {
-        tell_of_others();
+        session::tell_of_others();
     }
+    manager.set_up()?;
 
-    let stop_flag = signals::stop_flag()?;
-    let asked_to_stop = Arc::clone(&stop_flag);
-    let started = match forms.command.as_slice() {
-        [] => None,
-        command => {
-            let started = Started::spawn(command, output.is_stdout())?;
-            match Process::open(started.pid()) {
-                Ok(process) => add(&mut memory, &mut pidfds, process)?,
-                // One that is over already leaves an empty record.
-                Err(ProcessError::Zombie(_) | ProcessError::NotFound(_)) => {}
-                Err(err) => return Err(err.into()),
-            }
-            Some(started)
-        }
-    };
+    let stop = signals::stop_flag(manager.reload_flag())?;
+    let command = &args.target.forms.command;
+    let mut session =
+        prepared.start(command, monitor, args.duration, Arc::clone(&stop), output.is_stdout())?;
+    let backend = session.driver.access().capabilities().name;
+    let target = session::named(&args.target);
+    let start_us = session.driver.start_us();
+    let header = header(args, backend, target, manager.labels(), start_us);
+    let mut recording = output.begin(&header)?;
 
-    let mut driver =
-        Driver::new(monitor, memory, stop_flag, args.duration).context("preparing the timer")?;
-    for pidfd in &pidfds {
-        driver.watch(pidfd).context("watching for the target's end")?;
-    }
-    let setup_cpu_us = cpu::used_us();
-    driver.begin()?;
-    let target = match forms.command.as_slice() {
-        [] => forms.pid.iter().map(|pid| format!("--pid {pid}")).collect(),
-        command => command.to_vec(),
-    };
-    let backend = driver.access().capabilities().name;
-    let recording = output.begin(&header(args, backend, target, driver.start_us()))?;
-
-    let watching_only = started.is_none();
-    let bar = progress(!args.quiet && watching_only, args.duration);
+    let wanted = !args.quiet && !session.has_command();
+    let bar = session::progress(wanted, "recording", args.duration);
     let mut totals = Totals::new(&args.monitoring.looking);
-    let recorded = record(&mut driver, recording, &mut totals, &bar);
-    bar.finish_and_clear();
-
-    let recorded = match (recorded, &started) {
-        (Err(err), Some(_)) if !is_broken_pipe(&err) => {
-            eprintln!("daos: recording ended early: {err:#}; the command goes on");
-            Err(anyhow!("the record lacks its end"))
+    let recorded = session.run(|driver, mut snapshot| {
+        manager.manage(driver, &mut snapshot)?;
+        if manager.is_abandoned() {
+            stop.store(true, Ordering::Relaxed);
         }
-        (recorded, _) => recorded,
-    };
-    let stop = driver.stop();
-    // From here on we may wait for the command: run where we like, watch no more.
-    drop(driver);
-    let exit_status = match (started, stop) {
-        (None, _) => None,
-        (Some(started), Some(Stop::Duration)) => started.finish(0)?.and(None),
-        (Some(started), Some(Stop::Asked)) => started.finish(AFTER_CTRL_C_S)?,
-        (Some(started), Some(Stop::TargetsEnded) | None) => {
-            started.wait(&asked_to_stop, AFTER_CTRL_C_S)?
+        if let Some(schemes) = manager.take_changed() {
+            recording.schemes(&schemes)?;
         }
-    };
-    let end = totals.end(reason(stop), exit_status, setup_cpu_us);
-    match recorded {
-        Ok(recording) => recording.finish(&end)?,
-        // Nobody reads on: no failure of the command, whose status stands.
-        Err(err) if is_broken_pipe(&err) => return Ok(exit_status.unwrap_or(0)),
-        Err(err) => return Err(err),
-    }
-    if !args.quiet {
-        totals.tell(&end, &args.output.display().to_string());
-    }
-    Ok(exit_status.unwrap_or(0))
-}
-
-/// Makes `process` a target whose end is noticed at once.
-fn add(memory: &mut VirtualMemory, pidfds: &mut Vec<OwnedFd>, process: Process) -> Result<()> {
-    let pidfd = process.as_fd().try_clone_to_owned();
-    pidfds.push(pidfd.context("keeping a hold of the target")?);
-    memory.add(process)?;
-    Ok(())
-}
-
-/// Records until the driver stops. Gives the recording back to be finished.
-fn record(
-    driver: &mut Driver<VirtualMemory>,
-    mut recording: Recording,
-    totals: &mut Totals,
-    bar: &ProgressBar,
-) -> Result<Recording> {
-    while let Some(snapshot) = driver.next_snapshot()? {
         recording.snapshot(&driver.changed_targets(), &snapshot)?;
         totals.add(&snapshot);
-        show(bar, &snapshot);
-    }
-    Ok(recording)
-}
+        show(&bar, &snapshot);
+        Ok(())
+    });
+    bar.finish_and_clear();
 
-fn reason(stop: Option<Stop>) -> &'static str {
-    match stop {
-        Some(Stop::Duration) => "the duration was over",
-        Some(Stop::Asked) => "it was interrupted",
-        Some(Stop::TargetsEnded) | None => "the target ended",
-    }
-}
-
-/// Others clear accessed bits too, and then memory looks colder than it is.
-fn tell_of_others() {
-    if let Some(kdamond) = damon::running(Path::new("/sys")).first() {
-        eprintln!(
-            "daos: note: a DAMON of the kernel is running ({kdamond}); it clears accessed bits too, so some accesses may be missed"
-        );
-    }
-}
-
-/// A line on the terminal, for processes that do not write to it themselves.
-fn progress(wanted: bool, duration_us: Option<u64>) -> ProgressBar {
-    if !wanted || !std::io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let template = match duration_us {
-        Some(_) => "recording [{bar:30}] {msg}",
-        None => "recording {spinner} {msg} (Ctrl-C ends it)",
+    let recorded = match recorded {
+        Err(err) if session.has_command() && !is_broken_pipe(&err) => {
+            say!("daos: recording ended early: {err:#}; the command goes on");
+            Err(anyhow!("the record lacks its end"))
+        }
+        recorded => recorded,
     };
-    let style = ProgressStyle::with_template(template).expect("the template is valid");
-    let bar = duration_us.map_or_else(ProgressBar::new_spinner, ProgressBar::new);
-    bar.with_style(style.progress_chars("=> "))
+    let setup_cpu_us = session.setup_cpu_us;
+    let ending = session.finish()?;
+    let end = totals.end(ending.reason, ending.exit_status, setup_cpu_us, manager.outcome());
+    match recorded {
+        Ok(()) => recording.finish(&end)?,
+        // Nobody reads on: no failure of the command, whose status stands.
+        Err(err) if is_broken_pipe(&err) => return Ok(ending.exit_status.unwrap_or(0)),
+        Err(err) => return Err(err),
+    }
+    manager.write_stats()?;
+    if !args.quiet {
+        totals.tell(&end, &args.output.display().to_string());
+        manager.tell();
+    }
+    manager.take_down()?;
+    Ok(ending.exit_status.unwrap_or(0))
 }
 
 fn show(bar: &ProgressBar, snapshot: &Snapshot) {

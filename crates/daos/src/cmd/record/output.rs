@@ -62,6 +62,14 @@ impl Recording {
         Ok(())
     }
 
+    /// From here on, these schemes are in force.
+    pub fn schemes(&mut self, schemes: &[String]) -> Result<()> {
+        if let Self::File(writer) = self {
+            writer.schemes(schemes)?;
+        }
+        Ok(())
+    }
+
     /// Ends it.
     pub fn finish(self, end: &End) -> Result<()> {
         if let Self::File(writer) = self {

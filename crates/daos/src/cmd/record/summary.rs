@@ -4,7 +4,7 @@ mod intervals;
 
 use crate::cli;
 use daos_core::Snapshot;
-use daos_record::End;
+use daos_record::{End, SchemeEnd};
 use daos_report::units;
 use intervals::Intervals;
 
@@ -52,7 +52,13 @@ impl Totals {
     }
 
     /// The end of a record that ended for `reason`.
-    pub fn end(&self, reason: &str, exit_status: Option<i32>, setup_cpu_us: u64) -> End {
+    pub fn end(
+        &self,
+        reason: &str,
+        exit_status: Option<i32>,
+        setup_cpu_us: u64,
+        schemes: Vec<SchemeEnd>,
+    ) -> End {
         End {
             reason: reason.to_owned(),
             exit_status,
@@ -64,6 +70,7 @@ impl Totals {
             setup_cpu_us,
             cpu_us: self.cpu_us,
             peak_rss_bytes: daos_linux::host::my_peak_rss(),
+            schemes,
         }
     }
 
@@ -71,19 +78,19 @@ impl Totals {
     pub fn tell(&self, end: &End, output: &str) {
         let seconds = end.elapsed_us as f64 / 1e6;
         if end.snapshots == 0 {
-            eprintln!(
+            say!(
                 "daos: recorded no snapshot: it was over before the first aggregation interval was"
             );
             return;
         }
         let (fewest, most) = self.regions.unwrap_or_default();
-        eprintln!(
+        say!(
             "daos: recorded {seconds:.1} s: {} snapshots of {fewest} to {most} regions, {}",
             end.snapshots,
             checked(end.checks, self.pages)
         );
         let share = |us: u64| 100.0 * us as f64 / end.elapsed_us.max(1) as f64;
-        eprintln!(
+        say!(
             "daos: the monitor used {:.2} % of one CPU and {} of memory at most{}{}",
             share(end.cpu_us),
             units::bytes(end.peak_rss_bytes),
@@ -98,16 +105,16 @@ impl Totals {
             }
         );
         if let Some(line) = self.intervals.tell() {
-            eprintln!("daos: {line}");
+            say!("daos: {line}");
         }
         let unobserved = 100.0 * self.unobserved / self.watched.max(1.0);
         if unobserved >= 1.0 {
-            eprintln!(
+            say!(
                 "daos: {unobserved:.0} % of the checks found memory that can't be observed (shared, locked or of a device)"
             );
         }
         if output != "-" {
-            eprintln!("daos: in {output}; try `daos report heatmap {output}`");
+            say!("daos: in {output}; try `daos report heatmap {output}`");
         }
     }
 }

@@ -4,6 +4,7 @@ use anyhow::{Result, bail};
 use daos_core::{AddrRange, Snapshot, TargetId, TargetInfo};
 use daos_record::{Flaw, ReadError, Record};
 use daos_report::info::Info;
+use daos_report::schemes::Known;
 use std::path::Path;
 
 /// An opened record. What is wrong with it has been told on standard error.
@@ -16,7 +17,7 @@ impl Source {
     pub fn open(path: &Path) -> Result<Self> {
         let record = Record::open(path)?;
         if let Some(damage) = record.damage() {
-            eprintln!("daos: {damage}");
+            say!("daos: {damage}");
         }
         Ok(Self { record })
     }
@@ -33,7 +34,7 @@ impl Source {
         self.record.snapshots()
     }
 
-    /// Its snapshots, with regions cut to `address`.
+    /// Its snapshots, cut to `address`.
     pub fn snapshots_in(
         &self,
         address: Option<AddrRange>,
@@ -41,7 +42,7 @@ impl Source {
         self.snapshots().map(move |snapshot| {
             let mut snapshot = snapshot?;
             if let Some(address) = address {
-                snapshot.targets.iter_mut().for_each(|target| target.crop(address));
+                snapshot.crop(address);
             }
             Ok(snapshot)
         })
@@ -63,6 +64,18 @@ impl Source {
         self.record.targets().cloned().collect()
     }
 
+    /// The schemes that acted, with the counters of those that the record's end has.
+    pub fn schemes(&self) -> Vec<Known> {
+        let mut ends = self.record.end().map_or(Vec::new(), |end| end.schemes.clone());
+        let mut known: Vec<Known> = Vec::new();
+        for label in self.record.schemes() {
+            let end = ends.iter().position(|end| end.label == *label);
+            let stats = end.map(|index| ends.remove(index).stats);
+            known.push(Known { label: label.clone(), stats });
+        }
+        known
+    }
+
     /// How the record came about.
     pub fn info(&self) -> Info {
         let header = self.record.header();
@@ -75,6 +88,7 @@ impl Source {
             monitor: header.monitor.clone(),
             max_overhead_percent: header.max_overhead_percent,
             auto_intervals: header.auto_intervals,
+            schemes: self.record.schemes().to_vec(),
             host: header.host.hostname.clone(),
             kernel: header.host.kernel.clone(),
             version: header.daos_version.clone(),

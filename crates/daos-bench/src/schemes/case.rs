@@ -1,0 +1,169 @@
+//! The cases, by name.
+
+use super::arm::{Arm, Ran};
+use super::finding::Finding;
+use super::{busy, ethp, lock, prcl};
+use crate::error::BenchError;
+
+/// Something that a scheme is for, or must leave alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Case {
+    /// A program of which an eighth is in use is reclaimed from.
+    Prcl,
+    /// A program that uses all of its memory is not.
+    Busy,
+    /// Huge pages where they pay.
+    Ethp,
+    /// Hot memory stays while a stream of cold memory goes by.
+    Lock,
+}
+
+/// How large and how long; the figures of the cases are for the default.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Sizes {
+    /// By what sizes of memory are multiplied, more than 0, at most 1; `None`: 1.
+    pub scale: Option<f64>,
+    /// Seconds that a run takes, from when its memory is there; `None`: the case's own.
+    pub seconds: Option<f64>,
+    /// Another scheme than the case's: whatever `daos apply --scheme` takes.
+    pub scheme: Option<String>,
+}
+
+impl Case {
+    /// All of them.
+    pub const ALL: &[Case] = &[Case::Prcl, Case::Busy, Case::Ethp, Case::Lock];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Case::Prcl => "prcl",
+            Case::Busy => "busy",
+            Case::Ethp => "ethp",
+            Case::Lock => "lock",
+        }
+    }
+
+    /// What it is about, in words that follow its name.
+    pub fn about(self, sizes: &Sizes) -> String {
+        match self {
+            Case::Prcl => prcl::about(sizes),
+            Case::Busy => busy::about(sizes),
+            Case::Ethp => ethp::about(sizes),
+            Case::Lock => lock::about(sizes),
+        }
+    }
+
+    /// Refuses what could not work on this host.
+    pub(super) fn refuse(self) -> Result<(), BenchError> {
+        match self {
+            Case::Ethp => ethp::refuse(),
+            _ => Ok(()),
+        }
+    }
+
+    /// The ways in which it is run.
+    pub fn arms(self, sizes: &Sizes) -> Vec<Arm> {
+        match self {
+            Case::Prcl => prcl::arms(sizes),
+            Case::Busy => busy::arms(sizes),
+            Case::Ethp => ethp::arms(sizes),
+            Case::Lock => lock::arms(sizes),
+        }
+    }
+
+    /// Swap that has to be there while all arms are run, in bytes.
+    pub(super) fn swap_bytes(self, sizes: &Sizes) -> Option<u64> {
+        match self {
+            Case::Lock => Some(lock::swap_bytes(sizes)),
+            _ => None,
+        }
+    }
+
+    /// What a round shows; `ran` are the runs of the arms, in their order. Each round
+    /// has the same figures.
+    pub fn findings(self, sizes: &Sizes, ran: &[Ran]) -> Vec<Finding> {
+        match self {
+            Case::Prcl => prcl::findings(sizes, ran),
+            Case::Busy => busy::findings(ran),
+            Case::Ethp => ethp::findings(ran),
+            Case::Lock => lock::findings(ran),
+        }
+    }
+}
+
+impl Sizes {
+    /// So many MiB, scaled, in MiB: at least 2, and a whole number of huge pages.
+    pub(super) fn mib(&self, mib: u64) -> u64 {
+        let scaled = (mib as f64 * self.scale.unwrap_or(1.0) / 2.0).round() as u64 * 2;
+        scaled.max(2)
+    }
+
+    /// Milliseconds that a run takes, of which the case's own are `seconds`.
+    pub(super) fn ms(&self, seconds: f64) -> u64 {
+        ((self.seconds.unwrap_or(seconds) * 1e3) as u64).max(1)
+    }
+
+    /// The scheme, of which the case's own is `own`.
+    pub(super) fn scheme(&self, own: &str) -> String {
+        self.scheme.clone().unwrap_or_else(|| own.to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use daos_workload::Config;
+
+    #[test]
+    fn every_arm_is_a_workload() {
+        for scale in [1.0, 0.25, 0.01, 0.000_001] {
+            let sizes = Sizes { scale: Some(scale), ..Sizes::default() };
+            for case in Case::ALL {
+                let arms = case.arms(&sizes);
+                assert!(arms.len() >= 2, "{case:?}");
+                for arm in &arms {
+                    let config = Config::parse(arm.name, &arm.workload);
+                    let config = config.unwrap_or_else(|err| panic!("{case:?} {scale}: {err}"));
+                    assert!(config.phases.last().unwrap().duration_ms >= 1000, "{arm:?}");
+                    if let Some(watched) = arm.watched_bytes {
+                        let alike = config.regions.iter().filter(|r| r.len == watched).count();
+                        assert_eq!(alike, 1, "it has to be found by its size");
+                    }
+                }
+                assert!(!case.about(&sizes).is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn lengths_and_schemes_can_be_others() {
+        let sizes = Sizes {
+            scale: None,
+            seconds: Some(7.0),
+            scheme: Some("min max min max min max cold".into()),
+        };
+        for case in Case::ALL {
+            for arm in case.arms(&sizes) {
+                let config = Config::parse(arm.name, &arm.workload).unwrap();
+                let seconds = config.duration_us() as f64 / 1e6;
+                assert!((seconds - 7.0).abs() < 0.1, "{case:?}: {seconds}");
+            }
+            // The last arm of each has the scheme, which is another than its own.
+            assert_eq!(case.arms(&sizes).pop().unwrap().scheme, sizes.scheme);
+        }
+    }
+
+    #[test]
+    fn the_figures_of_a_round_do_not_depend_on_what_it_showed() {
+        let sizes = Sizes::default();
+        for case in Case::ALL {
+            let ran = vec![Ran::default(); case.arms(&sizes).len()];
+            let findings = case.findings(&sizes, &ran);
+            assert!(findings.iter().all(|finding| finding.value.is_none()), "{findings:?}");
+            let mut keys: Vec<&str> = findings.iter().map(|f| f.figure.key).collect();
+            keys.sort_unstable();
+            keys.dedup();
+            assert_eq!(keys.len(), findings.len(), "{case:?}");
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Huge pages: a space in which one page of each huge page was touched once, and a hot part
+//! that is accessed at random, which is what the TLB is too small for.
+//!
+//! Compared with no huge pages, and with huge pages for all of it.
+
+use super::arm::{Arm, Ran, ratio};
+use super::case::Sizes;
+use super::finding::{Finding, Goal};
+use crate::error::BenchError;
+use crate::figures::Unit;
+use daos_linux::support::HugePages;
+use std::path::Path;
+
+/// MiB: the hot part, and the parts before and behind it. Of these a round of the workload
+/// (1024 accesses) touches all, so that a phase of a millisecond does.
+const HOT: u64 = 512;
+const SPARSE: u64 = 1792;
+/// Seconds of a run, of which the last part counts: huge pages come in slowly at first, as
+/// a hypervisor backs them when they are touched.
+const SECONDS: f64 = 45.0;
+const COUNTS: f64 = 1.0 / 3.0;
+
+/// The goals: of what huge pages everywhere gain and take.
+const LEAST_GAIN: f64 = 0.8;
+const MOST_BLOAT: f64 = 0.1;
+
+pub(super) fn about(sizes: &Sizes) -> String {
+    let (hot, sparse) = (sizes.mib(HOT), sizes.mib(SPARSE));
+    format!(
+        "{} MiB, of which {hot} MiB are accessed at random, and of the rest a page in 2 MiB was \
+         touched once",
+        hot + 2 * sparse
+    )
+}
+
+/// Where the host gives huge pages to all memory, or to none, there is nothing to compare.
+pub(super) fn refuse() -> Result<(), BenchError> {
+    let policy = HugePages::read(Path::new("/sys")).enabled;
+    if policy == "madvise" { Ok(()) } else { Err(BenchError::HugePagePolicy(policy)) }
+}
+
+pub(super) fn arms(sizes: &Sizes) -> Vec<Arm> {
+    let (hot, sparse, ms) = (sizes.mib(HOT), sizes.mib(SPARSE), sizes.ms(SECONDS));
+    let counts = (ms as f64 * COUNTS).round() as u64;
+    let touch = |part: &str| format!("touch {part}\n1ms\n{part}, stride, 2M, 1, wo\n\n");
+    let access = |phase: &str, ms| format!("{phase}\n{ms}ms\nhot, random, 1, 1, rw\n\n");
+    let never = Arm {
+        name: "regular pages",
+        workload: format!(
+            "before, {sparse}M\nhot, {hot}M\nbehind, {sparse}M\n\n{}{}{}{}",
+            touch("before"),
+            touch("behind"),
+            access("warm up", (ms - counts).max(1)),
+            access("count", counts.max(1)),
+        ),
+        options: vec!["--fill=none".into(), "--thp=default".into()],
+        ..Arm::default()
+    };
+    let always = Arm {
+        name: "huge pages",
+        options: vec!["--fill=none".into(), "--thp=always".into()],
+        ..never.clone()
+    };
+    let with_scheme = Arm { name: "ethp", scheme: Some(sizes.scheme("ethp")), ..never.clone() };
+    vec![never, always, with_scheme]
+}
+
+pub(super) fn findings(ran: &[Ran]) -> Vec<Finding> {
+    let [never, always, with] = ran else { return Vec::new() };
+    let rate = |ran: &Ran| ran.accesses_per_sec(None);
+    let more = |ran: &Ran| Some(rate(ran)? - rate(never)?);
+    let gain = |ran: &Ran| Some(100.0 * ratio(more(ran)?, rate(never)?)?);
+    let gain_share = more(with).zip(more(always)).and_then(|(a, b)| ratio(a, b));
+    let bloat = |ran: &Ran| Some(ran.resident_bytes()? - never.resident_bytes()?);
+    let bloat_share = bloat(with).zip(bloat(always)).and_then(|(a, b)| ratio(a, b));
+    let system = |ran: &Ran| ran.cpu_percent().map(|(system, _)| system);
+    let (monitor, schemes) = with.costs();
+    let new = Finding::new;
+    vec![
+        new("rate_never", "accesses a second, regular pages", Unit::Millions, rate(never)),
+        new("rate_always", "  huge pages", Unit::Millions, rate(always)),
+        new("rate", "  ethp", Unit::Millions, rate(with)),
+        new("gain_always_percent", "gain of huge pages", Unit::Percent, gain(always)),
+        new("gain_percent", "  of ethp", Unit::Percent, gain(with)),
+        new("gain_share", "  ethp's share", Unit::Share, gain_share)
+            .with_goal(Goal::AtLeast(LEAST_GAIN)),
+        new("resident_never", "resident, regular pages", Unit::Bytes, never.resident_bytes()),
+        new("bloat_always", "bloat of huge pages", Unit::Bytes, bloat(always)),
+        new("bloat", "  of ethp", Unit::Bytes, bloat(with)),
+        new("bloat_share", "  ethp's share", Unit::Share, bloat_share)
+            .with_goal(Goal::AtMost(MOST_BLOAT)),
+        new("system_never_percent", "system time, regular pages", Unit::Percent, system(never)),
+        new("system_always_percent", "  huge pages", Unit::Percent, system(always)),
+        new("system_percent", "  ethp", Unit::Percent, system(with)),
+        new("schemes_cpu_percent", "CPU of the scheme", Unit::Percent, schemes),
+        new("monitor_cpu_percent", "CPU of monitoring", Unit::Percent, monitor),
+    ]
+}

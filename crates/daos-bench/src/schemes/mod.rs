@@ -1,0 +1,37 @@
+//! What schemes gain and what they cost, on real memory.
+//!
+//! A case is a program that a scheme is for, or one that it must leave alone. It is run
+//! in a few ways, its *arms*: without the scheme, with it, with what it competes with.
+//! All arms of a case are run in turn, round by round, and compared within a round;
+//! which comes first changes from round to round. So what the machine does beside it
+//! spoils a round at most, and medians over the rounds not at all.
+//!
+//! | module | holds | add here |
+//! |---|---|---|
+//! | [`case`] | the cases, by name | a case, in a file of its own |
+//! | `prcl`, `busy`, `ethp`, `lock` | each: its arms, and from their runs its figures | |
+//! | [`arm`] | one way to run a program | |
+//! | `run` | runs it | |
+//! | [`course`] | what was sampled meanwhile | a thing to sample |
+//! | `counters` | what the schemes counted | |
+//! | `pagemap` | which pages are resident | |
+//! | [`finding`] | a figure, its goal, its value | |
+//! | [`rounds`] | all that is planned | |
+//! | [`table`] | tables and JSON | |
+
+pub mod arm;
+mod busy;
+pub mod case;
+mod counters;
+pub mod course;
+mod ethp;
+pub mod finding;
+mod lock;
+mod pagemap;
+mod prcl;
+pub mod rounds;
+mod run;
+pub mod table;
+
+pub use case::{Case, Sizes};
+pub use rounds::{Outcome, Plan, Step, run};

@@ -1,0 +1,214 @@
+//! Outcomes for people and for programs.
+
+use super::finding::{Figure, Finding, Goal};
+use super::rounds::{Outcome, Plan};
+use crate::spread::Spread;
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use std::io::{self, Write};
+
+/// Writes a table for each case: a row for each figure, in it the goal, the median over
+/// the runs and, of more than one, the range. Goals are for the size as it is by default.
+pub fn text(outcomes: &[Outcome], plan: &Plan, out: &mut impl Write) -> io::Result<()> {
+    let plural = if plan.runs == 1 { "" } else { "s" };
+    for (at, outcome) in outcomes.iter().enumerate() {
+        if at > 0 {
+            writeln!(out)?;
+        }
+        let (name, about, runs) = (outcome.case.name(), &outcome.about, plan.runs);
+        writeln!(out, "{name}: {about}; {runs} run{plural}")?;
+        let rows: Vec<[String; 4]> = figures(outcome).map(|(f, values)| row(f, &values)).collect();
+        let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
+        let widths: Vec<usize> = (0..4).filter_map(width).collect();
+        for row in &rows {
+            let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
+            writeln!(out, "  {}", cells.collect::<Vec<_>>().join("  ").trim_end())?;
+        }
+    }
+    Ok(())
+}
+
+/// Each figure with its values over the rounds.
+fn figures(outcome: &Outcome) -> impl Iterator<Item = (Figure, Vec<Option<f64>>)> + '_ {
+    let first = outcome.rounds.first().map_or(&[][..], Vec::as_slice);
+    first.iter().enumerate().map(|(at, Finding { figure, .. })| {
+        (*figure, outcome.rounds.iter().map(|round| round[at].value).collect())
+    })
+}
+
+fn row(figure: Figure, values: &[Option<f64>]) -> [String; 4] {
+    let (unit, goal) = (figure.unit, figure.goal);
+    let spread = Spread::of(values.iter().copied());
+    // A run without a value did not reach the goal.
+    let is_whole = values.iter().all(Option::is_some);
+    let verdict = match (goal, spread) {
+        (None, _) => "",
+        (Some(goal), Some(spread)) if is_whole && goal.is_reached(spread.median) => "reached",
+        (Some(_), _) => "missed",
+    };
+    let goal = goal.map(Goal::parts);
+    let goal = goal.map(|(sign, value)| format!("{sign} {}{}", unit.number(value), unit.suffix()));
+    let shown = spread.map_or("-".to_owned(), |spread| {
+        let [median, min, max] =
+            [spread.median, spread.min, spread.max].map(|value| unit.number(value));
+        match values.len() {
+            1 => format!("{median}{}", unit.suffix()),
+            _ if is_whole => format!("{median}{} ({min} to {max})", unit.suffix()),
+            runs => {
+                let of = values.iter().flatten().count();
+                format!("{median}{} ({min} to {max}; in {of} of {runs} runs)", unit.suffix())
+            }
+        }
+    });
+    [figure.name.to_owned(), shown, goal.unwrap_or_default(), verdict.to_owned()]
+}
+
+/// Writes an object for each case, in a list.
+pub fn json(outcomes: &[Outcome], plan: &Plan, out: &mut impl Write) -> io::Result<()> {
+    let list: Vec<OutcomeJson<'_>> = outcomes
+        .iter()
+        .map(|outcome| OutcomeJson {
+            case: outcome.case.name(),
+            about: &outcome.about,
+            scale: plan.sizes.scale.unwrap_or(1.0),
+            scheme: plan.sizes.scheme.as_deref(),
+            figures: Figures(outcome),
+        })
+        .collect();
+    serde_json::to_writer(&mut *out, &list)?;
+    writeln!(out)
+}
+
+#[derive(Serialize)]
+struct OutcomeJson<'a> {
+    case: &'static str,
+    about: &'a str,
+    scale: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scheme: Option<&'a str>,
+    figures: Figures<'a>,
+}
+
+/// Each figure under its key.
+struct Figures<'a>(&'a Outcome);
+
+#[derive(Serialize)]
+struct FigureJson {
+    #[serde(flatten)]
+    spread: Option<Spread>,
+    runs: Vec<Option<f64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    goal: Option<GoalJson>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
+enum GoalJson {
+    AtMost(f64),
+    AtLeast(f64),
+}
+
+impl From<Goal> for GoalJson {
+    fn from(goal: Goal) -> Self {
+        match goal {
+            Goal::AtMost(most) => Self::AtMost(most),
+            Goal::AtLeast(least) => Self::AtLeast(least),
+        }
+    }
+}
+
+impl Serialize for Figures<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for (figure, runs) in figures(self.0) {
+            let spread = Spread::of(runs.iter().copied());
+            let goal = figure.goal.map(GoalJson::from);
+            map.serialize_entry(figure.key, &FigureJson { spread, runs, goal })?;
+        }
+        map.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::case::{Case, Sizes};
+    use super::*;
+    use crate::figures::Unit;
+    use std::path::PathBuf;
+
+    fn plan(runs: u32) -> Plan {
+        Plan {
+            cases: vec![Case::Prcl],
+            runs,
+            sizes: Sizes::default(),
+            daos: PathBuf::new(),
+            stop: Default::default(),
+        }
+    }
+
+    fn outcome(rounds: &[[Option<f64>; 3]]) -> Vec<Outcome> {
+        let round = |[done, saved, swap]: &[Option<f64>; 3]| {
+            vec![
+                Finding::new("done_s", "done after", Unit::Seconds, *done)
+                    .with_goal(Goal::AtMost(15.0)),
+                Finding::new("saved", "saved", Unit::Share, *saved).with_goal(Goal::AtLeast(0.8)),
+                Finding::new("swap", "in swap", Unit::Bytes, *swap),
+            ]
+        };
+        let rounds = rounds.iter().map(round).collect();
+        vec![Outcome { case: Case::Prcl, about: "a program".into(), rounds }]
+    }
+
+    fn shown(rounds: &[[Option<f64>; 3]]) -> Vec<String> {
+        let mut out = Vec::new();
+        text(&outcome(rounds), &plan(rounds.len() as u32), &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+        text.lines().map(words).collect()
+    }
+
+    #[test]
+    fn a_row_has_the_median_the_range_and_the_goal() {
+        let rounds = [
+            [Some(9.0), Some(0.7), Some(1048576.0)],
+            [Some(7.04), Some(0.9), None],
+            [Some(20.0), Some(0.75), None],
+        ];
+        let expected = [
+            "prcl: a program; 3 runs",
+            "done after 9.0 s (7.0 to 20.0) ≤ 15.0 s reached",
+            "saved 75.0 % (70.0 to 90.0) ≥ 80.0 % missed",
+            "in swap 1.0 MiB (1.0 to 1.0; in 1 of 3 runs)",
+        ];
+        assert_eq!(shown(&rounds), expected);
+    }
+
+    #[test]
+    fn what_was_not_shown_was_not_reached() {
+        let lines = shown(&[[None, Some(0.8), Some(0.0)]]);
+        let expected = [
+            "prcl: a program; 1 run",
+            "done after - ≤ 15.0 s missed",
+            "saved 80.0 % ≥ 80.0 % reached",
+            "in swap 0.0 MiB",
+        ];
+        assert_eq!(lines, expected);
+        let lines = shown(&[[None, None, None], [Some(1.0), None, None]]);
+        assert_eq!(lines[1], "done after 1.0 s (1.0 to 1.0; in 1 of 2 runs) ≤ 15.0 s missed");
+    }
+
+    #[test]
+    fn json_has_every_run_and_the_goal() {
+        let mut out = Vec::new();
+        let rounds = [[Some(9.0), Some(0.7), None], [None, Some(0.9), None]];
+        json(&outcome(&rounds), &plan(2), &mut out).unwrap();
+        let list: serde_json::Value = serde_json::from_slice(&out).unwrap();
+        assert_eq!((&list[0]["case"], &list[0]["scale"]), (&"prcl".into(), &1.0.into()));
+        let done = &list[0]["figures"]["done_s"];
+        assert_eq!(done["runs"], serde_json::json!([9.0, null]));
+        assert_eq!(done["goal"], serde_json::json!({"at_most": 15.0}));
+        assert_eq!(list[0]["figures"]["saved"]["median"], 0.8);
+        assert!(list[0]["figures"]["swap"]["median"].is_null());
+        assert!(list[0]["figures"]["swap"].get("goal").is_none());
+    }
+}

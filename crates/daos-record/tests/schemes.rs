@@ -1,0 +1,181 @@
+//! What schemes did: with the snapshot that they did it in, and under the number that a
+//! scheme keeps.
+
+mod common;
+
+use common::{Recorded, TestFile};
+use daos_core::schemes::{Action, Done, Refusal, Stats};
+use daos_core::{AddrRange, PAGE_SIZE, Rng, Snapshot, SnapshotSource, TargetId};
+use daos_record::{End, Flaw, Header, Record, SchemeEnd, Writer};
+
+const DONE: u8 = 6;
+
+fn done(scheme: u32, action: Action, first: u64, pages: u64) -> Done {
+    let range = AddrRange::new(first * PAGE_SIZE, (first + pages) * PAGE_SIZE);
+    Done { scheme, action, target: TargetId(0), range }
+}
+
+/// Snapshot number `index`, at whose end this was done.
+fn snapshot(index: u64, done: &[Done]) -> Snapshot {
+    Snapshot { done: done.to_vec(), ..common::snapshot(index, 5, &mut Rng::new(index)) }
+}
+
+fn labels(labels: &[&str]) -> Vec<String> {
+    labels.iter().map(|&label| label.to_owned()).collect()
+}
+
+fn header(schemes: &[&str]) -> Header {
+    Header { schemes: labels(schemes), ..common::header() }
+}
+
+fn read(record: &Record) -> Vec<Snapshot> {
+    record.snapshots().map(Result::unwrap).collect()
+}
+
+/// Four intervals; in two of them something was done.
+fn eventful() -> Vec<Snapshot> {
+    let cold = [done(0, Action::Pageout, 10, 6), done(0, Action::Pageout, 90, 1)];
+    let both = [done(0, Action::Pageout, 10, 1), done(1, Action::Hugepage, 512, 512)];
+    vec![snapshot(0, &[]), snapshot(1, &cold), snapshot(2, &[]), snapshot(3, &both)]
+}
+
+/// The bytes of a record of these snapshots, and where each write ended.
+fn recorded(snapshots: &[Snapshot]) -> (Vec<u8>, Vec<usize>) {
+    let mut out = Recorded::default();
+    let mut writer = Writer::new(&mut out, &header(&["cold", "hot"])).unwrap();
+    snapshots.iter().for_each(|snapshot| writer.snapshot(snapshot).unwrap());
+    (out.bytes, out.ends)
+}
+
+/// A frame with a right checksum.
+fn frame(kind: u8, payload: &[u8]) -> Vec<u8> {
+    let mut frame = vec![kind];
+    frame.extend((payload.len() as u32).to_le_bytes());
+    frame.extend(payload);
+    frame.extend(crc32fast::hash(&frame).to_le_bytes());
+    frame
+}
+
+#[test]
+fn what_was_done_comes_back_with_its_snapshot() {
+    let (bytes, writes) = recorded(&eventful());
+    let record = TestFile::new(&bytes).record();
+    assert_eq!(read(&record), eventful());
+    assert_eq!(record.schemes(), ["cold", "hot"]);
+    assert_eq!(writes.len(), 1 + eventful().len(), "a snapshot and what was done are one write");
+    let mut replay = record.replay();
+    for snapshot in eventful() {
+        assert_eq!(replay.next_snapshot().unwrap(), Some(snapshot));
+    }
+}
+
+#[test]
+fn without_schemes_a_record_is_what_it_was_before_there_were_any() {
+    let (bytes, ends) = common::record(3);
+    assert!(!bytes.windows(9).any(|word| word == b"\"schemes\""));
+    let mut at = 12;
+    for end in ends {
+        assert!(bytes[at] < DONE, "kind {}", bytes[at]);
+        at = end;
+    }
+    let nothing_done = recorded(&[snapshot(1, &[])]).1;
+    let done = recorded(&[snapshot(1, &[done(0, Action::Pageout, 10, 6)])]).1;
+    // Frame and checksum, one group of four numbers, and one range.
+    assert_eq!(done[1] - nothing_done[1], 9 + 1 + 4 + 2);
+}
+
+#[test]
+fn batches_in_any_order_are_read_as_ranges() {
+    let batches = [
+        done(1, Action::Cold, 5, 5),
+        done(0, Action::Pageout, 16, 4),
+        done(0, Action::Pageout, 10, 6),
+        done(0, Action::Pageout, 70, 0),
+    ];
+    let (bytes, _) = recorded(&[snapshot(0, &batches)]);
+    let joined = [done(0, Action::Pageout, 10, 10), done(1, Action::Cold, 5, 5)];
+    assert_eq!(read(&TestFile::new(&bytes).record())[0].done, joined);
+}
+
+#[test]
+fn schemes_keep_their_numbers_when_others_take_their_place() {
+    let mut bytes = Vec::new();
+    let mut writer = Writer::new(&mut bytes, &header(&["cold", "hot"])).unwrap();
+    let second = |index| snapshot(index, &[done(1, Action::Stat, 10, 1)]);
+    writer.snapshot(&second(0)).unwrap();
+    writer.schemes(&labels(&["hot", "idle"])).unwrap();
+    writer.snapshot(&second(1)).unwrap();
+    writer.schemes(&labels(&["idle", "cold"])).unwrap();
+    writer.snapshot(&second(2)).unwrap();
+    writer.finish(&common::end()).unwrap();
+    let record = TestFile::new(&bytes).record();
+    assert_eq!(record.schemes(), ["cold", "hot", "idle"]);
+    assert_eq!(record.damage(), None);
+    let acted: Vec<_> = read(&record).iter().map(|snapshot| snapshot.done[0].scheme).collect();
+    assert_eq!(acted, [1, 2, 0], "hot, idle, cold");
+}
+
+#[test]
+fn a_record_cut_anywhere_gives_no_snapshot_what_another_did() {
+    let (bytes, writes) = recorded(&eventful());
+    for length in writes[0]..=bytes.len() {
+        let snapshots = writes[1..].iter().filter(|end| **end <= length).count();
+        let record = TestFile::new(&bytes[..length]).record();
+        assert_eq!(read(&record), eventful()[..snapshots], "{length} bytes");
+    }
+}
+
+#[test]
+fn damage_in_what_was_done_is_told() {
+    let (bytes, writes) = recorded(&eventful());
+    let (head, tail) = bytes.split_at(writes[1]);
+    let flaw = |between: &[u8]| {
+        let record = TestFile::new(&[head, between, tail].concat()).record();
+        assert_eq!(record.extent().snapshots, 1);
+        record.damage().map(|damage| damage.flaw)
+    };
+    let undecodable = Some(Flaw::Corrupt("what schemes did can't be decoded"));
+    assert_eq!(flaw(&frame(DONE, &[1, 0, 4, 0, 1])), undecodable, "it is cut short");
+    // Of one snapshot there is one frame; the next is that of `tail`.
+    assert_eq!(flaw(&frame(DONE, &[1, 0, 4, 0, 1, 9, 1])), undecodable);
+    assert!(flaw(&frame(7, b"{}")).is_some());
+}
+
+#[test]
+fn what_breaks_the_rules_leaves_the_record_whole() {
+    let mut bytes = Vec::new();
+    let mut writer = Writer::new(&mut bytes, &header(&["cold"])).unwrap();
+    let odd = Done { range: AddrRange::new(0, 100), ..done(0, Action::Cold, 0, 1) };
+    let error = writer.snapshot(&snapshot(0, &[odd])).unwrap_err().to_string();
+    assert!(error.contains("does not begin and end with a page"), "{error}");
+    let good = snapshot(0, &[done(0, Action::Cold, 3, 1)]);
+    writer.snapshot(&good).unwrap();
+    assert_eq!(read(&TestFile::new(&bytes).record()), [good]);
+}
+
+#[test]
+fn the_end_has_what_each_scheme_came_to() {
+    let stats = Stats {
+        tried_regions: 9,
+        applied_bytes: 8192,
+        refused_bytes: [(Refusal::NoRoom, 4096), (Refusal::Shared, 1)].into(),
+        bloat_bytes: -4096,
+        spent_us: 12.5,
+        ..Stats::default()
+    };
+    let end = |schemes| End { schemes, ..common::end() };
+    let scheme = SchemeEnd { label: "cold".into(), stats };
+    let mut bytes = Vec::new();
+    let writer = Writer::new(&mut bytes, &header(&["cold"])).unwrap();
+    writer.finish(&end(vec![scheme.clone()])).unwrap();
+    assert_eq!(TestFile::new(&bytes).record().end(), Some(&end(vec![scheme.clone()])));
+
+    // Of a later release, which knows one more reason: what it says of that scheme is
+    // left out, the rest is read.
+    let strange = serde_json::to_string(&scheme).unwrap().replace("no-room", "full-moon");
+    let json = serde_json::to_string(&end(vec![scheme.clone()])).unwrap();
+    let later = json.replace(r#""schemes":["#, &format!(r#""schemes":[{strange},"#));
+    let (head, _) = recorded(&[]);
+    let record = TestFile::new(&[head, frame(4, later.as_bytes())].concat()).record();
+    assert_eq!(record.end(), Some(&end(vec![scheme])));
+}

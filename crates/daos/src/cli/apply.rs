@@ -1,0 +1,61 @@
+//! What can be said of schemes on the command line.
+
+use super::{Monitoring, Target};
+use crate::units;
+use clap::Args;
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+#[command(override_usage = "daos apply [OPTIONS] --scheme SCHEME -- COMMAND [ARG]...\n       \
+    daos apply [OPTIONS] --scheme SCHEME --pid PID[,PID]...\n       \
+    daos apply [OPTIONS] --scheme SCHEME --sim FILE")]
+#[command(mut_arg("schemes", |arg| arg.required(true)))]
+#[command(after_help = "Examples:\n  \
+    daos apply --scheme prcl --zram 4G -- ./server     pages out what is idle for 5 s\n  \
+    daos apply --scheme '4K max min min 30s max pageout' --pid 1234\n  \
+    daos apply --scheme ethp --scheme my.toml --pid 1234 --children\n  \
+    daos apply --scheme prcl --dry-run -d 1m --pid 1234   says what it would do\n  \
+    daos record --scheme prcl -- ./server              records what was seen and done\n\
+    A scheme's text: MIN-SIZE MAX-SIZE MIN-FREQUENCY MAX-FREQUENCY MIN-AGE MAX-AGE ACTION, with \
+    min and max for no bound. Quotas, watermarks, filters and goals: in TOML (schemes/README.md).")]
+pub struct Apply {
+    #[command(flatten)]
+    pub target: Target,
+    #[command(flatten)]
+    pub schemes: Managing,
+    /// Stop after this long, such as 20s or 5m. A command that was started is asked to end then
+    #[arg(short, long, value_name = "TIME", value_parser = units::duration_us)]
+    pub duration: Option<u64>,
+    /// Say nothing but errors
+    #[arg(short, long)]
+    pub quiet: bool,
+    #[command(flatten)]
+    pub monitoring: Monitoring,
+}
+
+/// What is done to memory by what is seen of it.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Schemes")]
+pub struct Managing {
+    /// Scheme to apply: a file (text or TOML), one that comes with daos (prcl, ethp), or its
+    /// text. May be given several times; files are read again when they change, and on SIGHUP
+    #[arg(short, long = "scheme", value_name = "SCHEME")]
+    pub schemes: Vec<String>,
+    /// Only say what would be done
+    #[arg(long, requires = "schemes")]
+    pub dry_run: bool,
+    /// Write counters of each scheme to this file at the end, as JSON
+    #[arg(long, value_name = "FILE", requires = "schemes")]
+    pub stats: Option<PathBuf>,
+    /// Swap to compressed memory: sets up a zram device of this size, such as 4G, and takes
+    /// it away at the end
+    #[arg(long, value_name = "SIZE", requires = "schemes", value_parser = super::bytes)]
+    pub zram: Option<u64>,
+}
+
+impl Managing {
+    /// Whether anything is to be done to the target's memory.
+    pub fn act(&self) -> bool {
+        !self.schemes.is_empty() && !self.dry_run
+    }
+}

@@ -1,0 +1,74 @@
+//! `daos apply`: runs schemes on a target.
+
+use crate::Usage;
+use crate::cli::{self, Backend};
+use crate::cmd::manager::Manager;
+use crate::cmd::record;
+use crate::cmd::session::{self, Prepared};
+use crate::signals;
+use anyhow::Result;
+use daos_core::AnyMonitor;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+mod simulated;
+
+/// Applies schemes until the target ends, the time is over or Ctrl-C. The exit status is
+/// that of the command, if one was started and ended by itself.
+pub fn run(args: &cli::Apply) -> Result<i32> {
+    let monitor = record::monitor(&args.monitoring)?;
+    if args.duration == Some(0) {
+        return Err(Usage("--duration 0 does nothing; give a time such as 20s".into()).into());
+    }
+    match (&args.target.forms.sim, args.monitoring.looking.backend) {
+        (Some(file), Backend::Auto | Backend::Sim) => simulated::run(args, monitor, file),
+        (Some(_), Backend::Ebpf) => {
+            Err(Usage("--sim is simulated; leave out --backend ebpf".into()).into())
+        }
+        (None, Backend::Sim) => {
+            Err(Usage("--backend sim takes an access pattern: give --sim FILE".into()).into())
+        }
+        (None, Backend::Auto | Backend::Ebpf) => live(args, monitor),
+    }
+}
+
+fn live(args: &cli::Apply, monitor: AnyMonitor) -> Result<i32> {
+    // What can be refused is refused before anything is started or changed.
+    let prepared = Prepared::new(&args.target, args.schemes.act())?;
+    let mut manager = Manager::new(&args.schemes, prepared.memory())?;
+    if !args.quiet {
+        session::tell_of_others();
+    }
+    manager.set_up()?;
+
+    let stop = signals::stop_flag(manager.reload_flag())?;
+    let command = &args.target.forms.command;
+    let mut session = prepared.start(command, monitor, args.duration, Arc::clone(&stop), false)?;
+    let bar = session::progress(!args.quiet, "applying", args.duration);
+    let applied = session.run(|driver, mut snapshot| {
+        manager.manage(driver, &mut snapshot)?;
+        if manager.is_abandoned() {
+            stop.store(true, Ordering::Relaxed);
+        }
+        if let Some(line) = manager.line(&snapshot) {
+            bar.set_position(snapshot.end_us);
+            bar.set_message(line);
+        }
+        Ok(())
+    });
+    bar.finish_and_clear();
+    if let Err(err) = &applied
+        && session.has_command()
+    {
+        say!("daos: applying ended early: {err:#}; the command goes on");
+    }
+    let ending = session.finish()?;
+    // The counters are worth having also when something failed.
+    manager.write_stats()?;
+    if !args.quiet {
+        manager.tell();
+    }
+    manager.take_down()?;
+    applied?;
+    Ok(ending.exit_status.unwrap_or(0))
+}

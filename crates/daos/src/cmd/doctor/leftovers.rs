@@ -1,0 +1,53 @@
+//! What a `daos` that was killed, and its guard with it, could not take away.
+
+use anyhow::Result;
+use daos_linux::{SwapError, TempSwap};
+use daos_report::units;
+use serde::Serialize;
+use std::path::Path;
+
+const ROOT: &str = "/";
+
+/// Something left behind.
+#[derive(Debug, Serialize)]
+pub struct Leftover {
+    device: String,
+    /// What it is, and what to do.
+    pub why: String,
+}
+
+/// All of it.
+pub fn found() -> Vec<Leftover> {
+    let describe = |swap: TempSwap| {
+        let device = swap.device().display().to_string();
+        let size = units::bytes(swap.size_bytes());
+        let why = format!(
+            "{device}, {size} of swap of a daos that was killed; `daos doctor --clean` takes it away"
+        );
+        Leftover { device, why }
+    };
+    TempSwap::left_behind(Path::new(ROOT)).into_iter().map(describe).collect()
+}
+
+/// Takes it away. Exit status 1 if something has to stay.
+pub fn clean() -> Result<i32> {
+    let found = TempSwap::left_behind(Path::new(ROOT));
+    if found.is_empty() {
+        println!("nothing is left over");
+    }
+    let mut status = 0;
+    for swap in found {
+        match swap.take_away(Path::new(ROOT)) {
+            Ok(()) => println!("{} was taken away", swap.device().display()),
+            Err(err @ SwapError::DoesNotFit { .. }) => {
+                say!("daos: {err}");
+                status = 1;
+            }
+            Err(err) => {
+                say!("daos: {}: {err}", swap.device().display());
+                status = 1;
+            }
+        }
+    }
+    Ok(status)
+}

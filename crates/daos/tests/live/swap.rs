@@ -1,0 +1,206 @@
+//! Swap that is set up for a while is gone afterwards, however its user ends.
+
+use crate::support::{Foster, PATIENCE, Process, daos, program};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use test_tag::tag;
+
+const MIB: u64 = 32;
+
+/// What of this host the swap changes, by the name of the device.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Devices(BTreeMap<String, Device>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Device {
+    size: String,
+    compression: String,
+    is_swap: bool,
+    is_written_down: bool,
+}
+
+impl Devices {
+    pub fn now() -> Self {
+        let read = |path: &Path| fs::read_to_string(path).unwrap_or_default();
+        let swaps = read(Path::new("/proc/swaps"));
+        let blocks = fs::read_dir("/sys/block").expect("it is there").flatten();
+        let device = |block: fs::DirEntry| {
+            let name = block.file_name().to_string_lossy().into_owned();
+            let path = format!("/dev/{name}");
+            let device = Device {
+                size: read(&block.path().join("disksize")),
+                compression: read(&block.path().join("comp_algorithm")),
+                is_swap: swaps.split_whitespace().any(|word| word == path),
+                is_written_down: Path::new(&format!("/run/daos/swap-{name}.json")).exists(),
+            };
+            name.starts_with("zram").then_some((path, device))
+        };
+        Self(blocks.filter_map(device).collect())
+    }
+
+    /// Waits until they are as they were `before`.
+    #[track_caller]
+    pub fn assert_restored(before: &Self) {
+        let deadline = Instant::now() + PATIENCE;
+        while Self::now() != *before && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        assert_eq!(&Self::now(), before);
+    }
+
+    /// What is said of a device; `None` if there is none.
+    fn of(&self, path: &str) -> Option<Device> {
+        self.0.get(path).cloned()
+    }
+}
+
+/// The program of `tests/programs/swap_user.rs`, and its device as it was before.
+struct SwapUser {
+    process: Process,
+    guard: Option<Foster>,
+    guard_pid: Pid,
+    device: String,
+    before: Option<Device>,
+}
+
+impl SwapUser {
+    fn start() -> Self {
+        let all_before = Devices::now();
+        let mut command = Command::new(program("swap-user"));
+        command.args([env!("CARGO_BIN_EXE_daos"), &MIB.to_string()]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut process = Process::start(&mut command);
+        let mut line = String::new();
+        let stdout = process.child().stdout.take().expect("it is piped");
+        BufReader::new(stdout).read_line(&mut line).expect("it says when it is ready");
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let ["ready", device, guard, stored] = words.as_slice() else { panic!("{line:?}") };
+        // Other swap that is to be used first, too, gets its share.
+        assert!(stored.parse::<u64>().expect("bytes") > MIB << 20 >> 3, "{line}");
+        let guard: i32 = guard.parse().expect("a process number");
+        let user = Self {
+            process,
+            guard: Some(Foster::take(guard as u32)),
+            guard_pid: Pid::from_raw(guard).expect("a process number"),
+            device: (*device).to_owned(),
+            before: all_before.of(device),
+        };
+        let now = user.now();
+        assert!(now.as_ref().is_some_and(|now| now.is_swap && now.is_written_down), "{now:?}");
+        user
+    }
+
+    /// Ends it as it should end; what it says.
+    fn finish(&mut self) -> (bool, String) {
+        drop(self.process.child().stdin.take());
+        let status = self.process.end();
+        let mut said = String::new();
+        let stderr = self.process.child().stderr.as_mut().expect("it is piped");
+        stderr.read_to_string(&mut said).expect("it is text");
+        (status.success(), said)
+    }
+
+    fn now(&self) -> Option<Device> {
+        Devices::now().of(&self.device)
+    }
+
+    /// Whether the device gets to be as it was, soon.
+    fn is_restored(&self) -> bool {
+        let deadline = Instant::now() + PATIENCE;
+        while self.now() != self.before && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        self.now() == self.before
+    }
+
+    #[track_caller]
+    fn assert_restored(&self) {
+        assert!(self.is_restored(), "{:?}, but it was {:?}", self.now(), self.before);
+    }
+
+    fn signal_guard(&self, signal: Signal) {
+        kill_process(self.guard_pid, signal).expect("it runs");
+    }
+}
+
+impl Drop for SwapUser {
+    fn drop(&mut self) {
+        if self.process.is_running() {
+            self.process.signal(Signal::KILL);
+            self.process.end();
+        }
+        // The guard does it, unless something is wrong with it.
+        let restored = self.is_restored();
+        drop(self.guard.take());
+        if !restored {
+            // The test has failed already.
+            let _ = clean();
+        }
+    }
+}
+
+/// What the doctor says of a device, if it was left behind.
+fn left_over(device: &str) -> Option<Value> {
+    let output = daos(&["doctor", "--format", "json"]).output().expect("it runs");
+    let found: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+    let leftovers = found["leftovers"].as_array().expect("a list");
+    leftovers.iter().find(|leftover| leftover["device"] == device).cloned()
+}
+
+fn clean() -> (bool, String) {
+    let output = daos(&["doctor", "--clean"]).output().expect("it runs");
+    let said = [output.stdout, output.stderr].concat();
+    (output.status.success(), String::from_utf8(said).expect("it is text"))
+}
+
+#[tag(root)]
+#[test]
+fn its_user_ends_and_all_is_back() {
+    let mut user = SwapUser::start();
+    assert_eq!(left_over(&user.device), None, "it is in use");
+    assert_eq!(user.finish(), (true, String::new()));
+    user.assert_restored();
+}
+
+#[tag(root)]
+#[test]
+fn its_user_is_killed() {
+    let mut user = SwapUser::start();
+    // What a terminal and a service manager send to all.
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT] {
+        user.signal_guard(signal);
+    }
+    user.process.signal(Signal::KILL);
+    user.process.end();
+    user.assert_restored();
+}
+
+#[tag(root)]
+#[test]
+fn its_guard_is_killed() {
+    let mut user = SwapUser::start();
+    user.signal_guard(Signal::KILL);
+    assert_eq!(left_over(&user.device), None, "its user takes it away");
+    assert_eq!(user.finish(), (true, String::new()));
+    user.assert_restored();
+}
+
+#[tag(root)]
+#[test]
+fn both_are_killed_and_the_doctor_cleans() {
+    let mut user = SwapUser::start();
+    user.signal_guard(Signal::KILL);
+    user.process.signal(Signal::KILL);
+    user.process.end();
+    assert!(left_over(&user.device).is_some(), "nobody is left to take it away");
+    let (done, said) = clean();
+    assert!(done && said.contains(&format!("{} was taken away\n", user.device)), "{said}");
+    user.assert_restored();
+    assert_eq!(left_over(&user.device), None);
+}
