@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# Watches SQLite at work for some twenty seconds and shows what was seen. Where eBPF
-# can't be used, a simulated program takes its place.
+# Watches SQLite at work for some twenty seconds and shows what was seen; then once more,
+# paging out what it does not use. Where eBPF can't be used, a simulated program takes its
+# place.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 out=demo-output
 record=$out/demo.daos
+reclaim=$out/reclaim.daos
 daos=${CARGO_TARGET_DIR:-target}/release/daos
 recorder=
 
@@ -17,6 +19,19 @@ stop() { # ends the recording, if one runs; daos ends the program that it starte
 trap stop EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
+
+# watch RECORD OPTION...: records the database at work, to its end
+watch() {
+    local to=$1
+    shift
+    "$daos" record -d 60s -o "$to" "$@" -- sqlite3 :memory: ".read scripts/demo.sql" &
+    recorder=$!
+    wait "$recorder"
+    recorder=
+}
+# seconds RECORD: how long it is
+seconds() { "$daos" report info --format json "$1" | sed -n 's/.*"duration_us":\([0-9]*\).*/\1/p' |
+    awk '{ printf "%.1f", $1 / 1e6 }'; }
 
 say() { printf '\n== %s\n' "$*"; }
 
@@ -60,7 +75,7 @@ if [ -z "$reason" ] && [ -n "$refusal" ]; then
 fi
 
 mkdir -p "$out"
-rm -f "$record" "$out/heatmap.png" "$out/wss.png"
+rm -f "$record" "$reclaim" "$out/heatmap.png" "$out/wss.png" "$out/reclaim.png"
 
 say "What this machine offers (daos doctor)"
 "$daos" doctor
@@ -69,11 +84,8 @@ if [ -n "$reason" ]; then
     say "Recording a simulated program (daos record --sim workloads/demo.cfg)"
     "$daos" record -o "$record" --sim workloads/demo.cfg
 else
-    say "Recording a database at work (daos record -- sqlite3), 30 s at most"
-    "$daos" record -q -d 30s -o "$record" -- sqlite3 :memory: ".read scripts/demo.sql" &
-    recorder=$!
-    wait "$recorder"
-    recorder=
+    say "Recording a database at work (daos record -- sqlite3), 60 s at most"
+    watch "$record" -q
 fi
 
 say "Where its accesses were (daos report heatmap)"
@@ -91,7 +103,25 @@ say "Working set against resident set (daos report wss)"
 say "What the monitoring cost (daos report overhead)"
 "$daos" report overhead "$record" | sed -n '3,/^$/{/./p;}'
 
-say "Pictures: $out/heatmap.png, $out/wss.png. Now try:"
+scheme='4K max min min 2s max pageout'
+swap_refusal=$("$daos" doctor --format json | sed -n 's/.*"zram":{"ok":false,"why":"\([^"]*\)".*/\1/p')
+pictures="$out/heatmap.png, $out/wss.png"
+if [ -n "$reason" ]; then
+    say "Once more, paging out what is idle for 2 s (daos apply --scheme '$scheme')"
+    "$daos" apply --scheme "$scheme" --sim workloads/demo.cfg
+elif [ -n "$swap_refusal" ]; then
+    say "Paging out what is idle is left out: $swap_refusal"
+else
+    say "Once more, paging out what is idle for 2 s (--scheme '$scheme' --zram 1G)"
+    watch "$reclaim" --scheme "$scheme" --zram 1G
+    say "What it took $(seconds "$record") s for without, it did in $(seconds "$reclaim") s (one run of each)"
+    "$daos" report heatmap --height "$cells" "$reclaim"
+    "$daos" report heatmap -o "$out/reclaim.png" "$reclaim"
+    pictures+=", $out/reclaim.png"
+fi
+
+say "Pictures: $pictures. Now try:"
 echo "  $daos report heatmap --time 5s-10s $record"
+echo "  $daos apply --scheme prcl --zram 1G -- PROGRAM"
 echo "  $daos record -d 20s --pid PID && $daos report wss"
 echo "  $daos record --help"
