@@ -1,9 +1,9 @@
 //! `daos apply`: runs schemes on a target.
 
 use crate::Usage;
-use crate::cli::{self, Backend};
+use crate::cli;
 use crate::cmd::manager::Manager;
-use crate::cmd::record;
+use crate::cmd::monitoring;
 use crate::cmd::session::{self, Prepared};
 use crate::signals;
 use anyhow::Result;
@@ -16,19 +16,13 @@ mod simulated;
 /// Applies schemes until the target ends, the time is over or Ctrl-C. The exit status is
 /// that of the command, if one was started and ended by itself.
 pub fn run(args: &cli::Apply) -> Result<i32> {
-    let monitor = record::monitor(&args.monitoring)?;
+    let monitor = monitoring::monitor(&args.monitoring)?;
     if args.duration == Some(0) {
         return Err(Usage("--duration 0 does nothing; give a time such as 20s".into()).into());
     }
-    match (&args.target.forms.sim, args.monitoring.looking.backend) {
-        (Some(file), Backend::Auto | Backend::Sim) => simulated::run(args, monitor, file),
-        (Some(_), Backend::Ebpf) => {
-            Err(Usage("--sim is simulated; leave out --backend ebpf".into()).into())
-        }
-        (None, Backend::Sim) => {
-            Err(Usage("--backend sim takes an access pattern: give --sim FILE".into()).into())
-        }
-        (None, Backend::Auto | Backend::Ebpf) => live(args, monitor),
+    match monitoring::simulated(&args.target, &args.monitoring)? {
+        Some(file) => simulated::run(args, monitor, file),
+        None => live(args, monitor),
     }
 }
 

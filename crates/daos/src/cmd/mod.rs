@@ -4,6 +4,7 @@ pub mod apply;
 pub mod bench;
 pub mod doctor;
 pub mod manager;
+pub mod monitoring;
 pub mod record;
 pub mod report;
 pub mod session;

@@ -1,0 +1,38 @@
+//! What is to be watched, and how: as the command line says, if it can be.
+
+use crate::Usage;
+use crate::cli::{self, Backend};
+use anyhow::Result;
+use daos_core::{AnyMonitor, MonitorOptions};
+use std::path::Path;
+
+/// The monitor asked for, if it can do what is asked of it.
+pub fn monitor(cli::Monitoring { monitor, looking }: &cli::Monitoring) -> Result<AnyMonitor> {
+    let options = looking.options();
+    let MonitorOptions { max_overhead, auto_intervals } = options;
+    let asked = [("--max-overhead", max_overhead.is_some()), ("--auto-intervals", auto_intervals)];
+    let unheeded = asked.into_iter().find(|(_, asked)| *asked && !monitor.heeds_options());
+    if let Some((option, _)) = unheeded {
+        let name = monitor.name();
+        return Err(Usage(format!(
+            "the {name} monitor does not heed {option}; leave {option} out, or use --monitor windows"
+        ))
+        .into());
+    }
+    let monitor = AnyMonitor::new(*monitor, looking.attrs(), options, looking.seed);
+    monitor.map_err(|err| Usage(err.to_string()).into())
+}
+
+/// The access pattern to be simulated, if it is not live processes that are meant.
+pub fn simulated<'a>(
+    target: &'a cli::Target,
+    monitoring: &cli::Monitoring,
+) -> Result<Option<&'a Path>> {
+    let refused = match (&target.forms.sim, monitoring.looking.backend) {
+        (Some(file), Backend::Auto | Backend::Sim) => return Ok(Some(file)),
+        (None, Backend::Auto | Backend::Ebpf) => return Ok(None),
+        (Some(_), Backend::Ebpf) => "--sim is simulated; leave out --backend ebpf",
+        (None, Backend::Sim) => "--backend sim takes an access pattern: give --sim FILE",
+    };
+    Err(Usage(refused.into()).into())
+}
