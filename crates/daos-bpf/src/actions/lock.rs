@@ -29,7 +29,7 @@ const MOST_PERCENT: u64 = 42;
 /// What is paged out is brought back by parts of that, one in the time after which pages
 /// are looked at again: all at once would take memory from what is in use, and where
 /// something cold is taken for hot, it goes on and on.
-const BROUGHT_AT_ONCE: u64 = 16;
+const BROUGHT_AT_ONCE: u64 = 8;
 /// Pages that are touched, and touched again, in turn.
 const TOUCHED_AT_ONCE: usize = 128;
 
