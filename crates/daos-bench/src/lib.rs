@@ -15,6 +15,7 @@
 //! | [`simulated`] | simulated address spaces | a space |
 //! | [`figures`] | what a run is judged by | a figure |
 //! | [`truth`] | what a workload truly accesses, phase by phase | |
+//! | [`tuning`] | how far from the best the tuner ends | |
 //! | [`reported`] | what a snapshot says, to the page | |
 //! | [`score`] | from snapshots and truth to accuracy | |
 //! | [`notice`] | how long it takes to notice a change | |
@@ -47,6 +48,7 @@ pub mod score;
 pub mod simulated;
 pub mod spread;
 pub mod truth;
+pub mod tuning;
 pub mod validate;
 pub mod work;
 
@@ -61,4 +63,5 @@ pub use score::{Score, Scorer};
 pub use simulated::Simulator;
 pub use spread::Spread;
 pub use truth::{Comb, TruePhase, TrueRange};
+pub use tuning::{Tuned, TuningPlan, compare_tuning, tuning_text};
 pub use work::Work;

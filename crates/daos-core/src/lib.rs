@@ -18,6 +18,7 @@
 //! | [`monitor`] | the ticks that tie these together: [`Monitor`], and each way to do it |
 //! | [`snapshot`] | what a monitor hands out, and the seam to its users: [`SnapshotSource`] |
 //! | [`schemes`] | what is done to memory by what was seen of it |
+//! | [`tuner`] | which thresholds of a scheme are best |
 //! | [`json`] | the JSON shape of a snapshot |
 //! | [`host`] | the machine that something was measured on |
 //! | [`rng`] | the seeded generator |
@@ -38,6 +39,7 @@ pub mod region;
 pub mod rng;
 pub mod schemes;
 pub mod snapshot;
+pub mod tuner;
 
 pub use access::{
     AccessCheck, Capabilities, Observation, PageBits, Prices, Spent, Target, TargetId, Window,

@@ -20,7 +20,7 @@ pub mod mistake;
 pub mod text;
 pub mod toml;
 mod validate;
-mod value;
+pub(crate) mod value;
 
 pub use mistake::{Invalid, Problem, TextError};
 

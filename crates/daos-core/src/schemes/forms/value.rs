@@ -38,7 +38,7 @@ const ENDS: [&str; 3] = ["min", "max", "null"];
 
 /// Which bound of two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
+pub(crate) enum Side {
     /// The least.
     Min,
     /// The most.
@@ -47,7 +47,7 @@ pub(super) enum Side {
 
 /// Why a value is none.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Unfit {
+pub(crate) struct Unfit {
     /// What would have been one.
     pub expected: String,
     /// The valid word that is most like it.
@@ -75,12 +75,12 @@ enum Fault {
 }
 
 /// A bound of sizes, in bytes.
-pub(super) fn size_bound(text: &str, side: Side) -> Result<u64, Unfit> {
+pub(crate) fn size_bound(text: &str, side: Side) -> Result<u64, Unfit> {
     bound(text, side, (0, u64::MAX), "a size (4096, 4K, 2MiB), min, max or null", bytes)
 }
 
 /// A bound of frequencies, as a share of the checks, 0 to 1.
-pub(super) fn rate_bound(text: &str, side: Side) -> Result<f64, Unfit> {
+pub(crate) fn rate_bound(text: &str, side: Side) -> Result<f64, Unfit> {
     let expected = "a frequency in percent (5, 5%, 0.5%), min, max or null";
     bound(text, side, (0.0, 1.0), expected, |text| {
         percent(text.strip_suffix('%').unwrap_or(text)).map_err(|fault| match fault {
@@ -91,7 +91,7 @@ pub(super) fn rate_bound(text: &str, side: Side) -> Result<f64, Unfit> {
 }
 
 /// A bound of ages: a time, or a number of aggregation intervals.
-pub(super) fn age_bound(text: &str, side: Side) -> Result<Age, Unfit> {
+pub(crate) fn age_bound(text: &str, side: Side) -> Result<Age, Unfit> {
     let expected = "an age (5s, 100ms; units us, ms, s, m, h, d; or, without a unit, a number \
                     of aggregation intervals), min, max or null";
     bound(text, side, (Age::MIN, Age::MAX), expected, |text| {
@@ -104,7 +104,7 @@ pub(super) fn age_bound(text: &str, side: Side) -> Result<Age, Unfit> {
 }
 
 /// A size in bytes.
-pub(super) fn bytes(text: &str) -> Result<u64, Unfit> {
+pub(crate) fn bytes(text: &str) -> Result<u64, Unfit> {
     let text = text.to_ascii_lowercase();
     let number = if text.bytes().all(|b| b.is_ascii_digit()) {
         decimal(&text, 1)
@@ -117,14 +117,14 @@ pub(super) fn bytes(text: &str) -> Result<u64, Unfit> {
 }
 
 /// A duration in microseconds. Its unit may not be left out.
-pub(super) fn duration_us(text: &str) -> Result<u64, Unfit> {
+pub(crate) fn duration_us(text: &str) -> Result<u64, Unfit> {
     let expected = "a duration with a unit (5ms, 1.5s; units us, ms, s, m, h, d)";
     scaled(text, TIMES).map_err(|fault| too(fault, "2^64 us", "a microsecond", expected))
 }
 
 /// A share, 0 to 1, written as percent. The sign may not be left out: `0.5` could be
 /// meant for either.
-pub(super) fn share(text: &str) -> Result<f64, Unfit> {
+pub(crate) fn share(text: &str) -> Result<f64, Unfit> {
     let number = text.strip_suffix('%').ok_or(Fault::Malformed);
     number.and_then(percent).map_err(|fault| match fault {
         Fault::TooLarge => Unfit::new("at most 100%"),
@@ -133,7 +133,7 @@ pub(super) fn share(text: &str) -> Result<f64, Unfit> {
 }
 
 /// Addresses: `START-END` or `START+SIZE`, in hexadecimal with `0x` or decimal.
-pub(super) fn addresses(text: &str) -> Result<AddrRange, Unfit> {
+pub(crate) fn addresses(text: &str) -> Result<AddrRange, Unfit> {
     let unfit = || Unfit::new("START-END or START+SIZE, such as 0x7f0000000000+64M");
     let address = |text: &str| {
         let text = text.trim();
@@ -157,7 +157,7 @@ pub(super) fn addresses(text: &str) -> Result<AddrRange, Unfit> {
 }
 
 /// One of these words, in any case.
-pub(super) fn word<T: Clone>(
+pub(crate) fn word<T: Clone>(
     text: &str,
     what: &str,
     words: &[(&'static str, T)],
@@ -172,18 +172,18 @@ pub(super) fn word<T: Clone>(
 }
 
 /// Whether this is a unit and nothing else, which may stand apart from its number.
-pub(super) fn is_unit(text: &str) -> bool {
+pub(crate) fn is_unit(text: &str) -> bool {
     let is_size = || SIZES.iter().any(|(unit, _)| unit.eq_ignore_ascii_case(text));
     text == "%" || TIMES.iter().any(|&(unit, _)| unit == text) || is_size()
 }
 
 /// Whether this is a number and nothing else.
-pub(super) fn is_number(text: &str) -> bool {
+pub(crate) fn is_number(text: &str) -> bool {
     decimal(text, 1) != Err(Fault::Malformed)
 }
 
 /// Writes a bound of sizes.
-pub(super) fn show_size_bound(bytes: u64) -> String {
+pub(crate) fn show_size_bound(bytes: u64) -> String {
     match bytes {
         0 => "min".to_owned(),
         u64::MAX => "max".to_owned(),
@@ -192,7 +192,7 @@ pub(super) fn show_size_bound(bytes: u64) -> String {
 }
 
 /// Writes a bound of frequencies.
-pub(super) fn show_rate_bound(rate: f64) -> String {
+pub(crate) fn show_rate_bound(rate: f64) -> String {
     if rate == 0.0 {
         "min".to_owned()
     } else if rate == 1.0 {
@@ -203,7 +203,7 @@ pub(super) fn show_rate_bound(rate: f64) -> String {
 }
 
 /// Writes a bound of ages.
-pub(super) fn show_age_bound(age: Age) -> String {
+pub(crate) fn show_age_bound(age: Age) -> String {
     match age {
         Age::MIN => "min".to_owned(),
         Age::MAX => "max".to_owned(),
@@ -213,7 +213,7 @@ pub(super) fn show_age_bound(age: Age) -> String {
 }
 
 /// Writes a size: `4K`, `2M`, `1000`.
-pub(super) fn show_bytes(bytes: u64) -> String {
+pub(crate) fn show_bytes(bytes: u64) -> String {
     match SIZES[..4].iter().find(|(_, factor)| bytes > 0 && bytes.is_multiple_of(*factor)) {
         Some((unit, factor)) => format!("{}{}", bytes / factor, unit.to_uppercase()),
         None => bytes.to_string(),
@@ -221,7 +221,7 @@ pub(super) fn show_bytes(bytes: u64) -> String {
 }
 
 /// Writes a duration: `5s`, `1500ms`.
-pub(super) fn show_duration(us: u64) -> String {
+pub(crate) fn show_duration(us: u64) -> String {
     match TIMES.iter().find(|(_, factor)| us > 0 && us.is_multiple_of(*factor)) {
         Some((unit, factor)) => format!("{}{unit}", us / factor),
         None => format!("{us}us"),
@@ -229,7 +229,7 @@ pub(super) fn show_duration(us: u64) -> String {
 }
 
 /// Writes a share as percent: `5%`, `0.1%`.
-pub(super) fn show_share(share: f64) -> String {
+pub(crate) fn show_share(share: f64) -> String {
     // The shortest digits that make this very number, with the point moved by two.
     let text = format!("{:e}", share.abs());
     let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
@@ -250,7 +250,7 @@ pub(super) fn show_share(share: f64) -> String {
 }
 
 /// Writes addresses.
-pub(super) fn show_addresses(range: &AddrRange) -> String {
+pub(crate) fn show_addresses(range: &AddrRange) -> String {
     format!("{:#x}-{:#x}", range.start, range.end)
 }
 

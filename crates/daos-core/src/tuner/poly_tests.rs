@@ -1,0 +1,82 @@
+use super::super::shapes::Shape;
+use super::super::testing::{run, run_on, unit, unit_space};
+use super::*;
+
+fn poly(samples: usize, seed: u64) -> Poly {
+    Poly::new(unit_space(), samples, seed).unwrap()
+}
+
+#[test]
+fn sixty_percent_are_global_and_the_rest_near_the_best() {
+    for (samples, global, degree) in [(5, 3, 1), (10, 6, 3), (20, 12, 6), (30, 18, 10)] {
+        let mut search = poly(samples, 7);
+        assert_eq!((search.global_samples(), search.degree()), (global, degree));
+        let mut asks = Vec::new();
+        while let Some(ask) = search.ask() {
+            if ask.why == Why::Improve {
+                let best = search.points().into_iter().max_by(|a, b| a.1.total_cmp(&b.1));
+                assert!((unit(&ask.at) - best.unwrap().0).abs() <= 0.1 + 1e-3);
+            }
+            let score = Some(-(unit(&ask.at) - 0.3).abs());
+            asks.push(ask.why);
+            search.tell(Sample { at: ask.at, score });
+        }
+        assert_eq!(asks.len(), samples);
+        assert!(asks[..global].iter().all(|why| *why == Why::Explore));
+        assert!(asks[global..].iter().all(|why| *why == Why::Improve));
+    }
+}
+
+#[test]
+fn the_global_ones_cover_the_range() {
+    let mut counts = [0; 10];
+    for seed in 0..500 {
+        counts[(unit(&poly(10, seed).ask().unwrap().at) * 10.0).min(9.0) as usize] += 1;
+    }
+    assert!(counts.iter().all(|count| (25..=80).contains(count)), "{counts:?}");
+}
+
+#[test]
+fn distances_are_those_of_values() {
+    let search = Poly::new(Space::default(), 10, 1).unwrap();
+    assert_eq!(search.space().point(&[0.5]), At::Point(vec![30e6]));
+}
+
+#[test]
+fn finds_the_peak_of_a_parabola() {
+    let mut search = poly(10, 3);
+    run(&mut search, |at| 1.0 - (unit(at) - 0.4).powi(2));
+    let best = search.best().unwrap();
+    assert!((unit(&best.at) - 0.4).abs() < 2e-3 && (best.score.mean - 1.0).abs() < 1e-4);
+}
+
+#[test]
+fn void_samples_are_counted_and_left_out() {
+    let mut search = poly(4, 3);
+    for _ in 0..4 {
+        let at = search.ask().unwrap().at;
+        search.tell(Sample { at, score: None });
+    }
+    assert_eq!((search.ask(), search.best()), (None, None));
+}
+
+#[test]
+fn refuses_two_thresholds() {
+    let space = Space::parse(["min_age=0s..60s", "max_freq=0..20%"]).unwrap();
+    assert_eq!(Poly::new(space, 10, 1).unwrap_err(), OneThreshold(2));
+}
+
+#[test]
+fn is_as_good_as_the_papers_method_is() {
+    // Not a goal, but what others are compared with: no better and no worse than this.
+    let mut losses = 0.0;
+    for shape in Shape::ALL {
+        for seed in 0..100 {
+            let curve = shape.curve(seed);
+            let mut search = poly(10, seed);
+            run_on(&mut search, &curve, 0.05, seed);
+            losses += curve.loss(unit(&search.best().unwrap().at)) / 600.0;
+        }
+    }
+    assert!((0.08..0.22).contains(&losses), "{losses}");
+}
