@@ -9,7 +9,7 @@
 use crate::own_pages::OwnPages;
 use crate::programs::{Facts, Task};
 use crate::reader::Reader;
-use daos_core::{AddrRange, PAGE_SIZE, Prices, Window};
+use daos_core::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE, Prices, Window};
 use daos_linux::cpu;
 use daos_linux::madvise::{self, Advice};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -28,7 +28,6 @@ const REPEATS: usize = 5;
 const ABSURD: f64 = 20.0;
 /// Page tables that are read, a page in each.
 const TABLES: usize = 256;
-const TABLE_BYTES: u64 = 2 << 20;
 /// Pages that are armed in one run.
 const RUN: u64 = 512;
 /// Runs of one page that are armed together, every third page.
@@ -90,12 +89,10 @@ fn us(began: Instant) -> f64 {
 
 /// A page in each of some page tables.
 fn one_page_a_table() -> Option<(OwnPages, Vec<AddrRange>)> {
-    let own = OwnPages::map((TABLES as u64 + 1) * TABLE_BYTES)?;
-    let first = own.start().next_multiple_of(TABLE_BYTES);
-    let page = |table| {
-        AddrRange::new(first + table * TABLE_BYTES, first + table * TABLE_BYTES + PAGE_SIZE)
-    };
-    let pages: Vec<_> = (0..TABLES as u64).map(page).collect();
+    let own = OwnPages::map((TABLES as u64 + 1) * HUGE_PAGE_SIZE)?;
+    let first = own.start().next_multiple_of(HUGE_PAGE_SIZE);
+    let starts = (first..).step_by(HUGE_PAGE_SIZE as usize).take(TABLES);
+    let pages: Vec<_> = starts.map(|start| AddrRange::new(start, start + PAGE_SIZE)).collect();
     pages.iter().for_each(|page| own.write(page.start));
     Some((own, pages))
 }

@@ -6,13 +6,11 @@ use crate::programs::{
     Facts, Found, FrameFacts, MAX_ENTRIES, MAX_REQUESTS, MemoryLayout, Programs, Request, Task,
     Whereabouts,
 };
-use daos_core::{AddrRange, PAGE_SIZE, Window};
+use daos_core::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE, Window};
 use rustix::process::{PidfdFlags, getpid, pidfd_open};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// Bytes that one page of level-1 entries maps: a request never crosses it.
-const TABLE_BYTES: u64 = 2 << 20;
 const PAGES_IN_TABLE: usize = 512;
 
 /// Part of a window, inside one page table.
@@ -82,9 +80,10 @@ impl Reader {
         mut each: impl FnMut(Piece, Answer<'_>),
     ) -> Result<Option<Whereabouts>, BpfError> {
         let mut there = None;
-        let mut windows = windows
-            .enumerate()
-            .flat_map(|(window, w)| in_tables(w.range()).map(move |range| Piece { window, range }));
+        // A request never crosses the end of a page of level-1 entries.
+        let mut windows = windows.enumerate().flat_map(|(window, w)| {
+            w.range().blocks(HUGE_PAGE_SIZE).map(move |range| Piece { window, range })
+        });
         loop {
             let used = self.fill(&mut windows);
             if self.pieces.is_empty() {
@@ -162,17 +161,6 @@ pub(crate) fn my_pidfd() -> io::Result<OwnedFd> {
     Ok(pidfd_open(getpid(), PidfdFlags::empty())?)
 }
 
-/// Cuts a range where one page table ends and the next begins.
-fn in_tables(range: AddrRange) -> impl Iterator<Item = AddrRange> {
-    let mut start = range.start;
-    std::iter::from_fn(move || {
-        let end = range.end.min((start / TABLE_BYTES + 1) * TABLE_BYTES);
-        let piece = AddrRange::new(start, end);
-        start = end;
-        (!piece.is_empty()).then_some(piece)
-    })
-}
-
 /// The whole huge page of `level` around `addr`.
 pub(crate) fn huge_page(addr: u64, level: u32) -> AddrRange {
     let size = bytes_mapped(level);
@@ -184,18 +172,4 @@ pub(crate) fn huge_page(addr: u64, level: u32) -> AddrRange {
 pub(crate) fn page_of(piece: &Piece, page: usize) -> AddrRange {
     let start = piece.range.start + page as u64 * PAGE_SIZE;
     AddrRange::new(start, start + PAGE_SIZE)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_window_is_cut_at_page_tables() {
-        let cut =
-            |s, e| in_tables(AddrRange::new(s, e)).map(|r| (r.start, r.end)).collect::<Vec<_>>();
-        assert_eq!(cut(0x1000, 0x2000), [(0x1000, 0x2000)]);
-        assert_eq!(cut(0x20_0000, 0x40_0000), [(0x20_0000, 0x40_0000)]);
-        assert_eq!(cut(0x1f_f000, 0x20_1000), [(0x1f_f000, 0x20_0000), (0x20_0000, 0x20_1000)]);
-    }
 }

@@ -50,6 +50,11 @@ impl Window {
 /// One bit for each page of a window, the first page in bit 0 of word 0.
 pub type PageBits = [u64; MAX_WINDOW_PAGES as usize / 64];
 
+/// Whether page `page` of a window is one of those that `bits` are set for.
+pub fn has_page(bits: &PageBits, page: u32) -> bool {
+    bits[page as usize / 64] >> (page % 64) & 1 == 1
+}
+
 /// What a check found in one window. Counts are of pages; `accessed` is at most
 /// `present`, and `present + unobservable` at most the size of the window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

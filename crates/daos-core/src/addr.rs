@@ -6,6 +6,9 @@ use std::fmt;
 /// Bytes in a base page. Every boundary that the monitor sets is a multiple of it.
 pub const PAGE_SIZE: u64 = 4096;
 
+/// Bytes that one huge page maps, and one page of page table: 512 pages.
+pub const HUGE_PAGE_SIZE: u64 = 512 * PAGE_SIZE;
+
 /// A half-open range of addresses, `start..end`, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct AddrRange {
@@ -48,6 +51,37 @@ impl AddrRange {
         (start < end).then_some(AddrRange { start, end })
     }
 
+    /// Its parts in the aligned blocks of so many bytes, by rising address.
+    pub fn blocks(self, bytes: u64) -> impl Iterator<Item = AddrRange> {
+        let mut rest = self;
+        std::iter::from_fn(move || {
+            let end = rest.end.min((rest.start / bytes + 1) * bytes);
+            let part = AddrRange::new(rest.start, end);
+            rest.start = end;
+            (!part.is_empty()).then_some(part)
+        })
+    }
+
+    /// The aligned blocks of so many bytes that lie in it as a whole; empty if none does.
+    pub fn whole_blocks(self, bytes: u64) -> AddrRange {
+        AddrRange::new(self.start.next_multiple_of(bytes), self.end / bytes * bytes)
+    }
+
+    /// Adds this behind sorted `ranges`, as one with the last of them where they touch.
+    pub fn push_joined(self, ranges: &mut Vec<AddrRange>) {
+        match ranges.last_mut() {
+            Some(last) if last.end == self.start => last.end = self.end,
+            _ => ranges.push(self),
+        }
+    }
+
+    /// Sorted ranges, those that touch as one.
+    pub fn joined(ranges: impl IntoIterator<Item = AddrRange>) -> Vec<AddrRange> {
+        let mut joined = Vec::new();
+        ranges.into_iter().for_each(|range| range.push_joined(&mut joined));
+        joined
+    }
+
     /// The smallest page-aligned range around this one.
     pub fn page_aligned(&self) -> AddrRange {
         AddrRange {
@@ -66,5 +100,34 @@ impl fmt::Debug for AddrRange {
 impl fmt::Display for AddrRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:#x}-{:#x}", self.start, self.end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_are_cut_where_they_are_aligned() {
+        let cut = |start, end| AddrRange::new(start, end).blocks(10).map(|r| (r.start, r.end));
+        assert_eq!(cut(3, 25).collect::<Vec<_>>(), [(3, 10), (10, 20), (20, 25)]);
+        assert_eq!(cut(10, 20).collect::<Vec<_>>(), [(10, 20)]);
+        assert_eq!(cut(7, 7).count(), 0);
+    }
+
+    #[test]
+    fn whole_blocks_are_cut_out() {
+        let whole = |start, end| AddrRange::new(start, end).whole_blocks(10);
+        assert_eq!(whole(20, 60), AddrRange::new(20, 60));
+        assert_eq!(whole(19, 61), AddrRange::new(20, 60));
+        for (start, end) in [(21, 39), (21, 22), (19, 29)] {
+            assert!(whole(start, end).is_empty());
+        }
+    }
+
+    #[test]
+    fn neighbours_are_one() {
+        let ranges = [(0, 2), (2, 5), (6, 7)].map(|(start, end)| AddrRange::new(start, end));
+        assert_eq!(AddrRange::joined(ranges), [AddrRange::new(0, 5), AddrRange::new(6, 7)]);
     }
 }

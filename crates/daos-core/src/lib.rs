@@ -44,7 +44,7 @@ pub mod tuner;
 pub use access::{
     AccessCheck, Capabilities, Observation, PageBits, Prices, Spent, Target, TargetId, Window,
 };
-pub use addr::{AddrRange, PAGE_SIZE};
+pub use addr::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE};
 pub use attrs::{AttrsError, MonitorAttrs};
 pub use host::Host;
 pub use monitor::{AnyMonitor, FullScan, Monitor, MonitorKind, MonitorOptions, Reference, Windows};

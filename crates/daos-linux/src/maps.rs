@@ -37,14 +37,7 @@ fn parse(line: &[u8]) -> Option<Mapping> {
 
 /// Joins neighbours that touch, so that ten thousand mappings of one heap are one range.
 pub fn ranges(mappings: &[Mapping]) -> Vec<AddrRange> {
-    let mut ranges: Vec<AddrRange> = Vec::new();
-    for Mapping { range, .. } in mappings {
-        match ranges.last_mut() {
-            Some(last) if last.end == range.start => last.end = range.end,
-            _ => ranges.push(*range),
-        }
-    }
-    ranges
+    AddrRange::joined(mappings.iter().map(|mapping| mapping.range))
 }
 
 #[cfg(test)]

@@ -45,7 +45,7 @@ impl ActionSink for SimSpace {
                 let applied = self.apply_to(action, segment, &mut outcome);
                 if applied > 0 {
                     outcome.applied_bytes += bytes(applied.into());
-                    add(&mut outcome.applied, segment.range());
+                    segment.range().push_joined(&mut outcome.applied);
                 }
             }
         }
@@ -195,14 +195,6 @@ impl SimSpace {
         if let Some(block) = self.blocks.get(number) {
             block.armed = block.armed - pages;
         }
-    }
-}
-
-/// Adds a range behind the others; one that it touches grows.
-fn add(ranges: &mut Vec<AddrRange>, range: AddrRange) {
-    match ranges.last_mut() {
-        Some(last) if last.end == range.start => last.end = range.end,
-        _ => ranges.push(range),
     }
 }
 

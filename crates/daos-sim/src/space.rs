@@ -152,7 +152,7 @@ impl SimSpace {
             blocks: Blocks::new(world.whole()),
             exposures: vec![Exposure::default(); world.ranges.len()],
             mapped: if world.options.sparse {
-                touching(&world.ranges)
+                AddrRange::joined(world.ranges.iter().copied())
             } else {
                 vec![world.whole()]
             },
@@ -450,14 +450,6 @@ impl SimSpace {
         };
         [512 << 30, 1 << 30, BLOCK_SIZE].into_iter().find(is_empty).unwrap_or(0)
     }
-}
-
-/// The ranges, with those that touch made one.
-fn touching(ranges: &[AddrRange]) -> Vec<AddrRange> {
-    ranges
-        .chunk_by(|a, b| a.end == b.start)
-        .map(|run| AddrRange::new(run[0].start, run[run.len() - 1].end))
-        .collect()
 }
 
 impl AccessCheck for SimSpace {

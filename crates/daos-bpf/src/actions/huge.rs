@@ -4,16 +4,14 @@
 //! huge pages is. The kernel holds the target's memory while it copies a block, half a
 //! millisecond, so each block is a call of its own.
 
-use super::{leaves, push_joined};
+use super::leaves;
 use crate::BpfError;
 use crate::entry::bytes_mapped;
 use crate::programs::Facts;
 use crate::vaddr::VirtualMemory;
-use daos_core::AddrRange;
 use daos_core::schemes::{Outcome, Refusal};
+use daos_core::{AddrRange, HUGE_PAGE_SIZE};
 use rustix::io::Errno;
-
-pub(super) const HUGE_BYTES: u64 = 2 << 20;
 
 /// A block before it was collapsed.
 struct Block {
@@ -39,7 +37,8 @@ impl VirtualMemory {
         ranges: &[AddrRange],
     ) -> Result<Option<Outcome>, BpfError> {
         let mut outcome = Outcome::default();
-        let whole: Vec<_> = ranges.iter().copied().filter_map(whole_blocks).collect();
+        let mut whole: Vec<_> = ranges.iter().map(|r| r.whole_blocks(HUGE_PAGE_SIZE)).collect();
+        whole.retain(|range| !range.is_empty());
         outcome.refuse(Refusal::Unsuitable, super::bytes(ranges) - super::bytes(&whole));
         let Some(mut blocks) = self.blocks(at, &whole)? else { return Ok(None) };
         blocks.retain(|block| !block.is_huge);
@@ -68,11 +67,11 @@ impl VirtualMemory {
         let Some(after) = self.blocks(at, &asked)? else { return Ok(None) };
         for (before, after) in blocks.iter().zip(after) {
             if after.is_huge {
-                outcome.applied_bytes += HUGE_BYTES;
-                push_joined(&mut outcome.applied, after.range);
-                outcome.bloat_bytes += (HUGE_BYTES - before.resident) as i64;
+                outcome.applied_bytes += HUGE_PAGE_SIZE;
+                after.range.push_joined(&mut outcome.applied);
+                outcome.bloat_bytes += (HUGE_PAGE_SIZE - before.resident) as i64;
             } else {
-                outcome.refuse(before.refused.unwrap_or(Refusal::Kept), HUGE_BYTES);
+                outcome.refuse(before.refused.unwrap_or(Refusal::Kept), HUGE_PAGE_SIZE);
             }
         }
         Ok(Some(outcome))
@@ -81,10 +80,10 @@ impl VirtualMemory {
     /// What the blocks of whole `ranges` are now.
     fn blocks(&mut self, at: usize, ranges: &[AddrRange]) -> Result<Option<Vec<Block>>, BpfError> {
         let Some(task) = self.task(at)? else { return Ok(None) };
-        let starts = ranges.iter().flat_map(|r| (r.start..r.end).step_by(HUGE_BYTES as usize));
+        let starts = ranges.iter().flat_map(|r| (r.start..r.end).step_by(HUGE_PAGE_SIZE as usize));
         let mut blocks: Vec<_> = starts
             .map(|start| {
-                let range = AddrRange::new(start, start + HUGE_BYTES);
+                let range = AddrRange::new(start, start + HUGE_PAGE_SIZE);
                 Block { range, resident: 0, is_huge: false, is_shared: false, refused: None }
             })
             .collect();
@@ -96,31 +95,10 @@ impl VirtualMemory {
             let block = &mut blocks[block];
             if leaf.is_memory() {
                 block.resident += leaf.range.len();
-                block.is_huge |= bytes_mapped(leaf.level) >= HUGE_BYTES;
+                block.is_huge |= bytes_mapped(leaf.level) >= HUGE_PAGE_SIZE;
                 block.is_shared |= leaf.is_shared();
             }
         })?;
         Ok(there.then_some(blocks))
-    }
-}
-
-/// The aligned blocks in a range; `None` if it has none.
-fn whole_blocks(range: AddrRange) -> Option<AddrRange> {
-    let start = range.start.next_multiple_of(HUGE_BYTES);
-    let end = range.end / HUGE_BYTES * HUGE_BYTES;
-    (start < end).then(|| AddrRange::new(start, end))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_whole_blocks_are_collapsed() {
-        let whole = |start, end| whole_blocks(AddrRange::new(start, end)).map(|r| (r.start, r.end));
-        assert_eq!(whole(0x20_0000, 0x60_0000), Some((0x20_0000, 0x60_0000)));
-        assert_eq!(whole(0x1f_f000, 0x60_1000), Some((0x20_0000, 0x60_0000)));
-        assert_eq!(whole(0x20_1000, 0x40_0000), None);
-        assert_eq!(whole(0x20_1000, 0x20_2000), None);
     }
 }

@@ -9,7 +9,7 @@
 //! That holds while what is hot is less than about half of the memory there is; beyond, the
 //! kernel takes from the active list as fast as it is filled (docs/actions.md).
 
-use super::{leaves, push_joined};
+use super::leaves;
 use crate::BpfError;
 use crate::programs::Facts;
 use crate::vaddr::VirtualMemory;
@@ -68,7 +68,7 @@ impl VirtualMemory {
                     return outcome.refuse(Refusal::NoRoom, leaf.range.len());
                 }
                 room -= leaf.range.len();
-                push_joined(&mut swapped, leaf.range);
+                leaf.range.push_joined(&mut swapped);
                 touch.push(leaf.range.start);
             } else if leaf.is_memory() && (leaf.facts.active == 0 || generations) {
                 touch.push(leaf.range.start);
@@ -88,7 +88,7 @@ impl VirtualMemory {
         let there = leaves::for_each(&mut self.reader, &task, &swapped, Facts::None, |leaf| {
             if leaf.entry.is_present() {
                 outcome.applied_bytes += leaf.range.len();
-                push_joined(&mut outcome.applied, leaf.range);
+                leaf.range.push_joined(&mut outcome.applied);
             } else {
                 outcome.refuse(Refusal::Kept, leaf.range.len());
             }

@@ -105,11 +105,3 @@ fn holds(ranges: &[AddrRange], addr: u64) -> bool {
     let at = ranges.partition_point(|r| r.end <= addr);
     ranges.get(at).is_some_and(|r| r.contains(addr))
 }
-
-/// Adds `range` to sorted ranges, of which it may continue the last.
-fn push_joined(ranges: &mut Vec<AddrRange>, range: AddrRange) {
-    match ranges.last_mut() {
-        Some(last) if last.end == range.start => last.end = range.end,
-        _ => ranges.push(range),
-    }
-}

@@ -1,17 +1,15 @@
 //! Which pages were asked for not long ago, to be left in peace meanwhile.
 
 use daos_core::access::PageBits;
-use daos_core::{AddrRange, PAGE_SIZE};
+use daos_core::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE};
 use std::collections::HashMap;
-
-const BLOCK: u64 = 2 << 20;
 
 /// Remembers pages for a time, a bit each; the default for none.
 #[derive(Debug, Default)]
 pub(crate) struct Recent {
     /// How long, in microseconds.
     for_us: u64,
-    /// By block of 2 MiB: since when, and which of its pages.
+    /// By address of a block of 2 MiB: since when, and which of its pages.
     blocks: HashMap<u64, (u64, PageBits)>,
     /// When blocks were last cleared away.
     cleared_us: u64,
@@ -29,14 +27,13 @@ impl Recent {
     /// of a page counts from the first that is added to its block.
     pub(crate) fn add_range(&mut self, range: AddrRange, now_us: u64) -> bool {
         let mut any_new = false;
-        for block in range.start / BLOCK..range.end.div_ceil(BLOCK) {
-            let whole = AddrRange::new(block * BLOCK, (block + 1) * BLOCK);
-            let Some(part) = whole.intersect(&range) else { continue };
+        for part in range.blocks(HUGE_PAGE_SIZE) {
+            let block = part.start / HUGE_PAGE_SIZE * HUGE_PAGE_SIZE;
             let (since, bits) = self.blocks.entry(block).or_insert((now_us, PageBits::default()));
             if now_us.saturating_sub(*since) >= self.for_us {
                 (*since, *bits) = (now_us, PageBits::default());
             }
-            let page = |addr: u64| ((addr - whole.start) / PAGE_SIZE) as usize;
+            let page = |addr: u64| ((addr - block) / PAGE_SIZE) as usize;
             for page in page(part.start)..page(part.end) {
                 let (word, bit) = (&mut bits[page / 64], 1 << (page % 64));
                 any_new |= *word & bit == 0;
@@ -93,7 +90,7 @@ mod tests {
         assert!(recent.add_range(AddrRange::new(0x1000, 0x4000), 109), "one more");
         assert!(recent.add_range(page(1), 110), "the time of its block is over");
         assert!(recent.add_range(page(2), 111));
-        let blocks = AddrRange::new(0x3000, 3 * BLOCK);
+        let blocks = AddrRange::new(0x3000, 3 * HUGE_PAGE_SIZE);
         assert!(recent.add_range(blocks, 112));
         assert!(!recent.add_range(blocks, 112));
     }
@@ -101,7 +98,7 @@ mod tests {
     #[test]
     fn what_is_over_takes_no_memory() {
         let mut recent = Recent::new(100);
-        recent.add_range(AddrRange::new(0, 50 * BLOCK), 10);
+        recent.add_range(AddrRange::new(0, 50 * HUGE_PAGE_SIZE), 10);
         recent.clear_away(300);
         assert!(recent.blocks.is_empty());
     }

@@ -3,9 +3,9 @@
 //! Only what is present is advised, without pages that others map too. Of cold memory
 //! most is on the inactive list with its bits clear already: it is as it should be.
 
+use super::holds;
 use super::leaves::{self, Leaf};
 use super::whole::WholeBlocks;
-use super::{holds, push_joined};
 use crate::BpfError;
 use crate::programs::Facts;
 use crate::runs;
@@ -51,7 +51,7 @@ impl VirtualMemory {
             let (range, bytes) = (leaf.range, leaf.range.len());
             if !leaf.entry.is_present() {
                 outcome.applied_bytes += bytes;
-                push_joined(&mut outcome.applied, range);
+                range.push_joined(&mut outcome.applied);
             } else if advised.refused.iter().any(|(refused, _)| refused.contains(range.start)) {
                 outcome.refuse(Refusal::Unsuitable, bytes);
             } else if space.is_of_file(range.start) {
@@ -104,7 +104,7 @@ impl VirtualMemory {
                 outcome.refuse(Refusal::Unsuitable, range.len());
             } else {
                 outcome.applied_bytes += range.len();
-                push_joined(&mut outcome.applied, range);
+                range.push_joined(&mut outcome.applied);
             }
         }
         Ok(Some(outcome))

@@ -8,13 +8,12 @@
 //! Where the host's policy is `always`, the kernel's khugepaged may in time make huge
 //! pages of them again.
 
-use super::huge::HUGE_BYTES;
-use super::{leaves, push_joined};
+use super::leaves;
 use crate::BpfError;
 use crate::programs::Facts;
 use crate::vaddr::VirtualMemory;
 use daos_core::schemes::{Outcome, Refusal};
-use daos_core::{AddrRange, PAGE_SIZE};
+use daos_core::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE};
 use daos_linux::Process;
 use daos_linux::madvise::Advice;
 
@@ -49,7 +48,7 @@ impl VirtualMemory {
         if !there {
             return Ok(None);
         }
-        let mut content = vec![0; if huge.is_empty() { 0 } else { HUGE_BYTES as usize }];
+        let mut content = vec![0; if huge.is_empty() { 0 } else { HUGE_PAGE_SIZE as usize }];
         for block in huge {
             if !self.split(at, block, &mut content, &mut outcome)? {
                 return Ok(None);
@@ -75,16 +74,16 @@ impl VirtualMemory {
         let Pages::Regular(pages) = pages else {
             let is_refused = !advised.refused.is_empty();
             let why = if is_refused { Refusal::Unsuitable } else { Refusal::Kept };
-            outcome.refuse(why, HUGE_BYTES);
+            outcome.refuse(why, HUGE_PAGE_SIZE);
             return Ok(true);
         };
         let process = &self.spaces[at].process;
         let empty = pages_of_zeros(process, &pages, content);
         process.advise(Advice::Pageout, &empty);
         let Some(left) = self.pages_in_memory(at, block)? else { return Ok(false) };
-        outcome.applied_bytes += HUGE_BYTES;
-        push_joined(&mut outcome.applied, block);
-        outcome.bloat_bytes -= (HUGE_BYTES - left.bytes()) as i64;
+        outcome.applied_bytes += HUGE_PAGE_SIZE;
+        block.push_joined(&mut outcome.applied);
+        outcome.bloat_bytes -= (HUGE_PAGE_SIZE - left.bytes()) as i64;
         Ok(true)
     }
 
@@ -97,7 +96,7 @@ impl VirtualMemory {
             leaves::for_each(&mut self.reader, &task, &[block], Facts::OfPresent, |leaf| {
                 if leaf.is_memory() {
                     is_huge |= leaf.level > 1;
-                    push_joined(&mut pages, leaf.range);
+                    leaf.range.push_joined(&mut pages);
                 }
             })?;
         let pages = if is_huge { Pages::Huge } else { Pages::Regular(pages) };
@@ -114,7 +113,7 @@ enum Pages {
 impl Pages {
     fn bytes(&self) -> u64 {
         match self {
-            Self::Huge => HUGE_BYTES,
+            Self::Huge => HUGE_PAGE_SIZE,
             Self::Regular(pages) => super::bytes(pages),
         }
     }
@@ -129,7 +128,7 @@ fn pages_of_zeros(process: &Process, pages: &[AddrRange], content: &mut [u8]) ->
         let starts = (range.start..).step_by(PAGE_SIZE as usize);
         for (start, page) in starts.zip(content[..read].chunks_exact(ZEROS.len())) {
             if page == ZEROS {
-                push_joined(&mut empty, AddrRange::new(start, start + PAGE_SIZE));
+                AddrRange::new(start, start + PAGE_SIZE).push_joined(&mut empty);
             }
         }
     }

@@ -5,10 +5,9 @@
 //! all the rest. A block that goes as a whole is made a huge page first, and then it is
 //! one flush instead of 512. The huge page is free again at once, for the next block.
 
-use super::huge::HUGE_BYTES;
 use super::leaves::Leaf;
 use crate::vaddr::Space;
-use daos_core::{AddrRange, PAGE_SIZE};
+use daos_core::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE};
 use std::collections::BTreeMap;
 
 /// Counts the pages of blocks that are to be paged out.
@@ -22,7 +21,7 @@ impl WholeBlocks {
     /// Adds a page, or a huge page, which needs nothing.
     pub(super) fn add(&mut self, leaf: &Leaf<'_>) {
         if leaf.level == 1 {
-            *self.pages.entry(leaf.range.start / HUGE_BYTES * HUGE_BYTES).or_default() += 1;
+            *self.pages.entry(leaf.range.start / HUGE_PAGE_SIZE * HUGE_PAGE_SIZE).or_default() += 1;
         }
     }
 
@@ -30,11 +29,11 @@ impl WholeBlocks {
     /// is sorted and joined, with each of these in one piece.
     pub(super) fn collapse(self, space: &Space, asked: Vec<AddrRange>) -> Vec<AddrRange> {
         let is_whole = |(start, pages): &(u64, u64)| {
-            *pages == HUGE_BYTES / PAGE_SIZE && !space.is_of_file(*start)
+            *pages == HUGE_PAGE_SIZE / PAGE_SIZE && !space.is_of_file(*start)
         };
         let mut blocks = Vec::new();
         for (start, _) in self.pages.into_iter().filter(is_whole) {
-            let block = AddrRange::new(start, start + HUGE_BYTES);
+            let block = AddrRange::new(start, start + HUGE_PAGE_SIZE);
             // Where there is no huge page to be had, the pages go one by one.
             if space.process.collapse(block).is_err() {
                 break;

@@ -4,7 +4,7 @@
 //! is a fault that need not wait. From the tables a page in the cache looks as it did
 //! before, so what was asked for is not asked for again for a while.
 
-use super::{leaves, push_joined};
+use super::leaves;
 use crate::BpfError;
 use crate::programs::Facts;
 use crate::runs;
@@ -41,7 +41,7 @@ impl VirtualMemory {
             if (in_swap || in_file) && recent.add_range(range, now_us) {
                 ask.push(range);
                 if in_swap {
-                    push_joined(&mut swapped, range);
+                    range.push_joined(&mut swapped);
                 }
             }
         })?;

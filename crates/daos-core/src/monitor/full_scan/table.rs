@@ -1,11 +1,8 @@
 //! What a full scan knows of the pages of a page table.
 
 use super::{HIGHEST, TRIALS};
-use crate::access::{MAX_WINDOW_PAGES, Observation, PageBits, TargetId, Window};
-use crate::addr::{AddrRange, PAGE_SIZE};
-
-/// Bytes that a page table maps.
-const TABLE_BYTES: u64 = MAX_WINDOW_PAGES as u64 * PAGE_SIZE;
+use crate::access::{MAX_WINDOW_PAGES, Observation, PageBits, TargetId, Window, has_page};
+use crate::addr::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE};
 
 /// The mapped pages of a page table.
 #[derive(Debug, Clone, Default)]
@@ -54,9 +51,8 @@ impl Table {
 
     /// The access frequency of a page.
     pub fn frequency(&self, page: u32) -> u32 {
-        let bit = |bits: &PageBits| (bits[page as usize / 64] >> (page % 64) & 1) as u32;
         let known = self.trials.min(TRIALS as u32);
-        let accessed: u32 = self.history.iter().map(bit).sum();
+        let accessed = self.history.iter().filter(|bits| has_page(bits, page)).count() as u32;
         (accessed * HIGHEST).checked_div(known).unwrap_or(0)
     }
 }
@@ -74,16 +70,13 @@ pub(super) fn follow(known: Vec<Table>, ranges: &[AddrRange]) -> Vec<Table> {
     let mut known = known.into_iter().peekable();
     let mut tables = Vec::new();
     for range in ranges {
-        let mut start = range.start;
-        while start < range.end {
-            let end = ((start / TABLE_BYTES + 1) * TABLE_BYTES).min(range.end);
-            let pages = ((end - start) / PAGE_SIZE) as u32;
+        for part in range.blocks(HUGE_PAGE_SIZE) {
+            let (start, pages) = (part.start, part.pages() as u32);
             while known.next_if(|table| table.start < start).is_some() {}
             let same = known.next_if(|table| table.start == start && table.pages == pages);
             if pages > 0 {
                 tables.push(same.unwrap_or(Table { start, pages, ..Table::default() }));
             }
-            start = end;
         }
     }
     tables

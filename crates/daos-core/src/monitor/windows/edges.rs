@@ -1,10 +1,10 @@
 //! Edges: where neighbouring cells differ, narrowed down to the page.
 
 use super::cell::Cell;
-use super::mesh::{FINE, HUGE_PAGE, HUGE_PAGES, Mesh, pieces};
+use super::mesh::{FINE, HUGE_PAGES, Mesh, pieces};
 use super::segment;
 use crate::access::PageBits;
-use crate::addr::{AddrRange, PAGE_SIZE};
+use crate::addr::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE};
 
 /// Into how many parts a wider gap between two probes is cut.
 const PARTS: u64 = 4;
@@ -171,9 +171,6 @@ impl Mesh {
 /// Where an edge can be between a probe that ends at `start` and one that begins at
 /// `end`. It is empty where there is one place only, its start.
 fn gap(start: u64, end: u64, huge: bool) -> AddrRange {
-    if !huge {
-        return AddrRange::new(start, end);
-    }
-    let start = start.div_ceil(HUGE_PAGE) * HUGE_PAGE;
-    AddrRange::new(start, (end / HUGE_PAGE * HUGE_PAGE).max(start))
+    let gap = AddrRange::new(start, end);
+    if huge { gap.whole_blocks(HUGE_PAGE_SIZE) } else { gap }
 }

@@ -2,10 +2,10 @@
 
 use super::cell::Cell;
 use super::evidence::Evidence;
-use super::mesh::{FINE, HUGE_PAGE};
+use super::mesh::FINE;
 use super::{COLD_PROBE, Look, PERIOD, WARM, WARM_PROBE, Why, Windows, pages, segment};
-use crate::access::{AccessCheck, Observation, PageBits};
-use crate::addr::{AddrRange, PAGE_SIZE};
+use crate::access::{AccessCheck, Observation, PageBits, has_page};
+use crate::addr::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE};
 
 /// So many cells that change at once are parts of something larger.
 const MANY: u32 = 4;
@@ -121,7 +121,7 @@ impl Windows {
         if let (true, Some(bits)) = (whole && mixed, &seen.pages) {
             let cuts = if tries < f64::from(seen.present) {
                 // Huge pages have an edge in common, if any.
-                let edge = cell.range.end / HUGE_PAGE * HUGE_PAGE;
+                let edge = cell.range.end / HUGE_PAGE_SIZE * HUGE_PAGE_SIZE;
                 Some((0, (edge.saturating_sub(cell.range.start) / PAGE_SIZE) as u32))
             } else {
                 segment::best_run(bits, look.pages.pages() as u32)
@@ -264,8 +264,8 @@ impl Windows {
 
 /// The huge pages around `pages`, as far as they lie in `range`.
 fn whole_pages(pages: AddrRange, range: AddrRange) -> AddrRange {
-    let start = pages.start / HUGE_PAGE * HUGE_PAGE;
-    let end = pages.end.div_ceil(HUGE_PAGE) * HUGE_PAGE;
+    let start = pages.start / HUGE_PAGE_SIZE * HUGE_PAGE_SIZE;
+    let end = pages.end.div_ceil(HUGE_PAGE_SIZE) * HUGE_PAGE_SIZE;
     AddrRange::new(start.max(range.start), end.min(range.end))
 }
 
@@ -282,7 +282,7 @@ fn parts<'a>(
     (0..3).filter(move |i| cuts[*i] < cuts[i + 1]).map(move |i| {
         let (start, end) = (cuts[i], cuts[i + 1]);
         let at = |page: u32| cell.range.start + u64::from(page) * PAGE_SIZE;
-        let hits = (start..end).filter(|page| segment::has(bits, *page)).count();
+        let hits = (start..end).filter(|page| has_page(bits, *page)).count();
         let mut part = cell.part(AddrRange::new(at(start), at(end)));
         part.evidence = Evidence::of(hits as f64 * weight, f64::from(end - start) * weight);
         part.looks = 1;

@@ -3,15 +3,14 @@
 use super::cell::Cell;
 use super::pages::{PageMaps, WINDOW};
 use crate::access::TargetId;
-use crate::addr::{AddrRange, PAGE_SIZE};
+use crate::addr::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE};
 
 /// An edge that lies somewhere among so few pages is looked for in all of them at once.
 pub(super) const FINE: u64 = 64;
 /// Aggregation intervals for which an edge is remembered after it has gone.
 const EDGE_REMEMBERED: u64 = 600;
-/// Size of a huge page in bytes, and in pages.
-pub(super) const HUGE_PAGE: u64 = 2 << 20;
-pub(super) const HUGE_PAGES: u64 = HUGE_PAGE / PAGE_SIZE;
+/// Size of a huge page in pages.
+pub(super) const HUGE_PAGES: u64 = HUGE_PAGE_SIZE / PAGE_SIZE;
 
 /// Sorted, disjoint cells that cover what a target has mapped.
 #[derive(Debug, Clone)]

@@ -7,8 +7,7 @@
 //! accessed in either look are in use. Where one window is like that, its neighbours are
 //! looked at next.
 
-use super::segment::has;
-use crate::access::PageBits;
+use crate::access::{PageBits, has_page};
 use crate::addr::{AddrRange, PAGE_SIZE};
 use crate::snapshot::PageRun;
 use std::collections::{BTreeMap, VecDeque};
@@ -46,7 +45,7 @@ struct PageMap {
 
 impl PageMap {
     fn is_used(&self, page: u32) -> bool {
-        has(&self.last, page) || has(&self.before, page)
+        has_page(&self.last, page) || has_page(&self.before, page)
     }
 
     /// Pages in use, and hits in both looks.

@@ -5,7 +5,7 @@
 //! ratio test). Only additions, multiplications and divisions: the same bits give the
 //! same cut on every machine.
 
-use crate::access::PageBits;
+use crate::access::{PageBits, has_page};
 
 /// Twice the gain in log likelihood from which on a run is believed.
 const BELIEVED: f64 = 9.0;
@@ -23,11 +23,6 @@ pub(super) fn ln(x: f64) -> f64 {
     exponent as f64 * LN_2 + 2.0 * y * series
 }
 
-/// Whether page `page` of a window was accessed.
-pub(super) fn has(bits: &PageBits, page: u32) -> bool {
-    bits[(page / 64) as usize] >> (page % 64) & 1 != 0
-}
-
 /// Log likelihood of `hits` of `tries`, at the rate that fits them best.
 pub(super) fn likelihood(hits: f64, tries: f64) -> f64 {
     let part = |n: f64| if n > 0.0 { n * ln(n / tries) } else { 0.0 };
@@ -39,7 +34,7 @@ pub(super) fn likelihood(hits: f64, tries: f64) -> f64 {
 pub(super) fn best_run(bits: &PageBits, pages: u32) -> Option<(u32, u32)> {
     let mut before = vec![0u32; pages as usize + 1];
     for page in 0..pages {
-        before[page as usize + 1] = before[page as usize] + u32::from(has(bits, page));
+        before[page as usize + 1] = before[page as usize] + u32::from(has_page(bits, page));
     }
     let all = before[pages as usize];
     if all == 0 || all == pages {
@@ -49,12 +44,12 @@ pub(super) fn best_run(bits: &PageBits, pages: u32) -> Option<(u32, u32)> {
     let mut best = (BELIEVED / 2.0, None);
     for start in 0..pages {
         // A run that begins or ends in the midst of pages alike is never the best.
-        if start > 0 && has(bits, start) == has(bits, start - 1) {
+        if start > 0 && has_page(bits, start) == has_page(bits, start - 1) {
             continue;
         }
         for end in start + 1..=pages {
             let whole = start == 0 && end == pages;
-            if whole || (end < pages && has(bits, end) == has(bits, end - 1)) {
+            if whole || (end < pages && has_page(bits, end) == has_page(bits, end - 1)) {
                 continue;
             }
             let hits = before[end as usize] - before[start as usize];
@@ -87,7 +82,7 @@ pub(super) fn best_cut(
     let mut best = (0.0, 0);
     let mut as_expected = 0.0;
     for page in 0..pages {
-        likelihood += weight * if has(bits, page) { hit } else { miss };
+        likelihood += weight * if has_page(bits, page) { hit } else { miss };
         if likelihood > best.0 {
             best = (likelihood, page + 1);
         }

@@ -154,7 +154,7 @@ fn targets_come_and_go_at_an_update() {
     assert_eq!(ids(&run), [0, 7]);
     let new = &run.last().targets[1];
     let found = new.regions.iter().filter(|r| run.last().access_rate(r) >= 0.25).map(|r| r.range);
-    assert_eq!(super::memory::joined(&found.collect::<Vec<_>>()), [mib(5, 6)]);
+    assert_eq!(AddrRange::joined(found), [mib(5, 6)]);
     run.memory.targets.remove(0);
     run.until(8.0);
     assert_eq!(ids(&run), [7]);

@@ -1,6 +1,6 @@
 //! What holds whatever targets do with their memory.
 
-use super::memory::{Memory, joined};
+use super::memory::Memory;
 use super::run::{Run, attrs, regions};
 use crate::access::{Target, TargetId};
 use crate::addr::{AddrRange, PAGE_SIZE};
@@ -44,9 +44,10 @@ fn assert_sound(snapshot: &Snapshot, listed: &[Target], (min, max): (u32, u32), 
         ids(&mut snapshot.targets.iter().map(|t| t.id)),
         ids(&mut listed.iter().map(|t| t.id))
     );
-    let nr_ranges: usize = listed.iter().map(|t| joined(&t.ranges).len()).sum();
+    let nr_ranges: usize =
+        listed.iter().map(|t| AddrRange::joined(t.ranges.iter().copied()).len()).sum();
     for (found, listed) in snapshot.targets.iter().zip(listed) {
-        let mapped = joined(&listed.ranges);
+        let mapped = AddrRange::joined(listed.ranges.iter().copied());
         let mut covered = 0;
         for region in &found.regions {
             let range = region.range;

@@ -4,10 +4,8 @@ use crate::access::{
     AccessCheck, Capabilities, MAX_WINDOW_PAGES, Observation, PageBits, Prices, Spent, Target,
     TargetId, Window,
 };
-use crate::addr::{AddrRange, PAGE_SIZE};
+use crate::addr::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE};
 use std::convert::Infallible;
-
-const HUGE_PAGE: u64 = 2 << 20;
 
 /// Everything is in memory and was written before the monitor came, unless the test
 /// says otherwise.
@@ -41,18 +39,6 @@ pub fn pages(start: u64, end: u64) -> AddrRange {
 
 pub fn target(id: u32, ranges: &[AddrRange]) -> Target {
     Target { id: TargetId(id), ranges: ranges.to_vec(), resident_bytes: None }
-}
-
-/// Ranges that touch, as one.
-pub fn joined(ranges: &[AddrRange]) -> Vec<AddrRange> {
-    let mut joined: Vec<AddrRange> = Vec::new();
-    for range in ranges {
-        match joined.last_mut() {
-            Some(last) if last.end == range.start => last.end = range.end,
-            _ => joined.push(*range),
-        }
-    }
-    joined
 }
 
 fn page(address: u64) -> usize {
@@ -91,7 +77,7 @@ impl Memory {
 
     /// The page whose bit stands for `address`.
     fn page(&self, address: u64) -> usize {
-        page(if self.huge { address / HUGE_PAGE * HUGE_PAGE } else { address })
+        page(if self.huge { address / HUGE_PAGE_SIZE * HUGE_PAGE_SIZE } else { address })
     }
 
     fn is_clear(&self, target: TargetId, page: usize) -> bool {
@@ -117,7 +103,9 @@ impl Memory {
             assert_eq!(window.start % PAGE_SIZE, 0, "{window:?}");
             let target = self.listed.iter().find(|t| t.id == window.target).expect("a target");
             let range = window.range();
-            let inside = joined(&target.ranges).iter().any(|r| r.intersect(&range) == Some(range));
+            let inside = AddrRange::joined(target.ranges.iter().copied())
+                .iter()
+                .any(|r| r.intersect(&range) == Some(range));
             assert!(inside, "{window:?} is not mapped");
             self.most_pages = self.most_pages.max(window.pages);
             self.spent.monitor_us +=
@@ -132,7 +120,7 @@ impl Memory {
             let mapped = ranges.iter().filter_map(|r| r.intersect(&block));
             mapped.into_iter().all(|m| self.absent.iter().any(|a| a.intersect(&m) == Some(m)))
         };
-        [1 << 30, HUGE_PAGE].into_iter().find(|size| is_empty(*size)).unwrap_or(0)
+        [1 << 30, HUGE_PAGE_SIZE].into_iter().find(|size| is_empty(*size)).unwrap_or(0)
     }
 }
 

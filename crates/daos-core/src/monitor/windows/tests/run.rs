@@ -88,7 +88,7 @@ pub fn regions(snapshot: &Snapshot) -> impl Iterator<Item = &RegionSnapshot> {
 /// What is hot of the only target, as few ranges as possible.
 pub fn hot(snapshot: &Snapshot) -> Vec<AddrRange> {
     let hot = regions(snapshot).filter(|r| snapshot.access_rate(r) >= HOT_RATE);
-    super::memory::joined(&hot.map(|r| r.range).collect::<Vec<_>>())
+    AddrRange::joined(hot.map(|r| r.range))
 }
 
 /// The share of `range` that is hot.
