@@ -365,8 +365,7 @@ impl AccessCheck for VirtualMemory {
 
 impl Space {
     pub(crate) fn mapping_at(&self, addr: u64) -> Option<&Mapping> {
-        let at = self.mappings.partition_point(|m| m.range.end <= addr);
-        self.mappings.get(at).filter(|m| m.range.contains(addr))
+        Mapping::at(&self.mappings, addr)
     }
 
     pub(crate) fn mapping_around(&self, addr: u64) -> Option<AddrRange> {

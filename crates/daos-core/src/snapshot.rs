@@ -211,6 +211,12 @@ pub struct Mapping {
 }
 
 impl Mapping {
+    /// The one of `mappings`, sorted, that holds `addr`.
+    pub fn at(mappings: &[Mapping], addr: u64) -> Option<&Mapping> {
+        let at = mappings.partition_point(|mapping| mapping.range.end <= addr);
+        mappings.get(at).filter(|mapping| mapping.range.contains(addr))
+    }
+
     /// Whether it maps a file, or memory that is shared like one: the kernel names these
     /// by a path.
     pub fn is_of_file(&self) -> bool {

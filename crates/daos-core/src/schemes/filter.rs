@@ -92,18 +92,14 @@ impl Filter {
     /// Of pages that lie in `addresses` in part, none may be acted on.
     fn whole_pages(&self, addresses: &AddrRange) -> AddrRange {
         if self.allow != self.inverted {
-            let AddrRange { start, end } = *addresses;
-            AddrRange::new(start.next_multiple_of(PAGE_SIZE), end / PAGE_SIZE * PAGE_SIZE)
+            addresses.whole_blocks(PAGE_SIZE)
         } else {
             addresses.page_aligned()
         }
     }
 
     fn matches(&self, range: AddrRange, known: Known<'_>, huge: bool) -> bool {
-        let mapping = || {
-            let at = known.mappings.partition_point(|m| m.range.end <= range.start);
-            known.mappings.get(at).filter(|m| m.range.contains(range.start))
-        };
+        let mapping = || Mapping::at(known.mappings, range.start);
         match &self.what {
             Matter::Addresses(addresses) => self.whole_pages(addresses).contains(range.start),
             Matter::Anonymous => mapping().is_some_and(|mapping| !mapping.is_of_file()),

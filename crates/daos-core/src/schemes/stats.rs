@@ -73,6 +73,13 @@ pub struct Stats {
     pub fitting_bytes: u64,
 }
 
+impl Stats {
+    /// Counts bytes that were refused.
+    pub(super) fn refuse(&mut self, why: Refusal, bytes: u64) {
+        *self.refused_bytes.entry(why).or_default() += bytes;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,6 @@
 //! Schemes that only say what they would do.
 
-use super::rule::windows;
+use super::look::look;
 use super::spans::Spans;
 use crate::access::{AccessCheck, Capabilities, Observation, Prices, Target, TargetId, Window};
 use crate::addr::{AddrRange, PAGE_SIZE};
@@ -47,11 +47,8 @@ impl<S: ActionSink> ActionSink for DryRun<'_, S> {
             fresh.extend(parts.map(|(part, _)| part));
         }
         fresh.iter().for_each(|range| counted.set(*range, 0));
-        let (mut looks, mut found) = (Vec::new(), Vec::new());
-        windows(target, &fresh, &mut looks);
-        self.real.check(&looks, &mut found)?;
         let mut outcome = Outcome::default();
-        for (window, seen) in looks.iter().zip(found) {
+        for (window, seen) in look(self.real, target, &fresh)? {
             let pages = match action {
                 // What is there already needs not be brought back.
                 Action::Willneed | Action::Lock => window.pages - seen.present,

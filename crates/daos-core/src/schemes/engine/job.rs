@@ -1,9 +1,10 @@
 //! Acting on what a scheme fits, batch by batch, until it is done or a bound is reached.
 
 use super::Past;
-use super::rule::{BLOCK, Candidate, Rule, windows};
-use crate::access::{MAX_WINDOW_PAGES, Observation, PageBits, TargetId, Window};
-use crate::addr::{AddrRange, PAGE_SIZE};
+use super::look::{look, windows};
+use super::rule::{Candidate, Rule};
+use crate::access::{MAX_WINDOW_PAGES, Observation, TargetId, Window, has_page};
+use crate::addr::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE};
 use crate::schemes::action::Action;
 use crate::schemes::sink::{ActionSink, BATCH_BYTES, Refusal};
 use crate::schemes::stats::Done;
@@ -59,7 +60,8 @@ impl<S: ActionSink> Job<'_, S> {
                 }
                 let room = self.room().saturating_sub(batch.bytes);
                 let other = batch.target != candidate.target || batch.fits != candidate.fits;
-                let full = room < rest.len().min(BLOCK) || batch.ranges.len() == BATCH_RANGES;
+                let full =
+                    room < rest.len().min(HUGE_PAGE_SIZE) || batch.ranges.len() == BATCH_RANGES;
                 if !batch.ranges.is_empty() && (other || full) {
                     self.act(&mut batch)?;
                     continue;
@@ -82,7 +84,9 @@ impl<S: ActionSink> Job<'_, S> {
     fn room(&self) -> u64 {
         let left = self.rule.charge.bytes_left(&self.rule.scheme.quota).min(BATCH_BYTES);
         match self.rule.scheme.action {
-            Action::Hugepage | Action::Nohugepage => (left / BLOCK * BLOCK).max(BLOCK),
+            Action::Hugepage | Action::Nohugepage => {
+                (left / HUGE_PAGE_SIZE * HUGE_PAGE_SIZE).max(HUGE_PAGE_SIZE)
+            }
             _ => left,
         }
     }
@@ -137,19 +141,15 @@ impl<S: ActionSink> Job<'_, S> {
         stats.applied_regions += outcome.applied.len() as u64;
         stats.bloat_bytes += outcome.bloat_bytes;
         for (why, bytes) in outcome.refused {
-            *stats.refused_bytes.entry(why).or_default() += bytes;
+            stats.refuse(why, bytes);
         }
         for range in outcome.applied {
-            let scheme = self.number;
+            let next = Done { scheme: self.number, action, target, range };
             match self.done.last_mut() {
-                Some(last)
-                    if last.scheme == scheme
-                        && last.target == target
-                        && last.range.end == range.start =>
-                {
+                Some(last) if last.is_alike(&next) && last.range.end == range.start => {
                     last.range.end = range.end;
                 }
-                _ => self.done.push(Done { scheme, action, target, range }),
+                _ => self.done.push(next),
             }
         }
         Ok(())
@@ -173,7 +173,7 @@ impl<S: ActionSink> Job<'_, S> {
         }
         self.arm(target, &to_arm)?;
         let (mut proven, mut absent) = (Vec::new(), Vec::new());
-        for (window, seen) in self.look(target, &ripe)? {
+        for (window, seen) in look(self.sink, target, &ripe)? {
             self.rule.stats.spared_bytes += u64::from(seen.accessed) * PAGE_SIZE;
             if seen.present + seen.unobservable > 0 {
                 idle_runs(&window, &seen, &mut proven);
@@ -201,7 +201,7 @@ impl<S: ActionSink> Job<'_, S> {
         let between_us = self.rule.scheme.apply_interval_us.unwrap_or(0).max(self.aggregation_us);
         let watch_us = WATCH_US.saturating_add(between_us.saturating_mul(2));
         let (mut to_arm, mut worthy) = (Vec::new(), Vec::new());
-        for (window, seen) in self.look(target, &blocks)? {
+        for (window, seen) in look(self.sink, target, &blocks)? {
             let range = window.range();
             let is_huge = seen.is_huge(window.pages);
             let (present, accessed) =
@@ -216,10 +216,7 @@ impl<S: ActionSink> Job<'_, S> {
                 Some(us) if us + self.aggregation_us > self.now_us => continue,
                 Some(_) if !is_huge && present && accessed => worthy.push(range),
                 _ if is_huge => {}
-                _ => {
-                    *self.rule.stats.refused_bytes.entry(Refusal::NotWorth).or_default() +=
-                        range.len()
-                }
+                _ => self.rule.stats.refuse(Refusal::NotWorth, range.len()),
             }
             armed.clear(range);
             self.rule.rest(target, range, self.now_us);
@@ -230,28 +227,13 @@ impl<S: ActionSink> Job<'_, S> {
 
     /// Lets each page of `ranges` tell by itself, from now on, whether it is accessed.
     fn arm(&mut self, target: TargetId, ranges: &[AddrRange]) -> Result<(), S::Error> {
-        let mut looks = Vec::new();
-        windows(target, ranges, &mut looks);
-        if !looks.is_empty() {
-            self.sink.arm(&looks)?;
+        if !ranges.is_empty() {
+            self.sink.arm(&windows(target, ranges))?;
         }
         let armed = self.past.armed.entry(target).or_default();
         let passed_us = (self.sink.clock_us() - self.begun_us).max(0.0) as u64;
         ranges.iter().for_each(|range| armed.set(*range, self.now_us + passed_us));
         Ok(())
-    }
-
-    fn look(
-        &mut self,
-        target: TargetId,
-        ranges: &[AddrRange],
-    ) -> Result<Vec<(Window, Observation)>, S::Error> {
-        let (mut looks, mut found) = (Vec::new(), Vec::new());
-        windows(target, ranges, &mut looks);
-        if !looks.is_empty() {
-            self.sink.check(&looks, &mut found)?;
-        }
-        Ok(looks.into_iter().zip(found).collect())
     }
 }
 
@@ -259,37 +241,26 @@ impl<S: ActionSink> Job<'_, S> {
 /// what can be acted on as a whole should be.
 fn first_of(rest: AddrRange, room: u64) -> AddrRange {
     let end = rest.end.min(rest.start.saturating_add(room));
-    let at_block = end / BLOCK * BLOCK;
+    let at_block = end / HUGE_PAGE_SIZE * HUGE_PAGE_SIZE;
     let is_cut = end < rest.end && at_block > rest.start;
     AddrRange::new(rest.start, if is_cut { at_block } else { end })
 }
 
 /// The ranges of a batch, those that touch made one.
 fn joined(batch: &Batch) -> Vec<AddrRange> {
-    let mut joined: Vec<AddrRange> = Vec::new();
-    for (range, _) in &batch.ranges {
-        match joined.last_mut() {
-            Some(last) if last.end == range.start => last.end = range.end,
-            _ => joined.push(*range),
-        }
-    }
-    joined
+    AddrRange::joined(batch.ranges.iter().map(|(range, _)| *range))
 }
 
 /// Adds the runs of pages of a window that were not accessed, for all that is known,
 /// joined with the last of `runs` where they touch. Without bits it is all or nothing.
 fn idle_runs(window: &Window, seen: &Observation, runs: &mut Vec<AddrRange>) {
-    let has = |bits: &PageBits, page: u32| bits[page as usize / 64] >> (page % 64) & 1 == 1;
     let is_idle = |page: u32| {
-        let accessed = seen.pages.map_or(seen.accessed > 0, |bits| has(&bits, page));
-        let unknown = seen.unknown.map_or(seen.unobservable > 0, |bits| has(&bits, page));
+        let accessed = seen.pages.map_or(seen.accessed > 0, |bits| has_page(&bits, page));
+        let unknown = seen.unknown.map_or(seen.unobservable > 0, |bits| has_page(&bits, page));
         !accessed && !unknown
     };
     for page in (0..window.pages.min(MAX_WINDOW_PAGES)).filter(|&page| is_idle(page)) {
         let start = window.start + u64::from(page) * PAGE_SIZE;
-        match runs.last_mut() {
-            Some(last) if last.end == start => last.end += PAGE_SIZE,
-            _ => runs.push(AddrRange::new(start, start + PAGE_SIZE)),
-        }
+        AddrRange::new(start, start + PAGE_SIZE).push_joined(runs);
     }
 }

@@ -9,6 +9,7 @@
 //! | `pieces` | memory that is alike, as old as what was done to it allows |
 //! | `rule` | what fits a scheme |
 //! | `job` | acting on it, batch by batch, within bounds |
+//! | `look` | looking at ranges |
 //! | `priority`, `charge` | what comes first, and what a quota has left |
 //! | `spans` | what was when, by address |
 //! | [`dry_run`] | counts instead of acting |
@@ -16,6 +17,7 @@
 mod charge;
 pub mod dry_run;
 mod job;
+mod look;
 mod pieces;
 mod priority;
 mod rule;

@@ -1,11 +1,12 @@
 //! A scheme at work: which memory it is up for now.
 
 use super::charge::Charge;
+use super::look::look;
 use super::pieces::Piece;
 use super::priority;
 use super::spans::Spans;
-use crate::access::{TargetId, Window};
-use crate::addr::{AddrRange, PAGE_SIZE};
+use crate::access::TargetId;
+use crate::addr::{AddrRange, HUGE_PAGE_SIZE};
 use crate::schemes::action::Action;
 use crate::schemes::filter::{self, Known};
 use crate::schemes::metrics::Metrics;
@@ -16,8 +17,6 @@ use crate::schemes::watermarks::Watch;
 use crate::snapshot::Snapshot;
 use std::collections::BTreeMap;
 
-/// Bytes that one huge page maps.
-pub(super) const BLOCK: u64 = 2 << 20;
 /// How long memory rests whose mapping by huge pages was looked into, in microseconds.
 const REST_US: u64 = 10_000_000;
 /// The part of the least age from which on each page is watched by itself: memory that
@@ -48,6 +47,7 @@ pub(super) struct Candidate {
     pub(super) since_us: u64,
     /// Whether it fits; else it lacks age.
     pub(super) fits: bool,
+    /// What comes first where not everything may be acted on.
     score: f64,
 }
 
@@ -119,6 +119,9 @@ impl Rule {
         );
         let watched_from_us = min_us / WATCHED_FROM;
         let proof = self.wants_proof();
+        let is_bounded = self.scheme.quota.is_limited()
+            || self.scheme.goal.is_some()
+            || self.scheme.action == Action::Lock;
         let mut found = Vec::new();
         let mut cgroups = Vec::new();
         if filter::asks_for_cgroup(&self.scheme.filters) {
@@ -140,13 +143,7 @@ impl Rule {
                 range: piece.range,
                 since_us: snapshot.end_us.saturating_sub(piece.age_us),
                 fits,
-                score: priority::score(
-                    &self.scheme.quota.weights,
-                    self.scheme.action.prefers_hot(),
-                    piece.region_bytes,
-                    piece.rate,
-                    piece.age_us,
-                ),
+                score: if is_bounded { self.score(piece) } else { 0.0 },
             };
             if self.scheme.filters.is_empty() {
                 self.count(candidate);
@@ -164,14 +161,17 @@ impl Rule {
         if let Some((target, addr)) = self.resume {
             begin_at(&mut found, target, addr);
         }
-        let is_bounded = self.scheme.quota.is_limited()
-            || self.scheme.goal.is_some()
-            || self.scheme.action == Action::Lock;
         if is_bounded {
             // What fits goes first, in any case.
             found.sort_by(|a, b| b.fits.cmp(&a.fits).then(b.score.total_cmp(&a.score)));
         }
         Ok(found)
+    }
+
+    fn score(&self, piece: &Piece) -> f64 {
+        let Piece { region_bytes, rate, age_us, .. } = *piece;
+        let Scheme { quota, action, .. } = &self.scheme;
+        priority::score(&quota.weights, action.prefers_hot(), region_bytes, rate, age_us)
     }
 
     fn count(&mut self, candidate: Candidate) {
@@ -187,20 +187,15 @@ impl Rule {
         if !matches!(self.scheme.action, Action::Hugepage | Action::Nohugepage) {
             return found.push(candidate);
         }
-        let AddrRange { start, end } = candidate.range;
-        let nearest = |addr: u64| (addr + BLOCK / 2) / BLOCK * BLOCK;
         let range = if self.scheme.filters.is_empty() {
-            AddrRange::new(nearest(start), nearest(end))
+            let nearest = |addr: u64| (addr + HUGE_PAGE_SIZE / 2) / HUGE_PAGE_SIZE * HUGE_PAGE_SIZE;
+            AddrRange::new(nearest(candidate.range.start), nearest(candidate.range.end))
         } else {
             // What the filters left out stays out.
-            AddrRange::new(start.next_multiple_of(BLOCK), end / BLOCK * BLOCK)
+            candidate.range.whole_blocks(HUGE_PAGE_SIZE)
         };
-        let Some(rests) = self.rests.get(&candidate.target) else {
-            if !range.is_empty() {
-                found.push(Candidate { range, ..candidate });
-            }
-            return;
-        };
+        let none = Spans::default();
+        let rests = self.rests.get(&candidate.target).unwrap_or(&none);
         let awake = |(_, at_us): &(AddrRange, Option<u64>)| {
             at_us.is_none_or(|at_us| now_us >= at_us + REST_US)
         };
@@ -233,8 +228,9 @@ impl Rule {
         filter::cut(filters, candidate.range, Known { mappings, cgroup }, |part| parts.push(part));
         let mut huge = vec![false; parts.len()];
         if filter::asks_for_huge(filters) {
-            parts = parts.into_iter().flat_map(in_blocks).collect();
-            huge = are_huge(candidate.target, &parts, sink)?;
+            let looks = look(sink, candidate.target, &parts)?;
+            parts = looks.iter().map(|(window, _)| window.range()).collect();
+            huge = looks.iter().map(|(window, seen)| seen.is_huge(window.pages)).collect();
         }
         let known = Known { mappings: sink.mappings(candidate.target), cgroup };
         let mut huge = huge.into_iter();
@@ -257,38 +253,4 @@ fn begin_at(candidates: &mut Vec<Candidate>, target: TargetId, addr: u64) {
         candidates.insert(first, behind);
     }
     candidates.rotate_left(first);
-}
-
-/// Cuts a range where a huge page may begin.
-pub(super) fn in_blocks(range: AddrRange) -> impl Iterator<Item = AddrRange> {
-    let mut start = range.start;
-    std::iter::from_fn(move || {
-        let end = range.end.min((start / BLOCK + 1) * BLOCK);
-        let part = AddrRange::new(start, end);
-        start = end;
-        (!part.is_empty()).then_some(part)
-    })
-}
-
-/// The windows of ranges: each inside one page of page table.
-pub(super) fn windows(target: TargetId, ranges: &[AddrRange], out: &mut Vec<Window>) {
-    out.clear();
-    let parts = ranges.iter().flat_map(|range| in_blocks(*range));
-    out.extend(parts.map(|part| Window {
-        target,
-        start: part.start,
-        pages: (part.len() / PAGE_SIZE) as u32,
-    }));
-}
-
-/// Whether one entry maps all of each part.
-fn are_huge<S: ActionSink>(
-    target: TargetId,
-    parts: &[AddrRange],
-    sink: &mut S,
-) -> Result<Vec<bool>, S::Error> {
-    let (mut looks, mut found) = (Vec::new(), Vec::new());
-    windows(target, parts, &mut looks);
-    sink.check(&looks, &mut found)?;
-    Ok(found.iter().zip(&looks).map(|(seen, window)| seen.is_huge(window.pages)).collect())
 }
