@@ -45,7 +45,7 @@ impl Carried {
 
     /// Takes in what a frame of page runs holds; `None` when it holds anything else.
     pub fn read(&mut self, mut payload: &[u8]) -> Option<()> {
-        let id = TargetId(u32::try_from(varint::take(&mut payload)?).ok()?);
+        let id = TargetId(varint::take_u32(&mut payload)?);
         let runs = runs::decode(self.expected(id), &mut payload)?;
         self.read.insert(id, runs).is_none().then_some(())
     }

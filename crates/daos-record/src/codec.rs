@@ -92,14 +92,14 @@ pub fn decode(mut payload: &[u8]) -> Option<Snapshot> {
     let start_us = varint::take(bytes)?;
     let end_us = start_us.checked_add(varint::take(bytes)?)?;
     let aggregation_us = varint::take(bytes)?;
-    let max_nr_accesses = take_u32(bytes)?;
-    let late_ticks = take_u32(bytes)?;
-    let missed_ticks = take_u32(bytes)?;
+    let max_nr_accesses = varint::take_u32(bytes)?;
+    let late_ticks = varint::take_u32(bytes)?;
+    let missed_ticks = varint::take_u32(bytes)?;
     let cpu_us = varint::take(bytes)?;
     let checks = decode_checks(bytes)?;
     let mut targets = Vec::new();
     for _ in 0..varint::take(bytes)? {
-        let id = TargetId(take_u32(bytes)?);
+        let id = TargetId(varint::take_u32(bytes)?);
         let resident_bytes = match varint::take(bytes)? {
             0 => None,
             pages => Some((pages - 1).checked_mul(PAGE_SIZE)?),
@@ -140,7 +140,7 @@ fn decode_checks(bytes: &mut &[u8]) -> Option<Vec<u32>> {
         if run > MAX_TICKS - checks.len() {
             return None;
         }
-        checks.resize(checks.len() + run, take_u32(bytes)?);
+        checks.resize(checks.len() + run, varint::take_u32(bytes)?);
     }
     Some(checks)
 }
@@ -149,27 +149,18 @@ fn decode_regions(bytes: &mut &[u8]) -> Option<Vec<RegionSnapshot>> {
     let mut regions = Vec::new();
     let mut previous_end = 0u64;
     for _ in 0..varint::take(bytes)? {
-        let start = previous_end.checked_add(take_pages(bytes)?)?;
-        let end = start.checked_add(take_pages(bytes)?)?;
+        let start = previous_end.checked_add(varint::take_pages(bytes)?)?;
+        let end = start.checked_add(varint::take_pages(bytes)?)?;
         let accesses = varint::take(bytes)?;
         regions.push(RegionSnapshot {
             range: AddrRange::new(start, end),
             nr_accesses: u32::try_from(accesses >> 1).ok()?,
-            nr_unobserved: if accesses & 1 == 1 { take_u32(bytes)? } else { 0 },
-            age: take_u32(bytes)?,
+            nr_unobserved: if accesses & 1 == 1 { varint::take_u32(bytes)? } else { 0 },
+            age: varint::take_u32(bytes)?,
         });
         previous_end = end;
     }
     Some(regions)
-}
-
-fn take_u32(bytes: &mut &[u8]) -> Option<u32> {
-    u32::try_from(varint::take(bytes)?).ok()
-}
-
-/// A number of pages, as bytes.
-fn take_pages(bytes: &mut &[u8]) -> Option<u64> {
-    varint::take(bytes)?.checked_mul(PAGE_SIZE)
 }
 
 #[cfg(test)]

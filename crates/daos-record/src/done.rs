@@ -36,13 +36,13 @@ pub fn decode(mut payload: &[u8]) -> Option<Vec<Done>> {
     let bytes = &mut payload;
     let mut all = Vec::new();
     for _ in 0..varint::take(bytes)? {
-        let scheme = take_u32(bytes)?;
+        let scheme = varint::take_u32(bytes)?;
         let action = action(varint::take(bytes)?);
-        let target = TargetId(take_u32(bytes)?);
+        let target = TargetId(varint::take_u32(bytes)?);
         let mut previous_end = 0u64;
         for _ in 0..varint::take(bytes)? {
-            let start = previous_end.checked_add(take_pages(bytes)?)?;
-            let end = start.checked_add(take_pages(bytes)?)?;
+            let start = previous_end.checked_add(varint::take_pages(bytes)?)?;
+            let end = start.checked_add(varint::take_pages(bytes)?)?;
             previous_end = end;
             let range = AddrRange::new(start, end);
             if range.is_empty() {
@@ -69,15 +69,6 @@ fn code(action: Action) -> u64 {
 
 fn action(number: u64) -> Option<Action> {
     Action::ALL.iter().copied().find(|&action| code(action) == number)
-}
-
-fn take_u32(bytes: &mut &[u8]) -> Option<u32> {
-    u32::try_from(varint::take(bytes)?).ok()
-}
-
-/// A number of pages, as bytes.
-fn take_pages(bytes: &mut &[u8]) -> Option<u64> {
-    varint::take(bytes)?.checked_mul(PAGE_SIZE)
 }
 
 #[cfg(test)]

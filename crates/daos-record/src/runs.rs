@@ -95,15 +95,13 @@ pub fn decode(old: &[PageRun], payload: &mut &[u8]) -> Option<Vec<PageRun>> {
 }
 
 fn decode_run(previous_end: u64, payload: &mut &[u8]) -> Option<PageRun> {
-    let mut pages = || varint::take(payload)?.checked_mul(PAGE_SIZE);
-    let start = previous_end.checked_add(pages()?)?;
-    let end = start.checked_add(pages()?)?;
+    let start = previous_end.checked_add(varint::take_pages(payload)?)?;
+    let end = start.checked_add(varint::take_pages(payload)?)?;
     let accesses = varint::take(payload)?;
-    let age = if accesses & 1 == 1 { varint::take(payload)? } else { 0 };
     Some(PageRun {
         range: AddrRange::new(start, end),
         nr_accesses: u32::try_from(accesses >> 1).ok()?,
-        age: u32::try_from(age).ok()?,
+        age: if accesses & 1 == 1 { varint::take_u32(payload)? } else { 0 },
     })
 }
 

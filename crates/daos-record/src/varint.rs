@@ -3,6 +3,8 @@
 //! Seven bits a byte, the low ones first; the high bit says that more follow.
 //! Most numbers of a snapshot are small, so this alone halves a record.
 
+use daos_core::PAGE_SIZE;
+
 /// Appends `value` to `out`, in 1 to 10 bytes.
 pub fn put(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
@@ -29,6 +31,16 @@ pub fn take(bytes: &mut &[u8]) -> Option<u64> {
         }
     }
     None
+}
+
+/// Takes a number of 32 bits.
+pub fn take_u32(bytes: &mut &[u8]) -> Option<u32> {
+    u32::try_from(take(bytes)?).ok()
+}
+
+/// Takes a number of pages, as bytes.
+pub fn take_pages(bytes: &mut &[u8]) -> Option<u64> {
+    take(bytes)?.checked_mul(PAGE_SIZE)
 }
 
 #[cfg(test)]

@@ -87,11 +87,6 @@ impl<M: Monitor> SimSource<M> {
     pub fn monitor(&self) -> &M {
         &self.monitor
     }
-
-    /// The monitor, to change what it does between snapshots.
-    pub fn monitor_mut(&mut self) -> &mut M {
-        &mut self.monitor
-    }
 }
 
 impl<M: Monitor> SnapshotSource for SimSource<M> {

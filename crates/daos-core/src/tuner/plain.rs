@@ -44,10 +44,6 @@ impl Search for Random {
         highest(&self.told)
     }
 
-    fn curve(&self, _points: &[At]) -> Vec<Interval> {
-        Vec::new()
-    }
-
     fn samples(&self) -> &[Sample] {
         &self.told
     }
@@ -156,10 +152,6 @@ impl Search for Sweep {
 
     fn best(&self) -> Option<Estimate> {
         highest(&self.told)
-    }
-
-    fn curve(&self, _points: &[At]) -> Vec<Interval> {
-        Vec::new()
     }
 
     fn samples(&self) -> &[Sample] {
