@@ -68,42 +68,6 @@ impl Drop for OtherSwap {
     }
 }
 
-/// A cgroup of a test's own, with a limit on memory.
-pub struct MemoryCgroup(PathBuf);
-
-impl MemoryCgroup {
-    pub fn new(limit_bytes: u64) -> Self {
-        let v1 = Path::new("/sys/fs/cgroup/memory");
-        let (root, limit) = if v1.exists() {
-            (v1, "memory.limit_in_bytes")
-        } else {
-            (Path::new("/sys/fs/cgroup"), "memory.max")
-        };
-        let dir = root.join(format!("daos-test-{}", std::process::id()));
-        fs::create_dir(&dir).expect("a cgroup can be made");
-        let cgroup = Self(dir);
-        fs::write(cgroup.0.join(limit), limit_bytes.to_string()).expect("it can have a limit");
-        cgroup
-    }
-
-    pub fn add(&self, pid: u32) {
-        fs::write(self.0.join("cgroup.procs"), pid.to_string()).expect("it can be moved");
-    }
-}
-
-impl Drop for MemoryCgroup {
-    fn drop(&mut self) {
-        // Its processes have ended, but may still be in there for a moment.
-        for _ in 0..100 {
-            if fs::remove_dir(&self.0).is_ok() {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        eprintln!("{} is left", self.0.display());
-    }
-}
-
 /// The host's policy for huge pages, changed until this is dropped.
 pub struct ThpPolicy {
     before: String,

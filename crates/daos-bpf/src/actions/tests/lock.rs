@@ -1,21 +1,22 @@
 //! Lock: what is hot stays, under pressure.
 
-use super::host::MemoryCgroup;
 use super::*;
+use daos_linux::TempCgroup;
+use std::path::Path;
 use std::time::{Duration, Instant};
 use test_tag::tag;
 
 const MIB: u64 = 1 << 20;
 
 /// The pressure: another process of the cgroup that goes through far more memory than fits.
-fn stream(cgroup: &MemoryCgroup) -> Target {
+fn stream(cgroup: &TempCgroup) -> Target {
     Target::start_in(cgroup, Making { in_use: true, ..Making::pages(256 * MIB) })
 }
 
 /// The least share of the hot memory that was resident, some time after the start.
 fn least_resident(lock: bool) -> f64 {
     let _zram = Zram::start(1 << 30);
-    let cgroup = MemoryCgroup::new(96 * MIB);
+    let cgroup = TempCgroup::make(Path::new("/"), 96 * MIB).expect("a cgroup can be made");
     let idle = Making::pages(24 * MIB);
     let hot = Target::start_in(&cgroup, idle);
     let mut actor = Actor::on(&hot);

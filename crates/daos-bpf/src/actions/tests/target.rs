@@ -4,9 +4,8 @@
 //! It is forked off the test, so between the fork and its end it may only do what needs
 //! no lock: kernel calls, and its own memory.
 
-use super::host::MemoryCgroup;
 use daos_core::{AddrRange, PAGE_SIZE};
-use daos_linux::Process;
+use daos_linux::{Process, TempCgroup};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
@@ -55,11 +54,11 @@ impl Target {
     }
 
     /// All of its memory is charged to `cgroup`.
-    pub fn start_in(cgroup: &MemoryCgroup, making: Making) -> Self {
+    pub fn start_in(cgroup: &TempCgroup, making: Making) -> Self {
         Self::start_with(making, Some(cgroup))
     }
 
-    fn start_with(making: Making, cgroup: Option<&MemoryCgroup>) -> Self {
+    fn start_with(making: Making, cgroup: Option<&TempCgroup>) -> Self {
         let (ask, answer) = (pipe(), pipe());
         // SAFETY: the child does nothing that could wait for a lock of another thread.
         let pid = unsafe { libc::fork() };
@@ -71,7 +70,7 @@ impl Target {
         unsafe { (libc::close(ask.0), libc::close(answer.1)) };
         let (ask, answer) = (ask.1, answer.0);
         if let Some(cgroup) = cgroup {
-            cgroup.add(pid as u32);
+            std::fs::write(cgroup.processes(), pid.to_string()).expect("it can be moved");
         }
         write_word(ask, 1);
         let start = read_word(answer).expect("the child is ready");
