@@ -5,7 +5,7 @@
 //! most, a later read proves that it stayed untouched.
 
 use crate::BpfError;
-use crate::actions::{ASK_AGAIN_US, LOOK_AGAIN_US, Recent};
+use crate::actions::{ASK_AGAIN_US, Locked, Recent};
 use crate::bill::Bill;
 use crate::calibrate;
 use crate::entry::{Entry, FRAME_MASK, bytes_mapped};
@@ -53,8 +53,8 @@ pub(crate) struct Space {
     described_mappings: Vec<Mapping>,
     /// Pages that were asked for, to be read in.
     pub(crate) willneed: Recent,
-    /// Pages that were looked at, to be kept resident.
-    pub(crate) locked: Recent,
+    /// What is kept resident.
+    pub(crate) locked: Locked,
 }
 
 /// Accessed bits of processes, read with eBPF and armed with `process_madvise`.
@@ -120,7 +120,7 @@ impl VirtualMemory {
             described: None,
             described_mappings: Vec::new(),
             willneed: Recent::new(ASK_AGAIN_US),
-            locked: Recent::new(LOOK_AGAIN_US),
+            locked: Locked::new(),
         });
         Ok(id)
     }

@@ -9,10 +9,10 @@
 //! That holds while what is hot is less than about half of the memory there is; beyond, the
 //! kernel takes from the active list as fast as it is filled (docs/actions.md).
 
-use super::leaves;
+use super::{Recent, leaves};
 use crate::BpfError;
 use crate::programs::Facts;
-use crate::vaddr::VirtualMemory;
+use crate::vaddr::{Space, VirtualMemory};
 use daos_core::AddrRange;
 use daos_core::schemes::{Outcome, Refusal};
 use daos_linux::cgroup::MemoryCgroup;
@@ -22,7 +22,7 @@ use std::path::Path;
 
 /// Microseconds after which a page is looked at again. Under the worst pressure that was
 /// tried, a page took longer from the active list to being paged out.
-pub(crate) const LOOK_AGAIN_US: u64 = 190_000;
+const LOOK_AGAIN_US: u64 = 190_000;
 /// Percent of the memory limit that are kept at most. The kernel keeps the inactive list
 /// about as long as the active one. A range more than this may be.
 const MOST_PERCENT: u64 = 42;
@@ -32,6 +32,51 @@ const MOST_PERCENT: u64 = 42;
 const BROUGHT_AT_ONCE: u64 = 8;
 /// Pages that are touched, and touched again, in turn.
 const TOUCHED_AT_ONCE: usize = 128;
+
+/// What is kept resident of a process.
+#[derive(Debug)]
+pub(crate) struct Locked {
+    /// Pages that were looked at.
+    seen: Recent,
+    /// When it was last found out how much memory there is.
+    since_us: u64,
+    /// Most bytes to be kept.
+    most_bytes: u64,
+    /// Bytes that may still be brought back before it is found out again.
+    room_bytes: u64,
+}
+
+impl Locked {
+    pub(crate) fn new() -> Self {
+        let seen = Recent::new(LOOK_AGAIN_US);
+        Self { seen, since_us: 0, most_bytes: 0, room_bytes: 0 }
+    }
+
+    /// Takes what `most_bytes` says for the time until pages are looked at again.
+    fn renew(&mut self, now_us: u64, most_bytes: impl FnOnce() -> u64) {
+        self.seen.clear_away(now_us);
+        if now_us.saturating_sub(self.since_us) >= LOOK_AGAIN_US {
+            self.since_us = now_us;
+            self.most_bytes = most_bytes();
+            self.room_bytes = self.most_bytes / BROUGHT_AT_ONCE;
+        }
+    }
+
+    /// Those of `ranges` that have to be looked at. What is too much is refused.
+    fn due(&mut self, ranges: &[AddrRange], now_us: u64, outcome: &mut Outcome) -> Vec<AddrRange> {
+        let mut due = Vec::new();
+        let mut kept_bytes = self.seen.bytes(now_us);
+        for range in ranges {
+            if kept_bytes >= self.most_bytes {
+                outcome.refuse(Refusal::NoRoom, range.len());
+            } else if self.seen.add_range(*range, now_us) {
+                due.push(*range);
+                kept_bytes = self.seen.bytes(now_us);
+            }
+        }
+        due
+    }
+}
 
 impl VirtualMemory {
     /// Keeps `ranges` resident until some time after the last call; `None` when the
@@ -46,36 +91,26 @@ impl VirtualMemory {
     ) -> Result<Option<Outcome>, BpfError> {
         let Some(task) = self.task(at)? else { return Ok(None) };
         let now_us = cpu::monotonic_us();
-        let most_bytes = most_bytes(self.spaces[at].process.pid());
-        let locked = &mut self.spaces[at].locked;
-        locked.clear_away(now_us);
+        let Space { process, locked, .. } = &mut self.spaces[at];
+        locked.renew(now_us, || most_bytes(process.pid()));
         let mut outcome = Outcome::default();
-        let mut due = Vec::new();
-        for range in ranges {
-            if locked.bytes(now_us) >= most_bytes {
-                outcome.refuse(Refusal::NoRoom, range.len());
-            } else if locked.add_range(*range, now_us) {
-                due.push(*range);
-            }
-        }
+        let due = locked.due(ranges, now_us, &mut outcome);
 
-        let mut room = locked.room_to_bring(now_us, most_bytes / BROUGHT_AT_ONCE);
+        let room = &mut locked.room_bytes;
         let (mut touch, mut swapped) = (Vec::new(), Vec::new());
         let generations = self.has_lru_generations;
         let there = leaves::for_each(&mut self.reader, &task, &due, Facts::OfPresent, |leaf| {
             if leaf.level == 1 && leaf.entry.is_swapped() {
-                if room < leaf.range.len() {
+                if *room < leaf.range.len() {
                     return outcome.refuse(Refusal::NoRoom, leaf.range.len());
                 }
-                room -= leaf.range.len();
+                *room -= leaf.range.len();
                 leaf.range.push_joined(&mut swapped);
                 touch.push(leaf.range.start);
             } else if leaf.is_memory() && (leaf.facts.active == 0 || generations) {
                 touch.push(leaf.range.start);
             }
         })?;
-        self.spaces[at].locked.brought(swapped.iter().map(AddrRange::len).sum());
-        let process = &self.spaces[at].process;
         // The first time a page on the inactive list is noted; the second, moved. That is
         // done soon, lest it be paged out again meanwhile.
         let mut chunks = touch.chunks(TOUCHED_AT_ONCE);
@@ -104,4 +139,40 @@ fn most_bytes(pid: u32) -> u64 {
     let cgroup = MemoryCgroup::of(Path::new("/"), pid).and_then(|cgroup| cgroup.limit_bytes());
     let all = host::meminfo(Path::new("/proc"), "MemTotal").unwrap_or(0);
     cgroup.unwrap_or(all).min(all) / 100 * MOST_PERCENT
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use daos_core::HUGE_PAGE_SIZE;
+
+    #[test]
+    fn no_more_is_kept_than_was_found_to_fit() {
+        let block = |n: u64| AddrRange::new(n * HUGE_PAGE_SIZE, (n + 1) * HUGE_PAGE_SIZE);
+        let blocks = [block(0), block(1), block(2)];
+        let mut locked = Locked::new();
+        let mut due = |now_us, most| {
+            let mut outcome = Outcome::default();
+            locked.renew(now_us, || most * HUGE_PAGE_SIZE);
+            (locked.due(&blocks, now_us, &mut outcome).len(), outcome.refused)
+        };
+        let refused = |blocks| vec![(Refusal::NoRoom, blocks * HUGE_PAGE_SIZE)];
+        let start = 10 * LOOK_AGAIN_US;
+        assert_eq!(due(start, 2), (2, refused(1)));
+        assert_eq!(due(start + LOOK_AGAIN_US - 1, 3), (0, refused(3)), "what is known stays so");
+        assert_eq!(due(start + LOOK_AGAIN_US, 3), (3, vec![]));
+    }
+
+    #[test]
+    fn some_may_be_brought_back_each_time() {
+        let mut locked = Locked::new();
+        let start = 10 * LOOK_AGAIN_US;
+        locked.renew(start, || 8000);
+        assert_eq!(locked.room_bytes, 1000);
+        locked.room_bytes -= 900;
+        locked.renew(start + LOOK_AGAIN_US / 2, || 8000);
+        assert_eq!(locked.room_bytes, 100);
+        locked.renew(start + LOOK_AGAIN_US, || 16_000);
+        assert_eq!(locked.room_bytes, 2000);
+    }
 }

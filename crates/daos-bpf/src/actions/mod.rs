@@ -35,7 +35,7 @@ use daos_core::{AddrRange, Mapping, TargetId};
 use daos_linux::cpu;
 use std::path::Path;
 
-pub(crate) use lock::LOOK_AGAIN_US;
+pub(crate) use lock::Locked;
 pub(crate) use recent::Recent;
 pub(crate) use willneed::ASK_AGAIN_US;
 

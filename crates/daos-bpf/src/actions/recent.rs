@@ -13,14 +13,12 @@ pub(crate) struct Recent {
     blocks: HashMap<u64, (u64, PageBits)>,
     /// When blocks were last cleared away.
     cleared_us: u64,
-    /// Bytes that were brought back, and since when they are counted.
-    brought: (u64, u64),
 }
 
 impl Recent {
     /// Remembers for `for_us` microseconds.
     pub(crate) fn new(for_us: u64) -> Self {
-        Self { for_us, blocks: HashMap::new(), cleared_us: 0, brought: (0, 0) }
+        Self { for_us, blocks: HashMap::new(), cleared_us: 0 }
     }
 
     /// Adds `range` at `now_us`; whether any page of it was not there already. The time
@@ -51,22 +49,9 @@ impl Recent {
         pages.sum::<u64>() * PAGE_SIZE
     }
 
-    /// How much of `most` bytes may still be brought back, in this span of time.
-    pub(crate) fn room_to_bring(&mut self, now_us: u64, most: u64) -> u64 {
-        if now_us.saturating_sub(self.brought.0) >= self.for_us {
-            self.brought = (now_us, 0);
-        }
-        most.saturating_sub(self.brought.1)
-    }
-
-    /// Counts bytes that were brought back.
-    pub(crate) fn brought(&mut self, bytes: u64) {
-        self.brought.1 += bytes;
-    }
-
     /// Forgets what is over, now and then.
     pub(crate) fn clear_away(&mut self, now_us: u64) {
-        let Self { for_us, blocks, cleared_us, .. } = self;
+        let Self { for_us, blocks, cleared_us } = self;
         if now_us.saturating_sub(*cleared_us) >= 2 * *for_us {
             blocks.retain(|_, (since, _)| now_us.saturating_sub(*since) < *for_us);
             *cleared_us = now_us;
