@@ -81,6 +81,8 @@ pub struct Canvas {
     body: String,
     /// Hatches that were used.
     hatches: Vec<Hatch>,
+    /// Areas that drawing was clipped to.
+    clips: usize,
 }
 
 impl Canvas {
@@ -144,6 +146,44 @@ impl Canvas {
         self.add(format_args!(r#"<polygon fill="{fill}" points="{}"/>"#, list(points)));
     }
 
+    /// Fills what lies between points, so that what is under it can be seen.
+    pub fn veil(&mut self, points: &[Point], fill: &str, opacity: f64) {
+        let points = list(points);
+        self.add(format_args!(
+            r#"<polygon fill="{fill}" fill-opacity="{opacity}" points="{points}"/>"#
+        ));
+    }
+
+    /// Draws a small filled shape with an edge.
+    pub fn mark(&mut self, points: &[Point], fill: &str, edge: &str) {
+        let points = list(points);
+        self.add(format_args!(
+            r#"<polygon fill="{fill}" stroke="{edge}" stroke-width="1.2" points="{points}"/>"#
+        ));
+    }
+
+    /// Draws a filled circle with an edge.
+    pub fn disc(&mut self, (x, y): Point, radius: f64, fill: &str, edge: &str) {
+        self.add(format_args!(
+            r#"<circle cx="{}" cy="{}" r="{radius}" fill="{fill}" stroke="{edge}" stroke-width="1.6"/>"#,
+            n(x),
+            n(y)
+        ));
+    }
+
+    /// Draws what `draw` draws, but only where it lies inside `area`.
+    pub fn clipped(&mut self, area: Rect, draw: impl FnOnce(&mut Self)) {
+        self.clips += 1;
+        let (id, Rect { x, y, w, h }) = (self.clips, area);
+        let [x, y, w, h] = [x, y, w, h].map(n);
+        self.add(format_args!(
+            r#"<clipPath id="clip{id}"><rect x="{x}" y="{y}" width="{w}" height="{h}"/></clipPath>"#
+        ));
+        self.add(format_args!(r##"<g clip-path="url(#clip{id})">"##));
+        draw(self);
+        self.add(format_args!("</g>"));
+    }
+
     /// Writes one line of text, `size` dots high.
     pub fn text(&mut self, (x, y): Point, size: f64, anchor: Anchor, color: &str, text: &str) {
         let (anchor, turn) = match anchor {
@@ -194,6 +234,26 @@ impl Hatch {
     }
 }
 
+/// About how wide a text is, in dots, when it is `size` dots high.
+pub fn text_width(text: &str, size: f64) -> f64 {
+    let width = |c: char| match c {
+        'i' | 'j' | 'l' | ' ' | '.' | ',' | ':' | ';' | '\'' | '|' => 0.32,
+        'f' | 't' | 'r' | '-' | '(' | ')' | '/' | 'I' => 0.39,
+        'c' | 'k' | 's' | 'v' | 'x' | 'y' | 'z' | '_' => 0.56,
+        'm' | 'w' | 'M' | 'W' | '%' | '@' => 0.95,
+        '=' | '+' | '<' | '>' | '~' | '\u{b1}' => 0.84,
+        'A'..='Z' => 0.72,
+        c if c.is_ascii() => 0.63,
+        _ => 1.0,
+    };
+    text.chars().map(width).sum::<f64>() * size
+}
+
+/// How many characters of text `size` dots high fit into `width` dots, about.
+pub fn fitting(width: f64, size: f64) -> usize {
+    (width / (size * 0.6)).max(3.0) as usize
+}
+
 /// A coordinate to a tenth of a dot, which no eye can tell from the exact one.
 fn n(value: f64) -> f64 {
     (value * 10.0).round() / 10.0 + 0.0
@@ -226,5 +286,20 @@ mod tests {
         let rect = Rect { x: 0.0, y: 0.0, w: 4.0, h: 3.0 };
         canvas.rects(&[rect, Rect { x: 8.0, ..rect }], "#000000");
         assert!(canvas.finish().contains(r#"d="M0 0h4v3h-4zM8 0h4v3h-4z""#));
+    }
+
+    #[test]
+    fn areas_that_are_clipped_to_have_names_of_their_own() {
+        let mut canvas = Canvas::default();
+        let area = Rect { x: 1.0, y: 2.0, w: 3.0, h: 4.0 };
+        for _ in 0..2 {
+            canvas.clipped(area, |canvas| canvas.line((0.0, 0.0), (9.0, 9.0), INK));
+        }
+        let svg = canvas.finish();
+        for id in ["clip1", "clip2"] {
+            assert!(svg.contains(&format!(r#"<clipPath id="{id}"><rect x="1" y="2""#)), "{svg}");
+            assert!(svg.contains(&format!(r#"<g clip-path="url(#{id})">"#)), "{svg}");
+        }
+        assert_eq!(svg.matches("</g>").count(), 2);
     }
 }

@@ -7,6 +7,8 @@
 //! of each snapshot, and the heat map, which must know the extent of what it
 //! draws, asks for the snapshots twice.
 //!
+//! A tuning is no report of a record: its caller makes the value that is drawn.
+//!
 //! | module | holds |
 //! |---|---|
 //! | [`heatmap`] | when which addresses were accessed how often |
@@ -15,6 +17,7 @@
 //! | [`schemes`] | what schemes did |
 //! | [`overhead`] | what the monitoring cost |
 //! | [`info`] | how a record came about |
+//! | [`tuning`] | what a tuning or a sweep measured, and the curve through it |
 //!
 //! All pictures are drawn once, as SVG; a PNG is that SVG rasterised with a
 //! font that comes along, so it looks the same on a machine that has no fonts.
@@ -43,6 +46,7 @@ mod style;
 #[cfg(test)]
 mod testing;
 mod ticks;
+pub mod tuning;
 pub mod units;
 pub mod wss;
 

@@ -52,11 +52,17 @@ pub fn mapping(info: Option<&TargetInfo>, range: &AddrRange) -> String {
 
 /// `text` on one line, without control characters, cut to [`LONGEST`].
 pub fn printable(text: &str) -> String {
+    printable_to(text, LONGEST)
+}
+
+/// `text` on one line, without control characters, cut to `longest` characters, which is at
+/// least 3.
+pub fn printable_to(text: &str, longest: usize) -> String {
     let safe =
         |c: char| if c.is_control() || ('\u{fff0}'..='\u{ffff}').contains(&c) { '?' } else { c };
-    let mut name: String = text.trim().chars().take(LONGEST).map(safe).collect();
-    if text.trim().chars().count() > LONGEST {
-        name.replace_range(name.char_indices().nth(LONGEST - 3).map_or(0, |(i, _)| i).., "...");
+    let mut name: String = text.trim().chars().take(longest).map(safe).collect();
+    if text.trim().chars().count() > longest {
+        name.replace_range(name.char_indices().nth(longest - 3).map_or(0, |(i, _)| i).., "...");
     }
     name
 }

@@ -33,7 +33,7 @@ fn rasterise(svg: &str) -> Result<Vec<u8>, RenderError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::canvas::{Anchor, HEIGHT, INK, WIDTH};
+    use crate::canvas::{Anchor, HEIGHT, INK, WIDTH, text_width};
 
     #[test]
     fn text_needs_no_font_of_the_system() {
@@ -43,5 +43,20 @@ mod tests {
         let dots = tiny_skia::Pixmap::decode_png(&png).unwrap();
         assert_eq!((dots.width(), dots.height()), (WIDTH as u32, HEIGHT as u32));
         assert!(dots.pixels().iter().any(|dot| dot.red() < 100), "no dot is dark");
+    }
+
+    #[test]
+    fn the_width_of_text_is_about_known() {
+        let texts = ["score 0.31 (0.28 to 0.34)", "min_age=27.6s", "its confidence band", "1 GiB"];
+        for text in texts {
+            let mut canvas = Canvas::default();
+            canvas.text((10.0, 100.0), 50.0, Anchor::Start, INK, text);
+            let png = rasterise(&canvas.finish()).unwrap();
+            let dots = tiny_skia::Pixmap::decode_png(&png).unwrap();
+            let dark = dots.pixels().iter().enumerate().filter(|(_, dot)| dot.red() < 128);
+            let right = dark.map(|(at, _)| at as u32 % dots.width()).max().unwrap();
+            let ratio = text_width(text, 50.0) / (f64::from(right) - 10.0);
+            assert!((0.95..1.15).contains(&ratio), "{text}: {ratio}");
+        }
     }
 }
