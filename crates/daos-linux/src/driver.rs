@@ -211,6 +211,7 @@ impl<A: AccessCheck, M: Monitor> SnapshotSource for Driver<A, M> {
             let snapshot = self.tick(now_us)?;
             if ended {
                 self.monitor.update(&mut self.access).map_err(DriverError::Access)?;
+                self.stop = self.over(now_us);
             }
             if let Some(mut snapshot) = snapshot {
                 snapshot.cost.late_ticks = std::mem::take(&mut self.late_ticks);

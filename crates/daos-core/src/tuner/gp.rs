@@ -43,10 +43,18 @@ impl Gp {
         (self.count / 3).clamp(2, 3 + self.space.dims())
     }
 
-    /// Where something was measured, and the scores there.
-    fn measured(&self) -> (Vec<Place>, Vec<f64>) {
+    /// Where something was measured, the scores there, and what was taken from these: the
+    /// mean score of no scheme, or that of all points without one. The model expects
+    /// curves around 0.
+    fn measured(&self) -> (Vec<Place>, Vec<f64>, f64) {
         let scored = |sample: &Sample| Some((self.space.units(&sample.at), sample.score?));
-        self.told.iter().filter_map(scored).unzip()
+        let (places, mut scores): (Vec<Place>, Vec<f64>) =
+            self.told.iter().filter_map(scored).unzip();
+        let all = || places.iter().zip(&scores);
+        let none = all().filter(|(place, _)| place.is_none()).map(|(_, score)| *score);
+        let level = mean(none).or(mean(scores.iter().copied())).unwrap_or(0.0);
+        scores.iter_mut().for_each(|score| *score -= level);
+        (places, scores, level)
     }
 
     /// Places that may be worth a sample, or be the best; no scheme is the first.
@@ -89,7 +97,7 @@ impl Search for Gp {
         if baselines < 1 + taken / BASELINE_EVERY {
             return Some(Ask { at: At::NoScheme, why: Why::Baseline });
         }
-        let (measured, scores) = self.measured();
+        let (measured, scores, _) = self.measured();
         let explored = taken - baselines;
         if explored < self.first_samples() || scores.len() < 2 {
             let units = spread::point(explored, self.space.dims(), self.seed);
@@ -113,8 +121,8 @@ impl Search for Gp {
     }
 
     fn best(&self) -> Option<Estimate> {
-        let (measured, scores) = self.measured();
-        if scores.is_empty() {
+        let (measured, scores, level) = self.measured();
+        if measured.iter().all(Option::is_none) {
             return None;
         }
         let model = Model::fit(&self.kernels, &measured, &scores);
@@ -123,25 +131,36 @@ impl Search for Gp {
         let best = known.best()?;
         Some(Estimate {
             at: places[best].as_ref().map_or(At::NoScheme, |units| self.space.point(units)),
-            score: Interval::normal(known.score(best)),
+            score: Interval::normal(above(level, known.score(best))),
             gain: Interval::normal(known.gain(best, 0)),
         })
     }
 
     fn curve(&self, points: &[At]) -> Vec<Interval> {
-        let (measured, scores) = self.measured();
+        let (measured, scores, level) = self.measured();
         if scores.is_empty() {
             return Vec::new();
         }
         let model = Model::fit(&self.kernels, &measured, &scores);
         let places: Vec<Place> = points.iter().map(|at| self.space.units(at)).collect();
         let known = model.at(&places);
-        (0..places.len()).map(|i| Interval::normal(known.score(i))).collect()
+        (0..places.len()).map(|i| Interval::normal(above(level, known.score(i)))).collect()
     }
 
     fn samples(&self) -> &[Sample] {
         &self.told
     }
+}
+
+/// `None` of nothing.
+fn mean(values: impl Iterator<Item = f64> + Clone) -> Option<f64> {
+    let count = values.clone().count();
+    (count > 0).then(|| values.sum::<f64>() / count as f64)
+}
+
+/// Mean and standard deviation of what the model said without the level.
+fn above(level: f64, (mean, sd): (f64, f64)) -> (f64, f64) {
+    (level + mean, sd)
 }
 
 #[cfg(test)]

@@ -27,7 +27,8 @@ fn goes_through_points_without_noise() {
 
 #[test]
 fn is_less_sure_where_nothing_was_measured() {
-    let search = told(&[(0.0, 0.1), (0.1, 0.3), (0.2, 0.0), (0.3, 0.2), (0.9, 0.1)]);
+    let mut search = told(&[(0.0, 0.1), (0.1, 0.3), (0.2, 0.0), (0.3, 0.2), (0.9, 0.1)]);
+    search.tell(Sample { at: At::NoScheme, score: Some(0.0) });
     let curve = search.curve(&[At::Point(vec![0.2]), At::Point(vec![0.6])]);
     assert!(curve[1].high - curve[1].low > 1.3 * (curve[0].high - curve[0].low), "{curve:?}");
 }
@@ -80,6 +81,33 @@ fn units_of_the_score_make_no_difference() {
     };
     assert_eq!(asks(1.0), asks(1024.0));
     assert_eq!(asks(1.0), asks(1.0 / 1024.0));
+}
+
+#[test]
+fn the_level_of_the_score_makes_no_difference() {
+    // A gain of 0.2 on a level of 100, with baselines and without.
+    let of = |at: &At| if *at == At::NoScheme { 100.0 } else { 100.0 + 0.2 * unit(at) };
+    for seed in 0..3 {
+        let mut rng = Rng::new(seed);
+        let mut search = Gp::new(unit_space(), 15, seed);
+        run(&mut search, |at| of(at) + 0.01 * gaussian(&mut rng));
+        let best = search.best().unwrap();
+        assert!(unit(&best.at) > 0.7 && best.is_better_than_none(), "{seed}: {best:?}");
+        assert!((best.gain.mean - 0.2).abs() < 0.06, "{seed}: {best:?}");
+        assert!((best.score.mean - 100.2).abs() < 0.06, "{seed}: {best:?}");
+        let curve = search.curve(std::slice::from_ref(&best.at));
+        assert!((curve[0].mean - best.score.mean).abs() < 1e-9);
+    }
+    let search = told(&[(0.0, 100.0), (0.25, 100.1), (0.5, 100.2), (0.75, 100.1), (1.0, 100.0)]);
+    let best = search.best().unwrap();
+    assert!((unit(&best.at) - 0.5).abs() < 0.1 && best.score.mean > 100.1, "{best:?}");
+}
+
+#[test]
+fn baselines_alone_tell_nothing() {
+    let mut search = Gp::new(unit_space(), 10, 1);
+    search.tell(Sample { at: At::NoScheme, score: Some(1.0) });
+    assert_eq!(search.best(), None);
 }
 
 /// Loss, and whether the intervals of score and gain hold what is true.

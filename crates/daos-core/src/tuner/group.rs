@@ -4,7 +4,7 @@ use super::search::{At, Sample};
 
 /// What was measured at a point.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Group {
+pub(super) struct Group {
     /// Where.
     pub at: At,
     /// Number of scores.
@@ -16,7 +16,7 @@ pub struct Group {
 }
 
 /// A group for each point with a score, in the order in which they were first measured.
-pub fn groups(samples: &[Sample]) -> Vec<Group> {
+pub(super) fn groups(samples: &[Sample]) -> Vec<Group> {
     let mut all: Vec<(&At, Vec<f64>)> = Vec::new();
     for sample in samples {
         let Some(score) = sample.score else { continue };
@@ -35,15 +35,17 @@ pub fn groups(samples: &[Sample]) -> Vec<Group> {
     all.into_iter().map(group).collect()
 }
 
-/// The standard deviation of a single score, from the groups of more than one; from all
-/// that was measured if there are none, which is too much rather than too little.
-pub(super) fn noise(groups: &[Group]) -> f64 {
+/// The standard deviation of a single score, and its degrees of freedom: from the groups
+/// of more than one; from all that was measured if there are none, which is too much
+/// rather than too little.
+pub(super) fn noise(groups: &[Group]) -> (f64, usize) {
     let free: usize = groups.iter().map(|group| group.count - 1).sum();
     if free > 0 {
         let squares = groups.iter().map(|group| group.sd.powi(2) * (group.count - 1) as f64);
-        return (squares.sum::<f64>() / free as f64).sqrt();
+        return ((squares.sum::<f64>() / free as f64).sqrt(), free);
     }
+    let free = groups.len().saturating_sub(1);
     let mean = groups.iter().map(|group| group.mean).sum::<f64>() / groups.len().max(1) as f64;
     let squares: f64 = groups.iter().map(|group| (group.mean - mean).powi(2)).sum();
-    (squares / groups.len().max(2).saturating_sub(1) as f64).sqrt()
+    ((squares / free.max(1) as f64).sqrt(), free)
 }

@@ -15,15 +15,15 @@
 //! | `model`, `kernel`, `spread` | what that knows after some samples; how it begins |
 //! | [`poly`], `polyfit` | the paper's method |
 //! | [`plain`] | at random; every point of a grid |
-//! | [`group`] | samples of the same point |
+//! | `group` | samples of the same point |
 //! | [`shapes`] | the six shapes of scores, as curves with a known best |
 //! | [`classify`](mod@classify) | which of them was measured |
-//! | `linalg` | matrices |
+//! | `linalg`, `student` | matrices; Student's t |
 
 pub mod classify;
 pub mod expr;
 pub mod gp;
-pub mod group;
+mod group;
 mod kernel;
 mod linalg;
 pub mod method;
@@ -37,13 +37,13 @@ pub mod search;
 pub mod shapes;
 pub mod space;
 mod spread;
+mod student;
 #[cfg(test)]
 mod testing;
 
 pub use classify::{Likeness, classify};
 pub use expr::{ExprError, Expression};
 pub use gp::Gp;
-pub use group::{Group, groups};
 pub use method::Method;
 pub use param::{Param, Scale, Threshold};
 pub use plain::{Random, Sweep};

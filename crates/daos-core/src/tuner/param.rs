@@ -118,6 +118,9 @@ pub enum Scale {
     Log,
 }
 
+/// More marks than this are never on an axis.
+const MOST_MARKS: u64 = 100;
+
 /// A threshold to tune, and its range.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Param {
@@ -155,6 +158,47 @@ impl Param {
         let (low, high) = (self.warp(self.low), self.warp(self.high));
         let up = ((self.warp(value) - low) / (high - low)).clamp(0.0, 1.0);
         if self.threshold.is_least() { 1.0 - up } else { up }
+    }
+
+    /// Where a value lies in the range, from 0 at `low` to 1 at `high`: for axes.
+    pub fn place(&self, value: f64) -> f64 {
+        let unit = self.unit(value);
+        if self.threshold.is_least() { 1.0 - unit } else { unit }
+    }
+
+    /// Values of the range to mark on an axis: round ones, few enough to be told apart.
+    pub fn marks(&self) -> Vec<f64> {
+        let all: Vec<f64> = match (self.scale, self.threshold.kind()) {
+            (Scale::Linear, _) => {
+                // The range in about six steps of 1, 2 or 5 times a power of ten.
+                let least = (self.high - self.low) / 8.0;
+                let power = 10f64.powf(least.log10().floor());
+                let times = [1.0, 2.0, 5.0, 10.0].into_iter().find(|n| n * power >= least);
+                let step = times.unwrap_or(10.0) * power;
+                let first = (self.low / step - 1e-9).ceil();
+                let last = (self.high / step + 1e-9).floor();
+                // A range that is hardly one may have a step of 0: a cast of what is no
+                // number gives 0.
+                let more = ((last - first) as u64).min(MOST_MARKS - 1);
+                // Rounded, since sums of shares are not exact.
+                let mark = |at: u64| ((first + at as f64) * step * 1e6).round() / 1e6;
+                (0..=more).map(mark).collect()
+            }
+            (Scale::Log, Kind::Size) => {
+                std::iter::once(0.0).chain((6..25).map(|at| f64::from(2 * at).exp2())).collect()
+            }
+            (Scale::Log, _) => {
+                let seconds = [0.0, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0, 120.0, 300.0];
+                seconds.into_iter().chain([600.0, 1200.0, 3600.0]).map(|s| s * 1e6).collect()
+            }
+        };
+        let far = |value: &f64| (self.low..=self.high * (1.0 + 1e-9)).contains(value);
+        let mut marks: Vec<f64> = all.into_iter().filter(far).collect();
+        marks.dedup();
+        if marks.len() < 2 {
+            marks = vec![self.low, self.high];
+        }
+        marks
     }
 
     /// `min_age=5.3s`.
@@ -203,5 +247,42 @@ impl Param {
                 (value * power).round() / power
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn axes_are_marked_with_round_values() {
+        let marks = |param: Param| {
+            let shown = param.marks().into_iter().map(|mark| param.threshold.show(mark));
+            shown.collect::<Vec<_>>().join(" ")
+        };
+        let age = Param::new(Threshold::MinAge, 0.0, 60e6);
+        assert_eq!(marks(age), "0s 500ms 1s 2s 5s 10s 20s 30s 1m");
+        assert_eq!(marks(Param { scale: Scale::Linear, ..age }), "0s 10s 20s 30s 40s 50s 1m");
+        let freq = Param::new(Threshold::MaxFreq, 0.05, 0.2);
+        assert_eq!(marks(freq), "6% 8% 10% 12% 14% 16% 18% 20%");
+        let size = Param::new(Threshold::MinSize, 4096.0, 1048576.0);
+        assert_eq!(marks(size), "4K 16K 64K 256K 1M");
+        let half = Param::new(Threshold::MaxFreq, 0.0, 0.5);
+        assert_eq!(marks(half), "0% 10% 20% 30% 40% 50%");
+        let narrow = Param::new(Threshold::MinAge, 3e6, 4e6);
+        assert_eq!(marks(narrow), "3s 4s");
+        // However far from 0 it begins, and however little lies between.
+        let low = 9.22e18;
+        for high in [9.223e18, low + 2e5, low + 2048.0] {
+            let param = Param { scale: Scale::Linear, low, high, ..age };
+            let marks = param.marks();
+            assert!((2..=12).contains(&marks.len()), "{high}: {marks:?}");
+            assert!(marks.is_sorted() && marks[0] >= low, "{high}: {marks:?}");
+        }
+        let least = Param { low: 0.0, high: f64::MIN_POSITIVE / 1e15, ..freq };
+        assert_eq!(least.marks(), [least.low, least.high]);
+        // From the left to the right, whichever end is the aggressive one.
+        assert_eq!((age.place(0.0), age.place(60e6)), (0.0, 1.0));
+        assert_eq!((freq.place(0.05), freq.place(0.2)), (0.0, 1.0));
     }
 }

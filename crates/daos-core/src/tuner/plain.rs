@@ -60,6 +60,9 @@ pub struct Sweep {
     told: Vec<Sample>,
 }
 
+/// So often a point is measured again at most because a sample of it was void.
+const AGAIN: usize = 2;
+
 impl Sweep {
     /// The most points that a grid can have.
     pub const MOST: usize = 100_000;
@@ -100,16 +103,23 @@ impl Sweep {
         Ok(Self { space, grid, repeats, seed, told: Vec::new() })
     }
 
-    /// How many samples it takes in all.
+    /// How many samples it takes in all, with those that make up for void ones so far.
     pub fn count(&self) -> usize {
-        self.grid.len() * self.repeats
+        self.progress().into_iter().map(|(_, planned)| planned).sum()
     }
 
-    /// What was measured at each point, in the order of the grid, no scheme first.
-    pub fn groups(&self) -> Vec<Group> {
-        let mut found = groups(&self.told);
-        found.sort_by_key(|group| self.grid.iter().position(|at| *at == group.at));
-        found
+    /// Of each point of the grid, how many samples were taken and how many are to be.
+    fn progress(&self) -> Vec<(usize, usize)> {
+        let mut all = vec![(0, self.repeats); self.grid.len()];
+        for sample in &self.told {
+            let Some(at) = self.grid.iter().position(|at| *at == sample.at) else { continue };
+            let (taken, planned) = &mut all[at];
+            *taken += 1;
+            if sample.score.is_none() && *planned < self.repeats + AGAIN {
+                *planned += 1;
+            }
+        }
+        all
     }
 
     /// The order of a round.
@@ -129,14 +139,13 @@ impl Search for Sweep {
     }
 
     fn ask(&self) -> Option<Ask> {
-        let mut taken = vec![0; self.grid.len()];
-        for sample in &self.told {
-            if let Some(at) = self.grid.iter().position(|at| *at == sample.at) {
-                taken[at] += 1;
-            }
-        }
-        let round = taken.iter().copied().min().filter(|round| *round < self.repeats)?;
-        let next = self.order(round).into_iter().find(|at| taken[*at] <= round)?;
+        // What makes up for void samples comes in rounds of its own, after the others:
+        // what spoilt them may be over by then.
+        let progress = self.progress();
+        let left = |(taken, planned): &&(usize, usize)| taken < planned;
+        let round = progress.iter().filter(left).map(|(taken, _)| *taken).min()?;
+        let is_next = |at: &usize| progress[*at].0 == round && left(&&progress[*at]);
+        let next = self.order(round).into_iter().find(is_next)?;
         let at = self.grid[next].clone();
         let why = match at {
             At::NoScheme => Why::Baseline,
@@ -159,11 +168,15 @@ impl Search for Sweep {
     }
 }
 
-/// The point with the highest mean. The interval does not know that it was chosen for
-/// being the highest.
+/// The point with the highest mean; `None` without a point that was measured. The interval
+/// is so wide that it holds though the point was picked for being the highest, and though
+/// the noise may be known from few repeats.
 fn highest(told: &[Sample]) -> Option<Estimate> {
     let groups = groups(told);
-    let noise = noise(&groups);
+    if groups.iter().all(|group| group.at == At::NoScheme) {
+        return None;
+    }
+    let (noise, free) = noise(&groups);
     let best = groups.iter().max_by(|a, b| a.mean.total_cmp(&b.mean))?;
     let sd = |group: &Group| noise / (group.count as f64).sqrt();
     let none = groups.iter().find(|group| group.at == At::NoScheme);
@@ -172,11 +185,9 @@ fn highest(told: &[Sample]) -> Option<Estimate> {
         Some(none) => (best.mean - none.mean, sd(best).hypot(sd(none))),
         None => (best.mean, sd(best)),
     };
-    Some(Estimate {
-        at: best.at.clone(),
-        score: Interval::normal((best.mean, sd(best))),
-        gain: Interval::normal(gain),
-    })
+    let interval = |of| Interval::student(of, free, groups.len());
+    let score = interval((best.mean, sd(best)));
+    Some(Estimate { at: best.at.clone(), score, gain: interval(gain) })
 }
 
 #[cfg(test)]

@@ -4,7 +4,10 @@
 //! the range, the others at random within a tenth of the range of the best so far. The
 //! polynomial has a third of the number of samples for its degree. Distances are those of
 //! the values, not of their logarithms, and one threshold is tuned: both as in the paper.
+//! Ended early, the degree is that of the samples that there are, lest the curve goes
+//! through each of them.
 
+use super::group::groups;
 use super::polyfit::Polynomial;
 use super::search::{Ask, At, Estimate, Interval, Sample, Search, Why};
 use super::space::Space;
@@ -50,9 +53,9 @@ impl Poly {
         self.count * GLOBAL_PERCENT / 100
     }
 
-    /// The degree of the polynomial.
+    /// The degree of the polynomial at most: by the points with a score so far.
     pub fn degree(&self) -> usize {
-        self.count / SAMPLES_PER_DEGREE
+        self.count.min(self.points().len()) / SAMPLES_PER_DEGREE
     }
 
     /// The points with a score, in units.
@@ -63,6 +66,18 @@ impl Poly {
 
     fn fit(&self) -> Option<Polynomial> {
         Polynomial::fit(&self.points(), self.degree())
+    }
+
+    /// Mean and standard deviation of the score of no scheme. Of a single baseline, which
+    /// has no spread, the noise is taken to be that of the points; without any it is 0,
+    /// which a score is measured against.
+    fn none(&self, curve: &Polynomial) -> (f64, f64) {
+        let groups = groups(&self.told);
+        match groups.iter().find(|group| group.at == At::NoScheme) {
+            None => (0.0, 0.0),
+            Some(none) if none.count == 1 => (none.mean, curve.noise()),
+            Some(none) => (none.mean, none.sd / (none.count as f64).sqrt()),
+        }
     }
 }
 
@@ -95,15 +110,18 @@ impl Search for Poly {
     fn best(&self) -> Option<Estimate> {
         let curve = self.fit()?;
         let (peak, score) = curve.peaks().into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
-        let score = Interval::normal((score, curve.sd(peak)));
-        // The score of no scheme is 0: what it is measured against.
-        Some(Estimate { at: self.space.point(&[peak]), score, gain: score })
+        let (none, sd) = self.none(&curve);
+        let gain = (score - none, curve.sd(peak).hypot(sd));
+        let interval = |of| Interval::student(of, curve.free(), 1);
+        let score = interval((score, curve.sd(peak)));
+        Some(Estimate { at: self.space.point(&[peak]), score, gain: interval(gain) })
     }
 
     fn curve(&self, points: &[At]) -> Vec<Interval> {
         let Some(curve) = self.fit() else { return Vec::new() };
         let unit = |at: &At| self.space.units(at).map_or(0.0, |units| units[0]);
-        points.iter().map(unit).map(|x| Interval::normal((curve.at(x), curve.sd(x)))).collect()
+        let interval = |x| Interval::student((curve.at(x), curve.sd(x)), curve.free(), 1);
+        points.iter().map(unit).map(interval).collect()
     }
 
     fn samples(&self) -> &[Sample] {

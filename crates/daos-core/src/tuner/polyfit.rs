@@ -11,8 +11,10 @@ use super::linalg::dot;
 #[derive(Debug, Clone)]
 pub(super) struct Polynomial {
     basis: Vec<Term>,
-    /// The variance of what the curve leaves over.
+    /// The variance of what the curve leaves over; infinite if it can leave nothing over.
     residual: f64,
+    /// How many more points there were than coefficients.
+    free: usize,
 }
 
 /// A polynomial of the basis: `q = (x - shift) * q₁ - back * q₂`, of the two before it.
@@ -57,8 +59,9 @@ impl Polynomial {
             }
             norm = next_norm;
         }
-        let free = points.len().saturating_sub(basis.len()).max(1);
-        Some(Self { residual: dot(&rest, &rest) / free as f64, basis })
+        let free = points.len().saturating_sub(basis.len());
+        let residual = if free == 0 { f64::INFINITY } else { dot(&rest, &rest) / free as f64 };
+        Some(Self { basis, residual, free })
     }
 
     /// Its degree.
@@ -70,6 +73,16 @@ impl Polynomial {
     /// Its value.
     pub fn at(&self, x: f64) -> f64 {
         self.walk(x).0
+    }
+
+    /// The standard deviation of a point around it; infinite if it goes through each.
+    pub fn noise(&self) -> f64 {
+        self.residual.sqrt()
+    }
+
+    /// The degrees of freedom of [`noise`](Self::noise) and [`sd`](Self::sd).
+    pub fn free(&self) -> usize {
+        self.free
     }
 
     /// How sure its value is, as a standard deviation.

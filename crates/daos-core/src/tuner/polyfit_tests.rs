@@ -42,3 +42,10 @@ fn few_points_lower_the_degree() {
     assert!((line.at(0.2) - 2.0).abs() < 1e-12 && (line.at(0.7) - 5.0).abs() < 1e-12);
     assert!(Polynomial::fit(&[], 3).is_none());
 }
+
+#[test]
+fn what_goes_through_each_point_knows_no_noise() {
+    let curve = Polynomial::fit(&[(0.2, 1.0), (0.7, 5.0)], 1).unwrap();
+    assert_eq!(curve.free(), 0);
+    assert!(curve.noise().is_infinite() && curve.sd(0.2).is_infinite());
+}

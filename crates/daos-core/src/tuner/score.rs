@@ -8,9 +8,6 @@ use thiserror::Error;
 /// the user names.
 pub type Values = BTreeMap<String, f64>;
 
-/// Below this share of the performance lost, Listing 2 holds the service level.
-const LEVEL: f64 = -0.1;
-
 /// Which way a metric of performance is good.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Better {
@@ -80,25 +77,30 @@ impl Default for Scoring {
 }
 
 impl Scoring {
-    /// Performance gained and memory saved, as shares of what they are without a scheme:
-    /// `1 - runtime/orig`, or `rate/orig - 1`, and `1 - rss/orig`.
+    /// The share of the performance gained above which Listing 2's service level is held.
+    pub const LEVEL: f64 = -0.1;
+
+    /// Performance gained, as a share of what it is without a scheme:
+    /// `1 - runtime/orig`, or `rate/orig - 1`.
     ///
     /// # Errors
     ///
-    /// A metric that is missing, or 0 without a scheme.
-    pub fn shares(&self, values: &Values, orig: &Values) -> Result<(f64, f64), ScoreError> {
-        let ratio = |name: &String| {
-            let missing = || ScoreError::Missing(name.clone());
-            let value = values.get(name).ok_or_else(missing)?;
-            let base = orig.get(name).ok_or_else(missing)?;
-            let nothing = ScoreError::Nothing { name: name.clone(), value: *base };
-            if *base > 0.0 { Ok(value / base) } else { Err(nothing) }
-        };
-        let performance = match self.better {
-            Better::Less => 1.0 - ratio(&self.performance)?,
-            Better::More => ratio(&self.performance)? - 1.0,
-        };
-        Ok((performance, 1.0 - ratio(&self.memory)?))
+    /// A metric that is missing, or not above 0 without a scheme.
+    pub fn performance_gained(&self, values: &Values, orig: &Values) -> Result<f64, ScoreError> {
+        let ratio = ratio(&self.performance, values, orig)?;
+        Ok(match self.better {
+            Better::Less => 1.0 - ratio,
+            Better::More => ratio - 1.0,
+        })
+    }
+
+    /// Memory saved, as a share: `1 - rss/orig`.
+    ///
+    /// # Errors
+    ///
+    /// A metric that is missing, or not above 0 without a scheme.
+    pub fn memory_saved(&self, values: &Values, orig: &Values) -> Result<f64, ScoreError> {
+        Ok(1.0 - ratio(&self.memory, values, orig)?)
     }
 
     /// The score of a sample. `orig` is what was measured without a scheme, `earlier` the
@@ -107,20 +109,21 @@ impl Scoring {
     ///
     /// # Errors
     ///
-    /// As [`shares`](Self::shares), and what the expression can't do.
+    /// A share that it needs and that can't be computed, and what the expression can't do.
     pub fn score(
         &self,
         values: &Values,
         orig: &Values,
         earlier: &[f64],
     ) -> Result<f64, ScoreError> {
-        let (p, m) = self.shares(values, orig)?;
+        let p = || self.performance_gained(values, orig);
+        let m = || self.memory_saved(values, orig);
         let worst = earlier.iter().copied().reduce(f64::min);
         let score = match &self.function {
-            Function::Listing2 => listing_2(p, m, worst),
+            Function::Listing2 => listing_2(p()?, m()?, worst),
             Function::Expression(expression) => expression.value(|name| match name {
-                "p" => Some(p),
-                "m" => Some(m),
+                "p" => p().ok(),
+                "m" => m().ok(),
                 "worst" => Some(worst.unwrap_or(0.0)),
                 _ => {
                     let base = name.strip_prefix("orig_").and_then(|name| orig.get(name));
@@ -131,10 +134,26 @@ impl Scoring {
         if score.is_finite() { Ok(score) } else { Err(ScoreError::NotFinite(score)) }
     }
 
-    /// Whether Listing 2's service level is already violated: the sample can be cut short,
-    /// for nothing that follows changes its score. Expressions have none.
-    pub fn is_lost(&self, performance: f64) -> bool {
-        self.function == Function::Listing2 && performance <= LEVEL
+    /// From which value of the metric of performance on Listing 2's service level is
+    /// violated, if that is `orig` without a scheme: a sample can be cut short there, for
+    /// nothing that follows changes its score. `None` for expressions, which have no level.
+    pub fn lost_at(&self, orig: f64) -> Option<f64> {
+        (self.function == Function::Listing2).then_some(match self.better {
+            Better::Less => orig * (1.0 - Self::LEVEL),
+            Better::More => orig * (1.0 + Self::LEVEL),
+        })
+    }
+}
+
+/// A metric as a share of what it is without a scheme.
+fn ratio(name: &str, values: &Values, orig: &Values) -> Result<f64, ScoreError> {
+    let missing = || ScoreError::Missing(name.to_owned());
+    let value = *values.get(name).ok_or_else(missing)?;
+    let base = *orig.get(name).ok_or_else(missing)?;
+    if base > 0.0 {
+        Ok(value / base)
+    } else {
+        Err(ScoreError::Nothing { name: name.to_owned(), value: base })
     }
 }
 
@@ -142,7 +161,7 @@ impl Scoring {
 /// worse one.
 fn listing_2(p: f64, m: f64, worst: Option<f64>) -> f64 {
     let score = 0.5 * p + 0.5 * m;
-    if p > LEVEL { score } else { worst.unwrap_or(score) }
+    if p > Scoring::LEVEL { score } else { worst.unwrap_or(score) }
 }
 
 #[cfg(test)]
@@ -172,7 +191,7 @@ mod tests {
         near(score(150.0, 100.0), 0.01);
         // Exactly a tenth is a violation.
         near(score(110.0, 100.0), 0.01);
-        assert!(scoring.is_lost(-0.1) && !scoring.is_lost(-0.09));
+        near(scoring.lost_at(100.0).unwrap(), 110.0);
     }
 
     #[test]
@@ -181,8 +200,10 @@ mod tests {
             Scoring { performance: "rate".to_owned(), better: Better::More, ..Scoring::default() };
         let orig = values(&[("rate", 200.0), ("rss", 100.0)]);
         let sample = values(&[("rate", 190.0), ("rss", 60.0)]);
-        let (p, m) = scoring.shares(&sample, &orig).unwrap();
+        let p = scoring.performance_gained(&sample, &orig).unwrap();
+        let m = scoring.memory_saved(&sample, &orig).unwrap();
         assert!((p + 0.05).abs() < 1e-12 && (m - 0.4).abs() < 1e-12);
+        assert_eq!(scoring.lost_at(200.0), Some(180.0));
     }
 
     #[test]

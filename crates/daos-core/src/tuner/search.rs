@@ -6,6 +6,7 @@
 //! where that ended. So it may also be told of points that it never asked for.
 
 use super::space::Space;
+use super::student;
 
 /// What was measured, or is to be: no scheme at all, or one with these thresholds.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,9 +67,9 @@ pub struct Sample {
 pub struct Interval {
     /// What it is expected to be.
     pub mean: f64,
-    /// It is below this with a probability of 5 %.
+    /// It is below this with a probability of 5 %; -∞ if nothing is known of that.
     pub low: f64,
-    /// It is above this with a probability of 5 %.
+    /// It is above this with a probability of 5 %; ∞ if nothing is known of that.
     pub high: f64,
 }
 
@@ -80,6 +81,15 @@ impl Interval {
     pub(super) fn normal((mean, sd): (f64, f64)) -> Self {
         // The standard normal distribution's quantile at 95 %.
         let reach = 1.644_853_626_951_472_2 * sd;
+        Self { mean, low: mean - reach, high: mean + reach }
+    }
+
+    /// Of a mean whose standard deviation was estimated with so many degrees of freedom,
+    /// and which was picked among so many (Bonferroni's correction). Without a degree of
+    /// freedom nothing is known but the mean.
+    pub(super) fn student((mean, sd): (f64, f64), free: usize, among: usize) -> Self {
+        let tail = (1.0 - CONFIDENCE) / 2.0 / among.max(1) as f64;
+        let reach = if free == 0 { f64::INFINITY } else { student::quantile(tail, free) * sd };
         Self { mean, low: mean - reach, high: mean + reach }
     }
 }
@@ -113,7 +123,7 @@ pub trait Search {
     /// Takes what was measured.
     fn tell(&mut self, sample: Sample);
 
-    /// The best, as far as is known; `None` while nothing is.
+    /// The best, as far as is known; `None` while no point was measured.
     fn best(&self) -> Option<Estimate>;
 
     /// The curve that was fitted: what is expected at each of these points. Empty while

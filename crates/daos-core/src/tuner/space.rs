@@ -53,12 +53,14 @@ pub enum SpaceError {
     Twice(&'static str),
     /// A scheme whose bounds would cross.
     #[error(
-        "{param} can't be tuned up to {reach}: the scheme's other bound is {other}; \
+        "{param} can't be tuned {way} to {reach}: the scheme's other bound is {other}; \
              narrow the range, or change the scheme"
     )]
     Crosses {
         /// The threshold.
         param: &'static str,
+        /// `up` or `down`: where that end of its range lies.
+        way: &'static str,
         /// The end of its range that is too far.
         reach: String,
         /// The other bound of the pattern.
@@ -188,13 +190,14 @@ impl Space {
         for [least, most] in Threshold::ALL.as_chunks().0 {
             let ((_, reach, is_tuned), (other, _, _)) = (range(*least), range(*most));
             if reach > other {
-                let (param, reach, against, other) = if is_tuned {
-                    (least, reach, most, other)
+                let (param, way, reach, against, other) = if is_tuned {
+                    (least, "up", reach, most, other)
                 } else {
-                    (most, other, least, reach)
+                    (most, "down", other, least, reach)
                 };
                 return Err(SpaceError::Crosses {
                     param: param.name(),
+                    way,
                     reach: param.show(reach),
                     other: against.show(other),
                 });

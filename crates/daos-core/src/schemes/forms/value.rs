@@ -220,12 +220,20 @@ pub(crate) fn show_bytes(bytes: u64) -> String {
     }
 }
 
-/// Writes a duration: `5s`, `1500ms`.
+/// Writes a duration, exactly: `5s`, `1.5s`, `85.7ms`, `2m`.
 pub(crate) fn show_duration(us: u64) -> String {
-    match TIMES.iter().find(|(_, factor)| us > 0 && us.is_multiple_of(*factor)) {
-        Some((unit, factor)) => format!("{}{unit}", us / factor),
-        None => format!("{us}us"),
+    // Longer units only for whole numbers: nobody reads 2.216m.
+    let whole = |factor: &u64| us.is_multiple_of(*factor);
+    let fits =
+        |(_, factor): &&(&str, u64)| us >= *factor && (*factor <= 1_000_000 || whole(factor));
+    let Some((unit, factor)) = TIMES.iter().find(fits) else { return format!("{us}us") };
+    let digits = factor.ilog10() as usize;
+    let (number, rest) = (us / factor, us % factor);
+    if rest == 0 {
+        return format!("{number}{unit}");
     }
+    let fraction = format!("{rest:0digits$}");
+    format!("{number}.{}{unit}", fraction.trim_end_matches('0'))
 }
 
 /// Writes a share as percent: `5%`, `0.1%`.
