@@ -1,0 +1,34 @@
+//! A tuning, from its first baseline to its result: what is measured next, whether there
+//! is time for it, what it scores, and where it is kept.
+//!
+//! The searches themselves are in [`daos_core::tuner`]. Nothing here starts a process or
+//! looks at a clock: a [`Workload`] measures, and says how long that took.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`workload`] | the seam to what is measured |
+//! | [`record`] | what a sample was, as it is kept |
+//! | [`scorer`] | from metrics to scores, also by the user's own command |
+//! | [`tuning`] | the order of samples, the limit, the end |
+//! | [`points`] | the points of a sweep |
+//! | [`outcome`] | what came out |
+//! | [`store`] | the directory that all is kept in, to go on after an interruption |
+//! | [`view`](mod@view) | what came out, to be drawn |
+
+pub mod outcome;
+pub mod points;
+pub mod record;
+pub mod scorer;
+pub mod store;
+pub mod tuning;
+pub mod view;
+pub mod workload;
+
+pub use outcome::Outcome;
+pub use points::{PointStats, Spread};
+pub use record::{Record, Subject};
+pub use scorer::{Judge, RSS, RUNTIME, ScoreOf, Scored, Scorer};
+pub use store::{Store, StoreError};
+pub use tuning::{Aim, End, Limits, Next, Step, Tuning, TuningError};
+pub use view::view;
+pub use workload::{Bounds, Level, Measured, Workload};

@@ -1,0 +1,161 @@
+//! What came out of a tuning.
+
+use crate::points::{PointStats, Spread, points};
+use crate::record::Record;
+use crate::scorer::ScoreOf;
+use crate::tuning::{End, Tuning, TuningError};
+use daos_core::schemes::Scheme;
+use daos_core::schemes::text;
+use daos_core::tuner::{At, Estimate, Interval, Likeness, Param, Space, Values, classify};
+use serde::{Serialize, Serializer};
+use std::collections::BTreeMap;
+
+/// What is known at the end, or so far.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// Why it ended.
+    pub end: End,
+    /// How many samples were taken, void ones and baselines included.
+    pub samples: usize,
+    /// How many of them were void.
+    pub void: usize,
+    /// How many were baselines.
+    pub baselines: usize,
+    /// Seconds that all took.
+    pub took_s: f64,
+    /// What was measured without a scheme.
+    pub orig: Option<Values>,
+    /// The best point, and what to expect of it.
+    pub best: Option<Estimate>,
+    /// The scheme with its thresholds; `None` if that is not better than no scheme for
+    /// sure.
+    pub scheme: Option<Scheme>,
+    /// Of a sweep, every point that was measured, no scheme first.
+    pub points: Vec<PointStats>,
+    /// Which shape the scores of a sweep over one threshold have.
+    pub likeness: Option<Likeness>,
+    space: Space,
+}
+
+/// A point by the names of its thresholds, with units.
+type Point = BTreeMap<&'static str, String>;
+
+impl Outcome {
+    /// Of what was measured so far.
+    ///
+    /// # Errors
+    ///
+    /// A score that can't be computed.
+    pub fn of(tuning: &mut Tuning, end: End) -> Result<Self, TuningError> {
+        let best = tuning.best()?;
+        let scores = tuning.scores();
+        let (space, records) = (tuning.space(), tuning.records());
+        let better = best.as_ref().filter(|best| best.is_better_than_none());
+        Ok(Self {
+            end,
+            samples: records.len(),
+            void: records.iter().filter(|record| record.void.is_some()).count(),
+            baselines: records.iter().filter(|record| record.is_baseline()).count(),
+            took_s: tuning.elapsed_s(),
+            orig: tuning.orig(),
+            scheme: better.and_then(|best| space.apply(tuning.scheme(), &best.at)),
+            best,
+            space: space.clone(),
+            points: if tuning.is_sweep() { points(records, &scores) } else { Vec::new() },
+            likeness: likeness(tuning, &scores),
+        })
+    }
+
+    /// The thresholds of a point; `None` of no scheme.
+    fn named(&self, at: &At) -> Option<Point> {
+        let At::Point(values) = at else { return None };
+        let shown =
+            |(param, value): (&Param, &f64)| (param.threshold.name(), param.threshold.show(*value));
+        Some(self.space.params().iter().zip(values).map(shown).collect())
+    }
+}
+
+/// The shape of a sweep's scores.
+fn likeness(tuning: &Tuning, scores: &[ScoreOf]) -> Option<Likeness> {
+    let space = tuning.space();
+    if !tuning.is_sweep() || space.dims() != 1 {
+        return None;
+    }
+    let points = tuning.records().iter().zip(scores);
+    let point = |(record, scored): (&Record, &ScoreOf)| {
+        Some((space.units(&record.at())?[0], scored.as_ref().ok()?.score))
+    };
+    classify(&points.filter_map(point).collect::<Vec<_>>())
+}
+
+impl Serialize for Outcome {
+    /// As `result.json` has it.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Json<'a> {
+            end: &'static str,
+            samples: usize,
+            void: usize,
+            baselines: usize,
+            took_s: f64,
+            orig: &'a Option<Values>,
+            scheme: Option<String>,
+            at: Option<Point>,
+            point: Option<&'a [f64]>,
+            score: Option<IntervalJson>,
+            gain: Option<IntervalJson>,
+            better_than_none: bool,
+            #[serde(skip_serializing_if = "Vec::is_empty")]
+            points: Vec<PointJson>,
+            shape: Option<usize>,
+            explained: Option<f64>,
+        }
+        #[derive(Serialize)]
+        struct PointJson {
+            at: Option<Point>,
+            count: usize,
+            performance: Spread,
+            memory: Spread,
+            score: Spread,
+        }
+        #[derive(Serialize)]
+        struct IntervalJson {
+            mean: f64,
+            low: f64,
+            high: f64,
+        }
+        let interval = |Interval { mean, low, high }| IntervalJson { mean, low, high };
+        let best = self.best.as_ref();
+        Json {
+            end: self.end.name(),
+            samples: self.samples,
+            void: self.void,
+            baselines: self.baselines,
+            took_s: self.took_s,
+            orig: &self.orig,
+            scheme: self.scheme.as_ref().map(text::format),
+            at: best.and_then(|best| self.named(&best.at)),
+            point: best.and_then(|best| match &best.at {
+                At::NoScheme => None,
+                At::Point(values) => Some(&values[..]),
+            }),
+            score: best.map(|best| interval(best.score)),
+            gain: best.map(|best| interval(best.gain)),
+            better_than_none: self.scheme.is_some(),
+            points: self
+                .points
+                .iter()
+                .map(|point| PointJson {
+                    at: self.named(&point.at),
+                    count: point.count,
+                    performance: point.performance,
+                    memory: point.memory,
+                    score: point.score,
+                })
+                .collect(),
+            shape: self.likeness.as_ref().and_then(|like| Some(like.shape?.number())),
+            explained: self.likeness.as_ref().map(|like| like.explained),
+        }
+        .serialize(serializer)
+    }
+}

@@ -1,0 +1,168 @@
+//! From what was measured to scores.
+//!
+//! Everything is a share of what was measured without a scheme, so each baseline changes
+//! every score: they are computed anew, from the first sample to the last.
+
+use crate::record::Record;
+use crate::workload::Level;
+use daos_core::tuner::{Function, Scoring, Values};
+use serde::Serialize;
+use std::collections::HashMap;
+use std::fmt;
+
+/// The metric of performance unless the user names one: seconds that the work took.
+pub const RUNTIME: &str = "runtime";
+/// The metric of memory: bytes of the resident set, on average over the time.
+pub const RSS: &str = "rss";
+
+/// What a sample came to.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Scored {
+    /// Performance gained, as a share.
+    pub performance: f64,
+    /// Memory saved, as a share.
+    pub memory: f64,
+    /// The score, more is better.
+    pub score: f64,
+}
+
+/// A sample's score, or why it has none.
+pub type ScoreOf = Result<Scored, String>;
+
+/// Gives the score of a sample by its metrics as JSON, or says why it can't.
+pub type Judge = dyn FnMut(&str) -> Result<f64, String>;
+
+/// Scores samples.
+pub struct Scorer {
+    scoring: Scoring,
+    /// The user's own, instead of the function of `scoring`, and what it said before.
+    judge: Option<(Box<Judge>, HashMap<String, f64>)>,
+    /// Whether baselines count among the scores of which the worst is taken.
+    with_baselines: bool,
+}
+
+impl fmt::Debug for Scorer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scorer").field("scoring", &self.scoring).finish_non_exhaustive()
+    }
+}
+
+impl Scorer {
+    /// By a function.
+    pub fn new(scoring: Scoring) -> Self {
+        Self { scoring, judge: None, with_baselines: true }
+    }
+
+    /// By something that reads the metrics as JSON: one object with a sample's metrics by
+    /// their names, `orig` with those without a scheme, `p`, `m` and `worst`. It is asked
+    /// once for each input.
+    pub fn by(scoring: Scoring, judge: Box<Judge>) -> Self {
+        Self { judge: Some((judge, HashMap::new())), ..Self::new(scoring) }
+    }
+
+    /// Leaves baselines out of the worst score so far, as the paper's method has it: then
+    /// the first sample that violates the service level keeps its own score.
+    pub fn without_baselines(mut self) -> Self {
+        self.with_baselines = false;
+        self
+    }
+
+    /// The name of the metric of performance.
+    pub fn performance(&self) -> &str {
+        &self.scoring.performance
+    }
+
+    /// The service level for a sample after these; `None` if there is none, or the
+    /// sample's own score would count.
+    pub fn level(&self, records: &[Record]) -> Option<Level> {
+        let orig = orig(records)?.get(&self.scoring.performance).copied()?;
+        let has_earlier = records.iter().any(|record| self.counts(record));
+        let lost_at = self.scoring.lost_at(orig)?;
+        (self.judge.is_none() && has_earlier).then_some(Level { orig, lost_at })
+    }
+
+    /// The scores of all samples. Void ones have none, and nothing has while there is no
+    /// baseline.
+    pub fn scores(&mut self, records: &[Record]) -> Vec<ScoreOf> {
+        let Some(orig) = orig(records) else {
+            return vec![Err("there is no baseline yet".to_owned()); records.len()];
+        };
+        let mut earlier = Vec::new();
+        let mut scores = Vec::new();
+        for record in records {
+            let scored = self.score(record, &orig, &earlier);
+            if let Ok(Scored { score, .. }) = scored
+                && self.counts(record)
+            {
+                earlier.push(score);
+            }
+            scores.push(scored);
+        }
+        scores
+    }
+
+    fn score(&mut self, record: &Record, orig: &Values, earlier: &[f64]) -> ScoreOf {
+        if let Some(why) = &record.void {
+            return Err(why.clone());
+        }
+        let metrics = &record.metrics;
+        let [p, m] = [
+            self.scoring.performance_gained(metrics, orig),
+            self.scoring.memory_saved(metrics, orig),
+        ]
+        .map(|share| share.map_err(|err| err.to_string()));
+        let worst = earlier.iter().copied().reduce(f64::min);
+        let has_level = self.judge.is_none() && self.scoring.function == Function::Listing2;
+        let score = if record.cut_short && has_level {
+            // Later baselines may be slower; it was lost when it was cut short.
+            worst.map_or_else(|| Ok(0.5 * p.clone()? + 0.5 * m.clone()?), Ok::<_, String>)?
+        } else if record.cut_short {
+            return Err("it was cut short for another score".to_owned());
+        } else if let Some((judge, known)) = &mut self.judge {
+            let [p, m] = [p.as_ref().ok(), m.as_ref().ok()].map(Option::<&f64>::copied);
+            let json = serde_json::to_string(&Input { metrics, orig, p, m, worst });
+            let json = json.map_err(|err| err.to_string())?;
+            match known.get(&json) {
+                Some(score) => *score,
+                None => *known.entry(json.clone()).or_insert(judge(&json)?),
+            }
+        } else {
+            self.scoring.score(metrics, orig, earlier).map_err(|err| err.to_string())?
+        };
+        // A share that the score does not need may be nothing.
+        let [performance, memory] = [p, m].map(|share| share.unwrap_or(f64::NAN));
+        Ok(Scored { performance, memory, score })
+    }
+
+    fn counts(&self, record: &Record) -> bool {
+        record.void.is_none() && (self.with_baselines || record.at.is_some())
+    }
+}
+
+/// What is measured without a scheme: the means over all baselines; `None` without one.
+pub fn orig(records: &[Record]) -> Option<Values> {
+    let mut sums: Values = Values::new();
+    let mut count = 0.0;
+    for record in records.iter().filter(|record| record.is_baseline()) {
+        for (name, value) in &record.metrics {
+            *sums.entry(name.clone()).or_default() += value;
+        }
+        count += 1.0;
+    }
+    (count > 0.0).then(|| sums.into_iter().map(|(name, sum)| (name, sum / count)).collect())
+}
+
+/// What a judge reads.
+#[derive(Debug, Serialize)]
+struct Input<'a> {
+    #[serde(flatten)]
+    metrics: &'a Values,
+    orig: &'a Values,
+    p: Option<f64>,
+    m: Option<f64>,
+    worst: Option<f64>,
+}
+
+#[cfg(test)]
+#[path = "scorer_tests.rs"]
+mod tests;

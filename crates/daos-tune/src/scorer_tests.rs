@@ -1,0 +1,107 @@
+use super::*;
+
+/// A sample: at which age, or none; its run time and resident set.
+pub(crate) fn record(at: Option<f64>, runtime: f64, rss: f64) -> Record {
+    Record {
+        at: at.map(|age| vec![age]),
+        why: "explore".to_owned(),
+        metrics: Values::from([(RUNTIME.to_owned(), runtime), (RSS.to_owned(), rss)]),
+        cut_short: false,
+        void: None,
+        took_s: runtime,
+    }
+}
+
+fn scores(scorer: &mut Scorer, records: &[Record]) -> Vec<f64> {
+    let scored = scorer.scores(records);
+    scored
+        .into_iter()
+        .map(|one| one.map_or(f64::NAN, |one| (one.score * 1e6).round() / 1e6))
+        .collect()
+}
+
+#[test]
+fn each_baseline_changes_all_scores() {
+    let mut scorer = Scorer::new(Scoring::default());
+    let mut records = vec![record(None, 10.0, 100.0), record(Some(5e6), 10.5, 50.0)];
+    assert_eq!(scores(&mut scorer, &records), [0.0, 0.225]);
+    records.push(record(None, 11.0, 100.0));
+    assert_eq!(scores(&mut scorer, &records), [0.02381, 0.25, -0.02381]);
+}
+
+#[test]
+fn who_violates_the_level_gets_the_worst_score_so_far() {
+    let lost = record(Some(1e6), 12.0, 10.0);
+    let mut records = vec![record(None, 10.0, 100.0), lost.clone()];
+    let mut scorer = Scorer::new(Scoring::default());
+    assert_eq!(scores(&mut scorer, &records), [0.0, 0.0]);
+    assert_eq!(scorer.level(&records).map(|level| level.lost_at.round()), Some(11.0));
+    // By the paper, the first keeps its own, and so is not to be cut short.
+    let mut paper = Scorer::new(Scoring::default()).without_baselines();
+    assert_eq!(paper.level(&records[..1]), None);
+    assert_eq!(scores(&mut paper, &records), [0.0, 0.35]);
+    records.extend([record(Some(9e6), 10.2, 90.0), lost]);
+    assert_eq!(scores(&mut paper, &records), [0.0, 0.35, 0.04, 0.04]);
+    assert!(paper.level(&records).is_some());
+}
+
+#[test]
+fn what_was_cut_short_stays_lost() {
+    let mut scorer = Scorer::new(Scoring::default());
+    let mut cut = record(Some(1e6), 11.0, 10.0);
+    cut.cut_short = true;
+    // The second baseline is slow: by it, the sample would be within the level.
+    let records = [record(None, 10.0, 100.0), cut, record(None, 12.0, 100.0)];
+    assert!(scores(&mut scorer, &records)[1] < 0.1);
+}
+
+#[test]
+fn void_samples_have_no_score() {
+    let mut scorer = Scorer::new(Scoring::default());
+    let mut void = record(None, 1.0, 1.0);
+    void.void = Some("exit status 1".to_owned());
+    assert!(scores(&mut scorer, std::slice::from_ref(&void))[0].is_nan());
+    let records = [void, record(None, 10.0, 100.0)];
+    let scores = scores(&mut scorer, &records);
+    assert!(scores[0].is_nan() && scores[1] == 0.0);
+}
+
+#[test]
+fn another_score_does_not_take_what_was_cut_short_for_lost() {
+    let mut cut = record(Some(1e6), 11.0, 10.0);
+    cut.cut_short = true;
+    let function = Function::Expression(daos_core::tuner::Expression::parse("m").unwrap());
+    let mut scorer = Scorer::new(Scoring { function, ..Scoring::default() });
+    let scored = scorer.scores(&[record(None, 10.0, 100.0), cut]);
+    assert!(scored[1].as_ref().unwrap_err().contains("cut short"), "{scored:?}");
+}
+
+#[test]
+fn what_the_score_does_not_need_may_be_missing() {
+    let function = Function::Expression(daos_core::tuner::Expression::parse("m").unwrap());
+    let mut scorer = Scorer::new(Scoring { function, ..Scoring::default() });
+    let records = [record(None, 0.0, 100.0), record(Some(1e6), 0.0, 25.0)];
+    assert_eq!(scores(&mut scorer, &records), [0.0, 0.75]);
+    let mut scorer = Scorer::new(Scoring::default());
+    let why = scorer.scores(&records).remove(1).unwrap_err();
+    assert!(why.contains("runtime is 0"), "{why}");
+}
+
+#[test]
+fn a_judge_is_asked_once_for_each_input() {
+    let asked = std::rc::Rc::new(std::cell::Cell::new(0));
+    let count = std::rc::Rc::clone(&asked);
+    let judge = move |json: &str| {
+        count.set(count.get() + 1);
+        let input: serde_json::Value = serde_json::from_str(json).unwrap();
+        assert_eq!(input["orig"]["runtime"], 10.0);
+        input["m"].as_f64().filter(|m| *m < 0.9).ok_or_else(|| "too good".to_owned())
+    };
+    let mut scorer = Scorer::by(Scoring::default(), Box::new(judge));
+    let records = [record(None, 10.0, 100.0), record(Some(1e6), 20.0, 50.0)];
+    assert_eq!(scores(&mut scorer, &records), [0.0, 0.5]);
+    assert_eq!(scores(&mut scorer, &records), [0.0, 0.5]);
+    assert_eq!(asked.get(), 2);
+    let records = [record(None, 10.0, 100.0), record(Some(1e6), 20.0, 5.0)];
+    assert_eq!(scorer.scores(&records).remove(1), Err("too good".to_owned()));
+}

@@ -1,0 +1,336 @@
+//! The directory of a tuning: what is tuned, every sample as it comes, and the result.
+//!
+//! `tuning.json` says what is tuned for what, `samples.jsonl` has a line for each sample.
+//! Whoever is interrupted finds them there and goes on.
+
+use crate::record::{Record, Subject};
+use serde::Serialize;
+use std::ffi::OsStr;
+use std::fs::{self, File, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+const SUBJECT: &str = "tuning.json";
+const SAMPLES: &str = "samples.jsonl";
+const RESULT: &str = "result.json";
+/// All that is made by us.
+const ALL: [&str; 8] =
+    [SUBJECT, SAMPLES, RESULT, "best.scheme", "best.toml", "plot.svg", "plot.png", "output.log"];
+
+/// A directory that a tuning is kept in.
+#[derive(Debug)]
+pub struct Store {
+    dir: PathBuf,
+    subject: Subject,
+}
+
+/// What is wrong with the directory.
+#[derive(Debug, Error)]
+pub enum StoreError {
+    /// It holds something else.
+    #[error("{0} holds other things than a tuning: move them away, or give another directory")]
+    NotOurs(PathBuf),
+    /// Another tuning.
+    #[error(
+        "{dir} holds a tuning with another {what}: there it is {there:?}, here {here:?}; give \
+         another directory, or --fresh to begin anew"
+    )]
+    Differs {
+        /// The directory.
+        dir: PathBuf,
+        /// In which regard.
+        what: String,
+        /// How it was.
+        there: String,
+        /// How it is to be.
+        here: String,
+    },
+    /// A file that is none of ours any more.
+    #[error("{path}, line {line}: {why}; mend or remove it, or give --fresh to begin anew")]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// Its line, from 1.
+        line: usize,
+        /// What is wrong.
+        why: String,
+    },
+    /// It can't be read or written.
+    #[error("cannot use {path}")]
+    Io {
+        /// The file or directory.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+}
+
+/// `source` happened at `path`.
+fn io(path: &Path) -> impl FnOnce(io::Error) -> StoreError {
+    |source| StoreError::Io { path: path.to_owned(), source }
+}
+
+impl Store {
+    /// Opens or makes a directory for a tuning of `subject`, and reads the samples that
+    /// are there, unless it is to be `fresh`: then they are removed.
+    ///
+    /// # Errors
+    ///
+    /// A directory that holds something else, or that can't be written.
+    pub fn open(
+        dir: &Path,
+        subject: &Subject,
+        fresh: bool,
+    ) -> Result<(Self, Vec<Record>), StoreError> {
+        let store = Self { dir: dir.to_owned(), subject: subject.clone() };
+        let path = store.path(SUBJECT);
+        let is_ours = path.exists();
+        if is_ours && fresh {
+            store.clear()?;
+        }
+        if path.exists() {
+            let text = fs::read_to_string(&path).map_err(io(&path))?;
+            let there: Subject = serde_json::from_str(&text).map_err(|err| {
+                StoreError::Malformed { path: path.clone(), line: err.line(), why: err.to_string() }
+            })?;
+            if let Some((what, there, here)) = there.difference(subject) {
+                let (what, there, here) = (what.to_owned(), there.to_owned(), here.to_owned());
+                return Err(StoreError::Differs { dir: store.dir, what, there, here });
+            }
+            let records = store.records()?;
+            return Ok((store, records));
+        }
+        if !is_ours && dir.exists() && dir.read_dir().map_err(io(dir))?.next().is_some() {
+            return Err(StoreError::NotOurs(store.dir));
+        }
+        fs::create_dir_all(dir).map_err(io(dir))?;
+        store.write_json(SUBJECT, subject)?;
+        Ok((store, Vec::new()))
+    }
+
+    /// Moves a tuning out of the way, to a name that ends in `.old`, in place of what may
+    /// be there. Returns that name; `None` if there is nothing to move.
+    ///
+    /// # Errors
+    ///
+    /// What is there is no tuning, or can't be moved.
+    pub fn set_aside(dir: &Path) -> Result<Option<PathBuf>, StoreError> {
+        let holds = |dir: &Path, name| dir.join(name).exists();
+        if !holds(dir, SUBJECT) {
+            return Ok(None);
+        }
+        if !holds(dir, SAMPLES) {
+            // Not worth the place of one that has samples.
+            Self { dir: dir.to_owned(), subject: Subject::default() }.clear()?;
+            return Ok(None);
+        }
+        let mut name = dir.as_os_str().to_owned();
+        name.push(".old");
+        let old = PathBuf::from(name);
+        if old.exists() {
+            let is_ours = |name: &OsStr| ALL.iter().any(|ours| name == *ours);
+            let mut entries = old.read_dir().map_err(io(&old))?.flatten();
+            if entries.any(|entry| !is_ours(&entry.file_name())) || !holds(&old, SUBJECT) {
+                return Err(StoreError::NotOurs(old));
+            }
+            Self { dir: old.clone(), subject: Subject::default() }.clear()?;
+            fs::remove_dir(&old).map_err(io(&old))?;
+        }
+        fs::rename(dir, &old).map_err(io(dir))?;
+        Ok(Some(old))
+    }
+
+    /// The path of a file in it.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.dir.join(name)
+    }
+
+    /// What it is tuned for, in words.
+    pub fn workload(&self) -> &str {
+        self.subject.0.get("workload").map_or("", String::as_str)
+    }
+
+    /// The directory.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Adds a sample.
+    ///
+    /// # Errors
+    ///
+    /// The file can't be written.
+    pub fn add(&self, record: &Record) -> Result<(), StoreError> {
+        let path = self.path(SAMPLES);
+        let mut line = serde_json::to_vec(record).map_err(io::Error::from).map_err(io(&path))?;
+        line.push(b'\n');
+        let file = File::options().create(true).append(true).open(&path);
+        // In one go: whoever is killed leaves a line or none.
+        file.and_then(|mut file| file.write_all(&line)).map_err(io(&path))
+    }
+
+    /// Writes the result, whole or not at all.
+    ///
+    /// # Errors
+    ///
+    /// The file can't be written.
+    pub fn write_result(&self, result: &impl Serialize) -> Result<(), StoreError> {
+        self.write_json(RESULT, result)
+    }
+
+    /// Writes a file, whole or not at all.
+    ///
+    /// # Errors
+    ///
+    /// The file can't be written.
+    pub fn write(&self, name: &str, content: &[u8]) -> Result<(), StoreError> {
+        let path = self.path(name);
+        let write = || {
+            // As any new file: what the umask leaves.
+            let permissions = Permissions::from_mode(0o666);
+            let mut builder = tempfile::Builder::new();
+            let mut file = builder.permissions(permissions).tempfile_in(&self.dir)?;
+            file.write_all(content)?;
+            file.persist(&path)?;
+            Ok(())
+        };
+        write().map_err(io(&path))
+    }
+
+    /// Removes a file, if it is there.
+    ///
+    /// # Errors
+    ///
+    /// It can't be removed.
+    pub fn remove(&self, name: &str) -> Result<(), StoreError> {
+        let path = self.path(name);
+        match fs::remove_file(&path) {
+            Err(err) if err.kind() != io::ErrorKind::NotFound => Err(io(&path)(err)),
+            _ => Ok(()),
+        }
+    }
+
+    fn write_json(&self, name: &str, value: &impl Serialize) -> Result<(), StoreError> {
+        let text = serde_json::to_string_pretty(value).map_err(io::Error::from);
+        let text = text.map_err(io(&self.path(name)))?;
+        self.write(name, format!("{text}\n").as_bytes())
+    }
+
+    /// The samples. A last line that does not end was being written when somebody was
+    /// killed: it is removed.
+    fn records(&self) -> Result<Vec<Record>, StoreError> {
+        let path = self.path(SAMPLES);
+        let text = match fs::read_to_string(&path) {
+            Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            text => text.map_err(io(&path))?,
+        };
+        let whole = text.rfind('\n').map_or(0, |end| end + 1);
+        if whole < text.len() {
+            self.write(SAMPLES, &text.as_bytes()[..whole])?;
+        }
+        let record = |(at, line): (usize, &str)| {
+            serde_json::from_str(line).map_err(|err| StoreError::Malformed {
+                path: path.clone(),
+                line: at + 1,
+                why: err.to_string(),
+            })
+        };
+        text[..whole].lines().enumerate().map(record).collect()
+    }
+
+    /// Removes what is ours.
+    fn clear(&self) -> Result<(), StoreError> {
+        ALL.iter().try_for_each(|name| self.remove(name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use daos_core::tuner::Values;
+
+    fn subject(workload: &str) -> Subject {
+        Subject([("workload".to_owned(), workload.to_owned())].into())
+    }
+
+    fn record(runtime: f64) -> Record {
+        Record {
+            at: None,
+            why: "baseline".to_owned(),
+            metrics: Values::from([("runtime".to_owned(), runtime)]),
+            cut_short: false,
+            void: None,
+            took_s: runtime,
+        }
+    }
+
+    #[test]
+    fn goes_on_where_it_was() {
+        let root = tempfile::tempdir().unwrap();
+        let dir = root.path().join("a/b");
+        let (store, none) = Store::open(&dir, &subject("x"), false).unwrap();
+        assert_eq!(none, []);
+        store.add(&record(1.0)).unwrap();
+        store.add(&record(0.1 + 0.2)).unwrap();
+        // Killed in the middle of a line.
+        let mut samples = File::options().append(true).open(store.path(SAMPLES)).unwrap();
+        samples.write_all(b"{\"at\":null,\"wh").unwrap();
+        let (store, records) = Store::open(&dir, &subject("x"), false).unwrap();
+        assert_eq!(records, [record(1.0), record(0.1 + 0.2)]);
+        store.add(&record(3.0)).unwrap();
+        assert_eq!(Store::open(&dir, &subject("x"), false).unwrap().1.len(), 3);
+        assert_eq!(Store::open(&dir, &subject("y"), true).unwrap().1, []);
+        assert_eq!(Store::open(&dir, &subject("y"), false).unwrap().1, []);
+    }
+
+    #[test]
+    fn what_is_not_its_own_is_left_alone() {
+        let root = tempfile::tempdir().unwrap();
+        fs::write(root.path().join("thesis.tex"), "x").unwrap();
+        for fresh in [false, true] {
+            let err = Store::open(root.path(), &subject("x"), fresh).unwrap_err();
+            assert!(matches!(err, StoreError::NotOurs(_)), "{err}");
+        }
+        assert!(root.path().join("thesis.tex").exists());
+
+        let dir = root.path().join("tuning");
+        let (store, _) = Store::open(&dir, &subject("x"), false).unwrap();
+        let err = Store::open(&dir, &subject("y"), false).unwrap_err().to_string();
+        assert!(err.contains("another workload") && err.contains("\"x\", here \"y\""), "{err}");
+        fs::write(store.path(SAMPLES), "{}\n").unwrap();
+        let err = Store::open(&dir, &subject("x"), false).unwrap_err().to_string();
+        assert!(err.contains("samples.jsonl, line 1"), "{err}");
+    }
+
+    #[test]
+    fn an_older_one_is_set_aside() {
+        let root = tempfile::tempdir().unwrap();
+        let dir = root.path().join("t");
+        assert_eq!(Store::set_aside(&dir).unwrap(), None);
+        for seconds in [1.0, 2.0] {
+            let (store, records) = Store::open(&dir, &subject("x"), false).unwrap();
+            assert_eq!(records, []);
+            store.add(&record(seconds)).unwrap();
+            let old = root.path().join("t.old");
+            assert_eq!(Store::set_aside(&dir).unwrap(), Some(old.clone()));
+            assert_eq!(Store::open(&old, &subject("x"), false).unwrap().1, [record(seconds)]);
+        }
+        // One without samples is not worth the place of another.
+        assert_eq!(Store::set_aside(&dir).unwrap(), None);
+        let (store, _) = Store::open(&dir, &subject("x"), false).unwrap();
+        assert_eq!(Store::set_aside(store.dir()).unwrap(), None);
+        let old = root.path().join("t.old");
+        assert_eq!(Store::open(&old, &subject("x"), false).unwrap().1, [record(2.0)]);
+        // What has been put beside it is not lost, and neither is what it was put beside.
+        let (store, _) = Store::open(&dir, &subject("x"), false).unwrap();
+        store.add(&record(3.0)).unwrap();
+        fs::write(old.join("notes"), "x").unwrap();
+        assert!(Store::set_aside(store.dir()).is_err());
+        assert_eq!(Store::open(&old, &subject("x"), false).unwrap().1, [record(2.0)]);
+        // They don't stand in the way of a fresh one.
+        assert_eq!(Store::open(&old, &subject("x"), true).unwrap().1, []);
+        assert!(old.join("notes").exists());
+    }
+}

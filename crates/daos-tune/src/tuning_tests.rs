@@ -1,0 +1,178 @@
+use super::*;
+use crate::Outcome;
+use crate::scorer::{RSS, RUNTIME};
+use daos_core::rng::Rng;
+use daos_core::schemes::text;
+use daos_core::tuner::{Scoring, shapes::gaussian};
+use std::cell::Cell;
+use std::convert::Infallible;
+use std::rc::Rc;
+
+/// Runs for 20 s without a scheme. With one, the younger memory may be that is paged out,
+/// the more is saved, down to 10 s; below that it is also slower.
+struct Program {
+    clock_s: Rc<Cell<f64>>,
+    noise: f64,
+    rng: Rng,
+    /// Which sample fails.
+    fails: fn(usize) -> bool,
+    taken: usize,
+}
+
+impl Program {
+    fn new(noise: f64) -> Self {
+        Self { clock_s: Rc::default(), noise, rng: Rng::new(7), fails: |_| false, taken: 0 }
+    }
+}
+
+impl Workload for Program {
+    type Error = Infallible;
+
+    fn measure(
+        &mut self,
+        scheme: Option<&Scheme>,
+        bounds: &Bounds,
+    ) -> Result<Measured, Infallible> {
+        self.taken += 1;
+        if (self.fails)(self.taken - 1) {
+            self.clock_s.set(self.clock_s.get() + 1.0);
+            return Ok(Measured::Void("exit status 1".to_owned()));
+        }
+        let age_s = scheme.map(|scheme| scheme.pattern.age.min.us(100_000) as f64 / 1e6);
+        let slow = age_s.map_or(0.0, |age| 0.5 / (1.0 + ((age - 10.0) / 0.5).exp()));
+        let saved = age_s.map_or(0.0, |age| 0.5 * (1.0 - age / 60.0));
+        let runtime = 20.0 * (1.0 + slow + self.noise * gaussian(&mut self.rng));
+        let is_lost = bounds.is_lost(runtime);
+        let runtime = bounds.level.map_or(runtime, |level| runtime.min(level.lost_at));
+        self.clock_s.set(self.clock_s.get() + runtime + 0.2);
+        let values =
+            Values::from([(RUNTIME.to_owned(), runtime), (RSS.to_owned(), 1e9 * (1.0 - saved))]);
+        Ok(if is_lost { Measured::CutShort(values) } else { Measured::Whole(values) })
+    }
+}
+
+fn tuning(aim: Aim, limits: Limits, records: Vec<Record>) -> Tuning {
+    let scheme = text::parse("4K max min min 5s max pageout", "test").unwrap().remove(0);
+    let scorer = Scorer::new(Scoring::default());
+    let tuning = Tuning::new((scheme, 100_000), Space::default(), aim, limits, 3, scorer);
+    tuning.unwrap().after(records)
+}
+
+fn limits(time_s: Option<f64>, samples: Option<usize>) -> Limits {
+    Limits { time_s, samples }
+}
+
+/// Takes samples until the end, or `most`.
+fn run(tuning: &mut Tuning, program: &mut Program, most: usize) -> Option<End> {
+    for _ in 0..most {
+        let step = match tuning.ask().unwrap() {
+            Next::Measure(step) => step,
+            Next::End(end) => return Some(end),
+        };
+        let clock_s = Rc::clone(&program.clock_s);
+        let Ok(end) = tuning.take(&step, program, || clock_s.get());
+        assert_eq!(end, None);
+    }
+    None
+}
+
+#[test]
+fn finds_the_best_age_within_the_limit() {
+    let mut program = Program::new(0.01);
+    let mut tuning = tuning(Aim::Best(Method::Gp), limits(Some(600.0), None), Vec::new());
+    assert!(matches!(run(&mut tuning, &mut program, 100), Some(End::Time | End::Samples)));
+    assert!((25..=29).contains(&tuning.records().len()), "{}", tuning.records().len());
+    assert!(tuning.elapsed_s() <= 600.0, "{}", tuning.elapsed_s());
+    let baselines = tuning.records().iter().filter(|record| record.is_baseline()).count();
+    assert!((2..=10).contains(&baselines), "{baselines}");
+    let best = tuning.best().unwrap().unwrap();
+    let At::Point(at) = &best.at else { panic!("{best:?}") };
+    assert!((10e6..15e6).contains(&at[0]) && best.is_better_than_none(), "{best:?}");
+    assert!(tuning.records().iter().any(|record| record.cut_short));
+}
+
+#[test]
+fn the_papers_method_has_its_baselines_beside() {
+    let mut program = Program::new(0.01);
+    let mut tuning = tuning(Aim::Best(Method::Poly), limits(None, Some(24)), Vec::new());
+    assert_eq!(run(&mut tuning, &mut program, 100), Some(End::Samples));
+    let at = |why: &str| {
+        let all = tuning.records().iter().enumerate();
+        all.filter(|(_, r)| r.why == why).map(|(at, _)| at).collect::<Vec<_>>()
+    };
+    assert_eq!(at("baseline"), [0, 10, 20]);
+    // 60 and 40 % of 21.
+    assert_eq!((at("explore").len(), at("improve").len()), (12, 9));
+    assert!(tuning.best().unwrap().is_some());
+}
+
+#[test]
+fn interrupted_it_goes_on_the_same_way() {
+    let (aim, limits) = (Aim::Best(Method::Gp), limits(None, Some(12)));
+    let (mut program, mut whole) = (Program::new(0.0), tuning(aim.clone(), limits, Vec::new()));
+    run(&mut whole, &mut program, 100);
+    let (mut program, mut first) = (Program::new(0.0), tuning(aim.clone(), limits, Vec::new()));
+    assert_eq!(run(&mut first, &mut program, 5), None);
+    let mut second = tuning(aim, limits, first.records().to_vec());
+    assert_eq!(run(&mut second, &mut program, 100), Some(End::Samples));
+    let points = |tuning: &Tuning| tuning.records().iter().map(Record::at).collect::<Vec<_>>();
+    assert_eq!(points(&second), points(&whole));
+}
+
+#[test]
+fn void_samples_are_passed_over_and_the_third_in_a_row_ends_it() {
+    let mut program = Program::new(0.0);
+    program.fails = |at| at == 0 || at == 3 || at == 4 || at >= 7;
+    let mut tuning = tuning(Aim::Best(Method::Gp), limits(None, Some(50)), Vec::new());
+    assert_eq!(run(&mut tuning, &mut program, 100), Some(End::Void));
+    assert_eq!(tuning.records().len(), 10);
+    assert!(tuning.records()[1].is_baseline(), "a baseline has to be known first");
+    assert!(tuning.best().unwrap().is_some());
+    // Whoever goes on with it has mended something.
+    let records = tuning.records().to_vec();
+    let mut again = self::tuning(Aim::Best(Method::Gp), limits(None, Some(50)), records);
+    assert!(matches!(again.ask().unwrap(), Next::Measure(_)));
+}
+
+#[test]
+fn without_a_baseline_nothing_is_known() {
+    let mut program = Program::new(0.0);
+    program.fails = |_| true;
+    let mut tuning = tuning(Aim::Best(Method::Gp), limits(None, Some(50)), Vec::new());
+    assert_eq!(run(&mut tuning, &mut program, 100), Some(End::Void));
+    assert_eq!(tuning.best().unwrap(), None);
+}
+
+#[test]
+fn a_limit_that_is_too_short_is_refused() {
+    let mut program = Program::new(0.0);
+    let mut tuning = tuning(Aim::Best(Method::Gp), limits(Some(30.0), None), Vec::new());
+    assert_eq!(run(&mut tuning, &mut program, 1), None);
+    assert_eq!(tuning.ask().unwrap(), Next::End(End::TooShort));
+}
+
+#[test]
+fn a_sweep_measures_every_point_as_often_and_cuts_nothing_short() {
+    let mut program = Program::new(0.0);
+    let sweep = Sweep::parse(["min_age=0s..60s/10s"], 2, 1).unwrap();
+    let mut tuning = tuning(Aim::Sweep(sweep), Limits::default(), Vec::new());
+    assert_eq!(run(&mut tuning, &mut program, 100), Some(End::Samples));
+    assert_eq!(tuning.records().len(), 16);
+    assert!(tuning.records().iter().all(|record| !record.cut_short));
+    let points = Outcome::of(&mut tuning, End::Samples).unwrap().points;
+    assert!(points.len() == 8 && points.iter().all(|point| point.count == 2));
+}
+
+#[test]
+fn patience_is_known_once_a_baseline_is() {
+    let mut program = Program::new(0.0);
+    let mut tuning = tuning(Aim::Best(Method::Gp), limits(Some(300.0), None), Vec::new());
+    let bounds = |tuning: &mut Tuning| match tuning.ask().unwrap() {
+        Next::Measure(step) => step.bounds,
+        Next::End(end) => panic!("{end:?}"),
+    };
+    assert_eq!(bounds(&mut tuning), Bounds { level: None, patience_s: 300.0 });
+    run(&mut tuning, &mut program, 1);
+    let Bounds { level, patience_s } = bounds(&mut tuning);
+    assert!((patience_s - 70.6).abs() < 0.01 && (level.unwrap().lost_at - 22.0).abs() < 1e-9);
+}
