@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Watches SQLite at work for some twenty seconds and shows what was seen; then once more,
-# paging out what it does not use. Where eBPF can't be used, a simulated program takes its
-# place.
+# paging out what it does not use; then finds the best age for that, for a simulated program.
+# Where eBPF can't be used, a simulated program takes SQLite's place.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -120,8 +120,13 @@ else
     pictures+=", $out/reclaim.png"
 fi
 
+say "Which age is best? A simulated program tuned (daos tune --sim workloads/reports.cfg)"
+"$daos" tune --scheme prcl --limit 12m --out "$out/tune" --fresh --sim workloads/reports.cfg
+pictures+=", $out/tune/plot.png"
+
 say "Pictures: $pictures. Now try:"
 echo "  $daos report heatmap --time 5s-10s $record"
 echo "  $daos apply --scheme prcl --zram 1G -- PROGRAM"
+echo "  $daos tune --scheme prcl --limit 10m --zram 1G -- PROGRAM"
 echo "  $daos record -d 20s --pid PID && $daos report wss"
 echo "  $daos record --help"

@@ -73,6 +73,11 @@ impl GuardedSwap {
         }
     }
 
+    /// The swap that it keeps.
+    pub fn swap(&self) -> &TempSwap {
+        &self.swap
+    }
+
     /// Its path.
     pub fn device(&self) -> PathBuf {
         self.swap.device()

@@ -2,9 +2,11 @@
 
 mod apply;
 mod bench_schemes;
+mod tune;
 
 pub use apply::{Apply, Managing};
 pub use bench_schemes::BenchSchemes;
+pub use tune::{DEFAULT_TUNING, Good, Tune};
 
 use crate::units;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -25,7 +27,8 @@ pub const DEFAULT_RECORD: &str = "daos.data";
     daos record -- ./program       watch a program from its start\n  \
     daos record --pid 1234         watch a running process until Ctrl-C\n  \
     daos report heatmap            show when it used what memory\n  \
-    daos apply -s prcl --zram 4G -- ./program      page out what it does not use")]
+    daos apply -s prcl --zram 4G -- ./program      page out what it does not use\n  \
+    daos tune -s prcl --zram 4G --limit 10m -- ./program      find the best thresholds for it")]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
@@ -39,12 +42,14 @@ pub enum Command {
     Record(Record),
     /// Manage a program's memory by what it accesses: page out what is idle, …
     Apply(Apply),
+    /// Find the thresholds of a scheme that are best for a program
+    Tune(Box<Tune>),
     /// Show what a record holds
     #[command(subcommand)]
     Report(Report),
     /// Run an access pattern on real memory (masim's configuration format)
     Workload(Workload),
-    /// Measure the monitor itself, and what schemes gain and cost
+    /// Measure the monitor itself, what schemes gain and cost, and how good the tuner is
     #[command(subcommand)]
     Bench(Bench),
     #[command(name = GUARD, hide = true, about = "Keep swap until standard input ends")]

@@ -19,6 +19,7 @@ mod cmd;
 mod schemes;
 mod signals;
 mod units;
+mod whole_file;
 
 use clap::Parser;
 use cli::{Cli, Command};
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         Command::Doctor(args) => cmd::doctor::run(&args),
         Command::Record(args) => cmd::record::run(&args),
         Command::Apply(args) => cmd::apply::run(&args),
+        Command::Tune(args) => cmd::tune::run(&args),
         Command::Report(args) => cmd::report::run(&args),
         Command::Workload(args) => cmd::workload::run(&args),
         Command::Bench(cli::Bench::Accuracy(args)) => cmd::bench::accuracy(&args),

@@ -1,5 +1,6 @@
 //! Durations, ranges and shares, as people type them.
 
+use daos_core::tuner::Method;
 use daos_core::{AddrRange, MonitorKind};
 use daos_workload::quantity;
 
@@ -49,6 +50,14 @@ pub fn monitor(text: &str) -> Result<MonitorKind, String> {
     named.copied().ok_or_else(|| {
         let names: Vec<&str> = MonitorKind::ALL.iter().map(|kind| kind.name()).collect();
         format!("no such monitor; there are {}", names.join(", "))
+    })
+}
+
+/// The name of a method to tune.
+pub fn method(text: &str) -> Result<Method, String> {
+    Method::named(text).ok_or_else(|| {
+        let names = Method::ALL.map(Method::name).join(", ");
+        format!("no such method; there are {names}")
     })
 }
 

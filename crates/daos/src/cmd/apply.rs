@@ -1,6 +1,7 @@
 //! `daos apply`: runs schemes on a target.
 
 use crate::Usage;
+use crate::child::Stage;
 use crate::cli;
 use crate::cmd::manager::Manager;
 use crate::cmd::monitoring;
@@ -37,7 +38,8 @@ fn live(args: &cli::Apply, monitor: AnyMonitor) -> Result<i32> {
 
     let stop = signals::stop_flag(manager.reload_flag())?;
     let command = &args.target.forms.command;
-    let mut session = prepared.start(command, monitor, args.duration, Arc::clone(&stop), false)?;
+    let mut session =
+        prepared.start(command, monitor, args.duration, Arc::clone(&stop), Stage::Shared)?;
     let bar = session::progress(!args.quiet, "applying", args.duration);
     let applied = session.run(|driver, mut snapshot| {
         manager.manage(driver, &mut snapshot)?;

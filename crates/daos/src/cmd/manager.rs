@@ -11,10 +11,10 @@ use anyhow::{Context, Result, bail};
 use daos_bpf::VirtualMemory;
 use daos_core::schemes::{ActionSink, Scheme};
 use daos_core::{Snapshot, Spent};
-use daos_linux::Driver;
 use daos_linux::guard::GuardedSwap;
 use daos_linux::memory::ProcessMemory;
 use daos_linux::metrics::HostMetrics;
+use daos_linux::{Driver, TempSwap};
 use daos_record::SchemeEnd;
 use footprint::Footprint;
 use rules::Rules;
@@ -35,7 +35,7 @@ pub struct Manager {
     monitor: Spent,
     elapsed_us: u64,
     sampled_us: Option<u64>,
-    zram_bytes: Option<u64>,
+    zram_size: Option<u64>,
     swap: Option<GuardedSwap>,
     stats: Option<PathBuf>,
 }
@@ -60,7 +60,7 @@ impl Manager {
             monitor: Spent::default(),
             elapsed_us: 0,
             sampled_us: None,
-            zram_bytes: args.zram.filter(|_| args.act()),
+            zram_size: args.zram.filter(|_| args.act()),
             swap: None,
             stats: args.stats.clone(),
         })
@@ -68,10 +68,37 @@ impl Manager {
 
     /// Sets up swap, if it was asked for.
     pub fn set_up(&mut self) -> Result<()> {
-        if let Some(bytes) = self.zram_bytes {
+        if let Some(bytes) = self.zram_size {
             self.swap = Some(GuardedSwap::set_up(bytes)?);
         }
         Ok(())
+    }
+
+    /// Goes on with these schemes, to other targets or to the same: with `anew`, nothing
+    /// of what was seen and done so far is known any more. The footprint begins here.
+    pub fn go_on_with(&mut self, schemes: Vec<Scheme>, anew: bool) {
+        if anew {
+            self.rules = Rules::of(schemes);
+        } else {
+            self.rules.replace(schemes);
+        }
+        self.forget_footprint();
+    }
+
+    /// The footprint begins anew.
+    pub fn forget_footprint(&mut self) {
+        self.footprint = Footprint::default();
+        self.sampled_us = None;
+    }
+
+    /// What the targets took of memory.
+    pub fn footprint(&self) -> &Footprint {
+        &self.footprint
+    }
+
+    /// The swap that was set up.
+    pub fn swap(&self) -> Option<TempSwap> {
+        self.swap.as_ref().map(|swap| swap.swap().clone())
     }
 
     /// A flag that makes the schemes be read again; `None` without schemes.

@@ -8,4 +8,5 @@ pub mod monitoring;
 pub mod record;
 pub mod report;
 pub mod session;
+pub mod tune;
 pub mod workload;

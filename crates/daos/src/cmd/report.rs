@@ -1,6 +1,6 @@
 //! `daos report`: opens a record, and has `daos-report` compute and draw.
 
-mod output;
+pub mod output;
 mod source;
 
 use crate::Usage;

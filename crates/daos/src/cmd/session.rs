@@ -1,6 +1,6 @@
 //! Live processes under watch: from those that were named, or a command, to their end.
 
-use crate::child::Started;
+use crate::child::{Stage, Started};
 use crate::cli;
 use anyhow::{Context, Result};
 use daos_bpf::VirtualMemory;
@@ -12,9 +12,10 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 /// How long a command may take to end by itself after a Ctrl-C that reached it too.
-const AFTER_CTRL_C_S: i64 = 1;
+const AFTER_CTRL_C: Duration = Duration::from_secs(1);
 
 /// The targets are there and may be watched; nothing was started or changed yet.
 #[derive(Debug)]
@@ -77,19 +78,18 @@ impl Prepared {
         Ok(())
     }
 
-    /// Starts `command`, if it has words, and the clock. With `quiet_stdout` its output
-    /// goes to standard error.
+    /// Starts `command`, if it has words, and the clock.
     pub fn start(
         mut self,
         command: &[String],
         monitor: AnyMonitor,
         duration_us: Option<u64>,
         stop: Arc<AtomicBool>,
-        quiet_stdout: bool,
+        stage: Stage<'_>,
     ) -> Result<Session> {
         let mut started = None;
         if !command.is_empty() {
-            let child = started.insert(Started::spawn(command, quiet_stdout)?);
+            let child = started.insert(Started::spawn(command, stage)?);
             match Process::open(child.pid()) {
                 Ok(process) => self.add(process)?,
                 // One that is over already leaves nothing to see.
@@ -126,6 +126,17 @@ impl Session {
         Ok(())
     }
 
+    /// The command, if there is one.
+    pub fn command(&self) -> Option<&Started> {
+        self.started.as_ref()
+    }
+
+    /// Watches no more, and ends the command, if there is one.
+    pub fn end(self) -> Result<()> {
+        drop(self.driver);
+        self.started.map_or(Ok(()), |started| started.finish(Duration::ZERO).map(drop))
+    }
+
     /// Watches no more, and waits for the command to end, or ends it.
     pub fn finish(self) -> Result<Ending> {
         let stop = self.driver.stop();
@@ -133,10 +144,10 @@ impl Session {
         drop(self.driver);
         let exit_status = match (self.started, stop) {
             (None, _) => None,
-            (Some(started), Some(Stop::Duration)) => started.finish(0)?.and(None),
-            (Some(started), Some(Stop::Asked)) => started.finish(AFTER_CTRL_C_S)?,
+            (Some(started), Some(Stop::Duration)) => started.finish(Duration::ZERO)?.and(None),
+            (Some(started), Some(Stop::Asked)) => started.finish(AFTER_CTRL_C)?,
             (Some(started), Some(Stop::TargetsEnded) | None) => {
-                started.wait(&self.stop, AFTER_CTRL_C_S)?
+                started.wait(&self.stop, AFTER_CTRL_C)?
             }
         };
         let reason = match stop {

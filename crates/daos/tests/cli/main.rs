@@ -6,3 +6,4 @@ mod records;
 mod reports;
 mod schemes;
 mod support;
+mod tune;

@@ -14,3 +14,4 @@ mod ends;
 mod kinds;
 mod support;
 mod swap;
+mod tune;

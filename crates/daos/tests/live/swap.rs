@@ -153,7 +153,7 @@ fn left_over(device: &str) -> Option<Value> {
     leftovers.iter().find(|leftover| leftover["device"] == device).cloned()
 }
 
-fn clean() -> (bool, String) {
+pub fn clean() -> (bool, String) {
     let output = daos(&["doctor", "--clean"]).output().expect("it runs");
     let said = [output.stdout, output.stderr].concat();
     (output.status.success(), String::from_utf8(said).expect("it is text"))

@@ -2,13 +2,13 @@
 
 use super::footprint::{Course, Footprint};
 use super::rules::Rules;
+use crate::whole_file::WholeFile;
 use anyhow::{Context, Result};
 use daos_core::Spent;
 use daos_core::schemes::{Action, Scheme, Stats};
 use daos_report::units;
 use serde::Serialize;
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 /// All there is to tell.
@@ -142,42 +142,18 @@ impl Account<'_> {
         };
         let mut text = serde_json::to_vec_pretty(&json)?;
         text.push(b'\n');
-        write_whole(path, &text)
-            .with_context(|| format!("cannot write the counters to {}", path.display()))
+        let write = || {
+            let mut file = WholeFile::create(path)?;
+            file.write_all(&text)?;
+            file.finish()
+        };
+        write().with_context(|| format!("cannot write the counters to {}", path.display()))
     }
 }
 
 /// Refuses a path that could not be written at the end.
 pub fn check_writable(path: &Path) -> Result<()> {
-    anyhow::ensure!(!path.is_dir(), "--stats {}: that is a directory", path.display());
-    let found = if is_to_be_replaced(path) {
-        tempfile::NamedTempFile::new_in(directory(path)).map(drop)
-    } else {
-        std::fs::OpenOptions::new().append(true).open(path).map(drop)
-    };
-    found.with_context(|| format!("--stats {}: can't be written", path.display()))
-}
-
-/// A file is replaced at once; a device, a pipe or a link is written to.
-fn write_whole(path: &Path, text: &[u8]) -> std::io::Result<()> {
-    if !is_to_be_replaced(path) {
-        return std::fs::write(path, text);
-    }
-    // As open to others as any new file.
-    let permissions = std::fs::Permissions::from_mode(0o666);
-    let mut builder = tempfile::Builder::new();
-    let mut file = builder.permissions(permissions).tempfile_in(directory(path))?;
-    file.write_all(text)?;
-    file.persist(path)?;
-    Ok(())
-}
-
-fn is_to_be_replaced(path: &Path) -> bool {
-    path.symlink_metadata().map_or(true, |meta| meta.is_file())
-}
-
-fn directory(path: &Path) -> &Path {
-    path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."))
+    WholeFile::check(path).with_context(|| format!("--stats {}: can't be written", path.display()))
 }
 
 /// A name that fits into a line.

@@ -38,21 +38,35 @@ impl Rules {
         for scheme in &args.schemes {
             sources.push(Source::new(scheme)?);
         }
-        Ok(Self {
-            engine: Engine::new(read(&mut sources)?),
-            sources,
-            dry_run: args.dry_run.then(Counted::default),
+        let schemes = read(&mut sources)?;
+        let dry_run = args.dry_run.then(Counted::default);
+        Ok(Self { sources, dry_run, ..Self::of(schemes) })
+    }
+
+    /// These schemes, which are not read from anywhere.
+    pub fn of(schemes: Vec<Scheme>) -> Self {
+        Self {
+            engine: Engine::new(schemes),
+            sources: Vec::new(),
+            dry_run: None,
             hangup: Arc::default(),
             looked: Instant::now(),
             changed: false,
             had_terminal: std::io::stderr().is_terminal(),
             abandoned: false,
-        })
+        }
+    }
+
+    /// Goes on with other schemes, which are not read from anywhere. Regions, ages and
+    /// what was done stay known.
+    pub fn replace(&mut self, schemes: Vec<Scheme>) {
+        self.sources.clear();
+        self.engine.replace(schemes);
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.sources.is_empty()
+        self.schemes().next().is_none()
     }
 
     /// Whether they only count.

@@ -39,18 +39,31 @@ impl Simulated {
         }
         let config = Config::read(file)?;
         let duration_us = duration_us.unwrap_or_else(|| config.duration_us());
+        let simulated = Self::of(rules, monitor, config, seed, duration_us, args.zram);
+        Ok(Self { stats: args.stats.clone(), ..simulated })
+    }
+
+    /// An access pattern under these rules.
+    pub fn of(
+        rules: Rules,
+        monitor: AnyMonitor,
+        config: Config,
+        seed: u64,
+        duration_us: u64,
+        zram: Option<u64>,
+    ) -> Self {
         let mut space = SimSpace::new(config, SimOptions { seed, ..SimOptions::default() });
         let model = MemoryModel::ZRAM;
-        let swap_bytes = args.zram.unwrap_or(model.swap_bytes);
+        let swap_bytes = zram.unwrap_or(model.swap_bytes);
         space.set_memory_model(MemoryModel { swap_bytes, ..model });
-        Ok(Self {
+        Self {
             source: SimSource::new(monitor, space, CostModel::SAME_CPU, duration_us),
             rules,
             footprint: Footprint::default(),
             monitor: Spent::default(),
             elapsed_us: 0,
-            stats: args.stats.clone(),
-        })
+            stats: None,
+        }
     }
 
     /// The schemes, as reports name them.
@@ -78,6 +91,18 @@ impl Simulated {
             self.footprint.add(snapshot.end_us, resident, swap, 0);
         }
         Ok(Some(snapshot))
+    }
+
+    /// What the target took of memory.
+    pub fn footprint(&self) -> &Footprint {
+        &self.footprint
+    }
+
+    /// How long the work took that is done in the simulated time, in microseconds: with
+    /// what it waited for pages of swap, and what the monitor took from it.
+    pub fn runtime_us(&mut self) -> f64 {
+        let memory = self.source.space_mut().memory();
+        self.elapsed_us as f64 * (1.0 + memory.slowdown()) + self.monitor.target_us
     }
 
     /// Each scheme's name and counters.

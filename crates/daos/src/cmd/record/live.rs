@@ -3,6 +3,7 @@
 use super::header;
 use super::output::Output;
 use super::summary::Totals;
+use crate::child::Stage;
 use crate::cmd::manager::Manager;
 use crate::cmd::session::{self, Prepared};
 use crate::{cli, is_broken_pipe, signals};
@@ -26,8 +27,8 @@ pub fn run(args: &cli::Record, monitor: AnyMonitor) -> Result<i32> {
 
     let stop = signals::stop_flag(manager.reload_flag())?;
     let command = &args.target.forms.command;
-    let mut session =
-        prepared.start(command, monitor, args.duration, Arc::clone(&stop), output.is_stdout())?;
+    let stage = if output.is_stdout() { Stage::SharedStderr } else { Stage::Shared };
+    let mut session = prepared.start(command, monitor, args.duration, Arc::clone(&stop), stage)?;
     let backend = session.driver.access().capabilities().name;
     let target = session::named(&args.target);
     let start_us = session.driver.start_us();

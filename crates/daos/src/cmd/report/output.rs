@@ -2,13 +2,11 @@
 
 use crate::Usage;
 use crate::cli::{self, Color, Common, When};
+use crate::whole_file::WholeFile;
 use anyhow::{Context, Result};
 use daos_report::{Format, Style, UnknownFormat};
-use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write, stdout};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
 use terminal_size::terminal_size;
 
 /// Buffered; nothing of a file is seen under its name before [`finish`](Self::finish).
@@ -19,9 +17,7 @@ pub struct Output {
 
 enum To {
     Stdout(BufWriter<Stdout>),
-    /// A device or a pipe, which can only be written as it is.
-    Special(BufWriter<File>),
-    File(BufWriter<NamedTempFile>, PathBuf),
+    File(WholeFile, PathBuf),
 }
 
 impl Output {
@@ -35,7 +31,8 @@ impl Output {
         };
         let to = match &common.output {
             Some(path) if path != Path::new("-") => {
-                open(path).with_context(|| format!("cannot write {}", path.display()))?
+                let file = WholeFile::create(path);
+                To::File(file.with_context(|| cannot_write(path))?, path.clone())
             }
             _ => To::Stdout(BufWriter::new(stdout())),
         };
@@ -48,21 +45,21 @@ impl Output {
     /// Puts a file in its place.
     pub fn finish(mut self) -> Result<()> {
         self.flush()?;
-        if let To::File(file, path) = self.to {
-            let file = file.into_inner().map_err(|err| err.into_error())?;
-            file.persist(&path)
-                .map_err(|err| err.error)
-                .with_context(|| format!("cannot write {}", path.display()))?;
+        match self.to {
+            To::Stdout(_) => Ok(()),
+            To::File(file, path) => file.finish().with_context(|| cannot_write(&path)),
         }
-        Ok(())
     }
+}
+
+fn cannot_write(path: &Path) -> String {
+    format!("cannot write {}", path.display())
 }
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.to {
             To::Stdout(out) => out.write(bytes),
-            To::Special(out) => out.write(bytes),
             To::File(out, _) => out.write(bytes),
         }
     }
@@ -70,24 +67,9 @@ impl Write for Output {
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.to {
             To::Stdout(out) => out.flush(),
-            To::Special(out) => out.flush(),
             To::File(out, _) => out.flush(),
         }
     }
-}
-
-fn open(path: &Path) -> io::Result<To> {
-    if path.exists() && !path.is_file() {
-        return Ok(To::Special(BufWriter::new(File::options().write(true).open(path)?)));
-    }
-    let directory = match path.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
-    };
-    // As any new file: what the umask leaves.
-    let permissions = std::fs::Permissions::from_mode(0o666);
-    let file = tempfile::Builder::new().permissions(permissions).tempfile_in(directory)?;
-    Ok(To::File(BufWriter::new(file), path.to_owned()))
 }
 
 /// The format that a file's name asks for; text where it has no ending.

@@ -1,0 +1,130 @@
+//! What can be said of a tuning on the command line.
+
+use super::{Monitoring, Target};
+use crate::units;
+use clap::{Args, ValueEnum};
+use daos_core::tuner::Method;
+use std::path::PathBuf;
+
+/// Where a tuning is kept unless told otherwise.
+pub const DEFAULT_TUNING: &str = "daos.tune";
+
+#[derive(Debug, Args)]
+#[command(
+    override_usage = "daos tune [OPTIONS] --scheme SCHEME --limit TIME -- COMMAND [ARG]...\n       \
+    daos tune [OPTIONS] --scheme SCHEME --limit TIME --metric CMD --work-time TIME --pid PID\n       \
+    daos tune [OPTIONS] --scheme SCHEME --limit TIME --sim FILE\n       \
+    daos tune [OPTIONS] --scheme SCHEME --sweep RANGE/STEP -- COMMAND [ARG]..."
+)]
+#[command(mut_arg("command", |arg| arg.help("Command to run again and again, behind `--`; the \
+    same work each time")))]
+#[command(mut_arg("pid", |arg| arg.help("Service to watch: processes that go on")))]
+#[command(mut_arg("sim", |arg| arg.help("Simulate the access pattern of this file again and again")))]
+#[command(after_help = "Examples:\n  \
+    daos tune -s prcl --limit 10m --zram 4G -- ./benchmark     runs it again and again\n  \
+    daos tune -s prcl --limit 30m --metric 'CMD that prints requests per second' \\\n      \
+        --work-time 20s --pid 1234 --apply                     a service; leaves the best on\n  \
+    daos tune -s prcl --limit 10m --param min_age=1s..60s --param max_freq=0..20% -- ./benchmark\n  \
+    daos tune -s prcl --limit 10m --score '0.7*p + 0.3*m' -- ./benchmark\n  \
+    daos tune -s prcl --limit 10m --sim workloads/reports.cfg  simulated, in seconds\n  \
+    daos tune -s prcl --sweep min_age=0s..60s/5s --repeat 3 -- ./benchmark\n\
+    A score is made of p, the performance gained, and m, the memory saved, as shares of what they \
+    are without a scheme. By default it is the paper's: 0.5*p + 0.5*m while less than a tenth of \
+    the performance is lost, else the worst score so far.")]
+pub struct Tune {
+    #[command(flatten)]
+    pub target: Target,
+    /// Scheme to tune: a file, one that comes with daos (such as prcl), or its text
+    #[arg(short, long, value_name = "SCHEME")]
+    pub scheme: String,
+    #[command(flatten)]
+    pub limits: Limits,
+    #[command(flatten)]
+    pub search: Search,
+    #[command(flatten)]
+    pub measuring: Measuring,
+    /// Directory for samples, result, scheme and plots. A tuning that is there goes on
+    /// [default: daos.tune, from the start; one that is there is moved to daos.tune.old]
+    #[arg(short, long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Begin anew, though there is a tuning in the directory
+    #[arg(long, requires = "out")]
+    pub fresh: bool,
+    /// Say nothing but errors
+    #[arg(short, long)]
+    pub quiet: bool,
+    #[command(flatten)]
+    pub monitoring: Monitoring,
+}
+
+/// How long. One is needed, but for a sweep.
+#[derive(Debug, Args)]
+pub struct Limits {
+    /// End within this time, such as 10m, baselines included. What is simulated counts as if
+    /// it ran
+    #[arg(short, long, value_name = "TIME", value_parser = units::duration_us)]
+    pub limit: Option<u64>,
+    /// End after so many samples, baselines included
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=10_000))]
+    pub samples: Option<u32>,
+}
+
+/// Where the best is looked for.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Search")]
+pub struct Search {
+    /// Threshold to tune and its range: min_size, max_size, min_freq, max_freq, min_age or
+    /// max_age. May be given several times [default: min_age=0s..60s]
+    #[arg(long = "param", value_name = "NAME=LOW..HIGH")]
+    pub params: Vec<String>,
+    /// How to search: gp (Gaussian process), poly (the paper's), random
+    #[arg(long, value_name = "NAME", value_parser = units::method,
+          default_value = Method::default().name())]
+    pub method: Method,
+    /// Measure every point of a range instead of searching, such as min_age=0s..60s/1s
+    #[arg(long, value_name = "NAME=LOW..HIGH/STEP", conflicts_with_all = ["params", "method"])]
+    pub sweep: Vec<String>,
+    /// Times to measure each point of a sweep
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "sweep",
+          value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub repeat: u32,
+}
+
+/// What is measured and how it is scored.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Measuring")]
+pub struct Measuring {
+    /// Command that prints a number, the performance: at the end of a run, or again and again
+    /// while a service is watched. The last word that it prints counts. Without it, the run time
+    #[arg(long, value_name = "CMD")]
+    pub metric: Option<String>,
+    /// Which way the metric is good: more for a rate, less for a latency; total for a number
+    /// that counts up, whose rate is taken
+    #[arg(long, value_enum, value_name = "WAY", default_value_t = Good::More, requires = "metric")]
+    pub metric_is: Good,
+    /// How long a service is watched for each sample, such as 20s
+    #[arg(long, value_name = "TIME", value_parser = units::duration_us, requires = "pid")]
+    pub work_time: Option<u64>,
+    /// How long it is given before that to settle on another scheme [default: a quarter of the
+    /// work time]
+    #[arg(long, value_name = "TIME", value_parser = units::duration_us, requires = "pid")]
+    pub settle: Option<u64>,
+    /// Leave the best scheme on when a service is tuned, until Ctrl-C or its end
+    #[arg(long, requires = "pid")]
+    pub apply: bool,
+    /// How samples are scored: arithmetic over p, m, worst, each metric (runtime, rss, …) and
+    /// orig_METRIC; or a command that reads them as JSON and prints a number
+    #[arg(long, value_name = "EXPR|CMD")]
+    pub score: Option<String>,
+    /// Swap to compressed memory: sets up a zram device of this size, such as 4G, and takes
+    /// it away at the end
+    #[arg(long, value_name = "SIZE", value_parser = super::bytes)]
+    pub zram: Option<u64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Good {
+    More,
+    Less,
+    Total,
+}

@@ -1,0 +1,252 @@
+//! A command that ends: run again for each sample, with the scheme or alone.
+//!
+//! Without a scheme there is no monitor either: what that costs is part of what a scheme
+//! costs. A thread of its own runs each sample, for monitoring asks for short turns of
+//! the CPU, which a command that is started later must not inherit.
+
+use super::metric::Metric;
+use super::observer::Observer;
+use super::scoring::{METRIC, is_program};
+use crate::child::{Stage, Started};
+use crate::cli;
+use crate::cmd::manager::Manager;
+use crate::cmd::manager::footprint::Footprint;
+use crate::cmd::{monitoring, session};
+use anyhow::{Context, Result, anyhow, ensure};
+use daos_core::SnapshotSource;
+use daos_core::schemes::Scheme;
+use daos_core::tuner::Values;
+use daos_linux::{Stop, cpu};
+use daos_tune::{Bounds, Measured, RSS, RUNTIME, Store, Workload};
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How often it is looked whether a command that runs alone should end.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// A command to be run again and again.
+#[derive(Debug)]
+pub struct Command<'a> {
+    args: &'a cli::Tune,
+    manager: Manager,
+    metric: Option<Metric>,
+    stop: Arc<AtomicBool>,
+    /// What it writes, run after run.
+    log: Option<(File, PathBuf)>,
+    samples: usize,
+}
+
+/// How a run came to its end.
+#[derive(Debug)]
+enum Ended {
+    /// By itself, with this status.
+    Itself(Option<i32>),
+    /// As it violated the service level.
+    Lost,
+    /// As it took too long.
+    Hung,
+    /// As the user wants no more.
+    Interrupted,
+}
+
+/// What is known of a run.
+#[derive(Debug)]
+struct Seen {
+    ended: Ended,
+    runtime: Duration,
+    footprint: Footprint,
+}
+
+impl<'a> Command<'a> {
+    /// Refuses what can't be done here. Changes nothing.
+    pub fn new(args: &'a cli::Tune, stop: Arc<AtomicBool>) -> Result<Self> {
+        monitoring::monitor(&args.monitoring)?;
+        let program = args.target.forms.command.first().context("no command was given")?;
+        ensure!(is_program(program), "there is no command {program:?}; check its name");
+        // The limit goes by the clock: what is missing is told before the first run.
+        let prepared = session::Prepared::new(&args.target, true)?;
+        let manager = Manager::new(&managing(args), prepared.memory())?;
+        let metric = args.measuring.metric.as_deref().map(Metric::new).transpose()?;
+        Ok(Self { args, manager, metric, stop, log: None, samples: 0 })
+    }
+
+    /// Sets up what is needed, after so many samples of an earlier part; output goes to the
+    /// directory.
+    pub fn begin(&mut self, store: &Store, samples: usize) -> Result<()> {
+        self.samples = samples;
+        let path = store.path("output.log");
+        let log = File::options().create(true).append(true).open(&path);
+        self.log = Some((log.with_context(|| format!("cannot write {}", path.display()))?, path));
+        self.manager.set_up()
+    }
+
+    /// Puts the host back as it was.
+    pub fn end(&mut self) -> Result<()> {
+        self.manager.take_down()
+    }
+
+    /// One run, with a scheme.
+    fn managed(&mut self, scheme: &Scheme, bounds: &Bounds) -> Result<Seen> {
+        self.manager.go_on_with(vec![scheme.clone()], true);
+        let monitor = monitoring::monitor(&self.args.monitoring)?;
+        let prepared = session::Prepared::new(&self.args.target, true)?;
+        let patience_us = (bounds.patience_s * 1e6) as u64;
+        let (log, _) = self.log.as_ref().context("the tuning has not begun")?;
+        let stage = Stage::Apart { stdin: None, stdout: log, stderr: log };
+        let command = &self.args.target.forms.command;
+        let stop = Arc::clone(&self.stop);
+        let mut session = prepared.start(command, monitor, Some(patience_us), stop, stage)?;
+        let run = session.command().context("there is a command to tune")?;
+        let began = run.began();
+        let observer = self.observer(run)?;
+        let (mut lost, mut has_ended) = (false, false);
+        while let Some(mut snapshot) = session.driver.next_snapshot()? {
+            self.manager.manage(&mut session.driver, &mut snapshot)?;
+            lost = self.is_lost(bounds, began);
+            // What it has started may go on, and would be watched.
+            has_ended = session.command().is_some_and(|run| run.ended_within(Duration::ZERO));
+            if lost || has_ended {
+                break;
+            }
+        }
+        let stopped = Instant::now();
+        let ended = match session.driver.stop() {
+            _ if lost && !has_ended => Some(Ended::Lost),
+            Some(Stop::Duration) => Some(Ended::Hung),
+            Some(Stop::Asked) => Some(Ended::Interrupted),
+            // It was watched to its end, or to that of its memory.
+            Some(Stop::TargetsEnded) | None => None,
+        };
+        let ended = match ended {
+            None => Ended::Itself(session.finish()?.exit_status),
+            Some(ended) => {
+                session.end()?;
+                ended
+            }
+        };
+        Seen::of(ended, observer, began, stopped)
+    }
+
+    /// One run without a scheme, and unwatched.
+    fn alone(&self, bounds: &Bounds) -> Result<Seen> {
+        let (log, _) = self.log.as_ref().context("the tuning has not begun")?;
+        let stage = Stage::Apart { stdin: None, stdout: log, stderr: log };
+        let run = Started::spawn(&self.args.target.forms.command, stage)?;
+        let began = run.began();
+        let observer = self.observer(&run)?;
+        let ended = loop {
+            if run.ended_within(LOOK) {
+                break None;
+            } else if self.stop.load(Ordering::Relaxed) {
+                break Some(Ended::Interrupted);
+            } else if began.elapsed().as_secs_f64() >= bounds.patience_s {
+                break Some(Ended::Hung);
+            }
+        };
+        let stopped = Instant::now();
+        let status = run.finish(Duration::ZERO)?;
+        Seen::of(ended.unwrap_or(Ended::Itself(status)), observer, began, stopped)
+    }
+
+    fn observer(&self, run: &Started) -> Result<Observer> {
+        Observer::begin(run, self.args.target.children, self.manager.swap())
+    }
+
+    /// A metric of the user's own can't be known before the end.
+    fn is_lost(&self, bounds: &Bounds, began: Instant) -> bool {
+        self.metric.is_none() && bounds.is_lost(began.elapsed().as_secs_f64())
+    }
+}
+
+impl Seen {
+    /// What is known of a run that is over by now, and was ended at `stopped` if it was.
+    fn of(ended: Ended, observer: Observer, began: Instant, stopped: Instant) -> Result<Self> {
+        let (footprint, end) = observer.finish()?;
+        Ok(Self { ended, runtime: end.min(stopped) - began, footprint })
+    }
+}
+
+impl Workload for Command<'_> {
+    type Error = anyhow::Error;
+
+    fn measure(&mut self, scheme: Option<&Scheme>, bounds: &Bounds) -> Result<Measured> {
+        self.samples += 1;
+        if let Some((log, path)) = &mut self.log {
+            let what = scheme.map_or("no scheme".to_owned(), Scheme::label);
+            writeln!(log, "--- sample {}: {what}", self.samples)
+                .with_context(|| format!("cannot write {}", path.display()))?;
+        }
+        let before = cpu::of_children_us();
+        let seen = std::thread::scope(|scope| {
+            let run = scope.spawn(|| match scheme {
+                Some(scheme) => self.managed(scheme, bounds),
+                None => self.alone(bounds),
+            });
+            run.join().map_err(|_| anyhow!("a sample ended in a way it never should"))?
+        })?;
+        let after = cpu::of_children_us();
+        let Seen { ended, runtime, footprint } = seen;
+        let log = self.log.as_ref().map_or(Path::new(""), |(_, path)| path).display();
+        let cut_short = match ended {
+            Ended::Itself(Some(0)) => false,
+            Ended::Lost => true,
+            Ended::Interrupted => return Ok(Measured::Interrupted),
+            Ended::Itself(status) => {
+                return Ok(Measured::Void(format!("{}; see {log}", failure(status))));
+            }
+            Ended::Hung => {
+                let seconds = bounds.patience_s;
+                return Ok(Measured::Void(format!("it did not end within {seconds:.0} s")));
+            }
+        };
+        if footprint.resident.max == 0 {
+            let why = "it ended before its memory was seen; give it more work";
+            return Ok(Measured::Void(why.to_owned()));
+        }
+        let mut values = of_memory(&footprint);
+        values.insert(RUNTIME.to_owned(), runtime.as_secs_f64());
+        values.insert("user".to_owned(), (after.0 - before.0) as f64 / 1e6);
+        values.insert("system".to_owned(), (after.1 - before.1) as f64 / 1e6);
+        if let Some(metric) = &self.metric {
+            let stop = || self.stop.load(Ordering::Relaxed);
+            match metric.once(bounds.patience_s, &stop) {
+                Ok(value) => values.insert(METRIC.to_owned(), value),
+                Err(_) if self.stop.load(Ordering::Relaxed) => return Ok(Measured::Interrupted),
+                Err(err) => return Ok(Measured::Void(format!("{err:#}"))),
+            };
+        }
+        Ok(if cut_short { Measured::CutShort(values) } else { Measured::Whole(values) })
+    }
+}
+
+/// What a manager needs to know of a tuning.
+pub fn managing(args: &cli::Tune) -> cli::Managing {
+    cli::Managing {
+        schemes: vec![args.scheme.clone()],
+        dry_run: false,
+        stats: None,
+        zram: args.measuring.zram,
+    }
+}
+
+/// What was measured of the memory.
+pub fn of_memory(footprint: &Footprint) -> Values {
+    let Footprint { resident, swap, zram, .. } = footprint;
+    [(RSS, resident.mean), ("rss_max", resident.max), ("swap", swap.mean), ("zram", zram.mean)]
+        .map(|(name, bytes)| (name.to_owned(), bytes as f64))
+        .into()
+}
+
+/// How a run failed, by its status as a shell gives it.
+fn failure(status: Option<i32>) -> String {
+    match status {
+        Some(137) => "it was killed; was there too little memory?".to_owned(),
+        Some(status @ 129..=192) => format!("signal {} ended it", status - 128),
+        Some(status) => format!("it failed with status {status}"),
+        None => "nothing is known of how it ended".to_owned(),
+    }
+}

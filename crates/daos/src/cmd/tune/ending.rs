@@ -1,0 +1,181 @@
+//! What came out: kept in the directory, and told.
+
+use super::table::span;
+use crate::cli::{Color, When};
+use crate::cmd::report::output;
+use anyhow::{Context, Result};
+use daos_core::schemes::{text, toml};
+use daos_core::tuner::{At, Interval, Space};
+use daos_report::tuning::{TuningView, render};
+use daos_report::{Format, Style};
+use daos_tune::{End, Outcome, PointStats, Spread, Store, Tuning};
+use std::io::Write;
+
+/// Writes the result, the scheme and the pictures.
+pub fn keep(tuning: &Tuning, outcome: &Outcome, picture: &TuningView, store: &Store) -> Result<()> {
+    store.write_result(outcome)?;
+    for (name, format) in [("plot.svg", Format::Svg), ("plot.png", Format::Png)] {
+        let mut file = Vec::new();
+        render(picture, format, &Style::default(), &mut file)?;
+        store.write(name, &file)?;
+    }
+    let [plain, table] = SCHEMES;
+    match &outcome.scheme {
+        None => SCHEMES.iter().try_for_each(|name| store.remove(name))?,
+        Some(scheme) => {
+            let head = comment(tuning, outcome)?;
+            let is_plain = text::says_all(scheme);
+            let (name, other, body) = if is_plain {
+                (plain, table, text::format(scheme) + "\n")
+            } else {
+                (table, plain, toml::format(std::slice::from_ref(scheme)))
+            };
+            store.write(name, format!("{head}{body}").as_bytes())?;
+            store.remove(other)?;
+        }
+    }
+    Ok(())
+}
+
+/// The scheme as text, or as TOML if it has more than text has room for.
+const SCHEMES: [&str; 2] = ["best.scheme", "best.toml"];
+
+/// What a reader of the scheme file would like to know.
+fn comment(tuning: &Tuning, outcome: &Outcome) -> Result<String> {
+    let best = outcome.best.as_ref().context("a scheme is the best of something")?;
+    let at = tuning.space().show(&best.at);
+    let (from, samples) = (tuning.scheme().label(), outcome.samples);
+    let score = interval(best.score);
+    Ok(format!("# Tuned by daos from {from}:\n# {at}, by {samples} samples.\n# Score {score}.\n"))
+}
+
+/// What is drawn.
+pub fn picture(tuning: &mut Tuning, outcome: &Outcome, title: String) -> Result<TuningView> {
+    let subtitle = headline(tuning, outcome);
+    Ok(daos_tune::view(tuning, outcome, title, Some(subtitle))?)
+}
+
+/// Says it to `out`.
+pub fn tell(
+    tuning: &Tuning,
+    outcome: &Outcome,
+    picture: &TuningView,
+    store: &Store,
+    out: &mut impl Write,
+) -> Result<()> {
+    let style = output::style(&Color { color: When::Auto });
+    let took = span(outcome.took_s as u64);
+    let why = match outcome.end {
+        End::Samples => "all samples are taken",
+        End::Time => "there is no time for another sample",
+        End::Void => "three samples in a row were void",
+        End::TooShort => "the limit has no time for another sample: one run takes most of it",
+        End::Gone => "the service has ended",
+        End::Interrupted => "interrupted",
+    };
+    writeln!(out)?;
+    writeln!(out, "{why}: {} in {took}, {} void", outcome.samples, outcome.void)?;
+    if !outcome.points.is_empty() {
+        points(tuning.space(), &outcome.points, out)?;
+    }
+    if outcome.best.is_some() {
+        writeln!(out)?;
+        let view = TuningView { subtitle: None, ..picture.clone() };
+        render(&view, Format::Text, &style, out)?;
+        writeln!(out)?;
+    }
+    writeln!(out, "{}", headline(tuning, outcome))?;
+    let dir = store.dir().display();
+    if outcome.scheme.is_some() {
+        let name = SCHEMES.into_iter().find(|name| store.path(name).exists());
+        let name = name.unwrap_or(SCHEMES[0]);
+        writeln!(out, "apply it with: daos apply --scheme {dir}/{name} …")?;
+    }
+    writeln!(out, "kept in {dir}: samples.jsonl, result.json")?;
+    if outcome.end == End::Interrupted {
+        writeln!(out, "the same command with --out {dir} goes on with it")?;
+    }
+    Ok(())
+}
+
+/// Why it is no success, if it is none.
+pub fn failure(tuning: &mut Tuning, outcome: &Outcome) -> Option<String> {
+    let last = tuning.scores().pop().and_then(Result::err).unwrap_or_default();
+    match outcome.end {
+        End::Void => Some(format!("three samples in a row were void; the last: {last}")),
+        End::Gone => Some("the service has ended, and with it the tuning".to_owned()),
+        End::TooShort => {
+            let (run, enough) = (outcome.took_s, (11.0 * outcome.took_s).ceil());
+            Some(format!(
+                "one run took {run:.1} s, so the limit leaves no time for another: give \
+                 --limit {enough}s or more"
+            ))
+        }
+        _ if outcome.best.is_none() && !last.is_empty() => {
+            Some(format!("nothing has a score; the last sample: {last}"))
+        }
+        _ if outcome.best.is_none() => Some("nothing was measured beside baselines".to_owned()),
+        _ => None,
+    }
+}
+
+/// Every point of a sweep, with mean and standard deviation.
+fn points(space: &Space, points: &[PointStats], out: &mut impl Write) -> Result<()> {
+    let names: Vec<String> = points.iter().map(|point| space.show(&point.at)).collect();
+    let width = names.iter().map(String::len).max().unwrap_or(0);
+    let head = ["faster, % ± sd", "saved, % ± sd", "score ± sd"]
+        .map(|what| format!("{what:>18}"))
+        .concat();
+    writeln!(out, "\n  {:width$}  samples{head}", "")?;
+    for (name, point) in names.iter().zip(points) {
+        let share = |Spread { mean, sd }| format!("{:>+10.1} ± {:<5.1}", 100.0 * mean, 100.0 * sd);
+        let (p, m) = (share(point.performance), share(point.memory));
+        let Spread { mean, sd } = point.score;
+        writeln!(out, "  {name:width$}  {:>7}{p}{m}{mean:>+10.3} ± {sd:<5.3}", point.count)?;
+    }
+    Ok(())
+}
+
+/// What came out, in a line.
+fn headline(tuning: &Tuning, outcome: &Outcome) -> String {
+    let Some(best) = &outcome.best else {
+        let missing = if outcome.baselines == 0 { "without a scheme" } else { "with a scheme" };
+        return format!("nothing is known yet: no sample {missing} went well");
+    };
+    let at = tuning.space().show(&best.at);
+    let mut line = match (&best.at, &outcome.scheme) {
+        (At::NoScheme, _) => "no scheme is better than none: all are expected to score less".into(),
+        (At::Point(_), None) => format!(
+            "no scheme is better than none for sure: {at}, the best, gains {}",
+            interval(best.gain)
+        ),
+        (At::Point(_), Some(_)) => {
+            format!("best: {at}, better than no scheme by {}", interval(best.gain))
+        }
+    };
+    let too_few = !outcome.points.is_empty() && outcome.likeness.is_none();
+    if too_few && tuning.space().dims() == 1 {
+        line += "; too few samples to name a shape";
+    }
+    if let Some(likeness) = &outcome.likeness {
+        let explained = 100.0 * likeness.explained;
+        line += &match likeness.shape {
+            Some(shape) => format!(
+                "; shape {}: {}, the more aggressive the scheme ({explained:.0} % explained)",
+                shape.number(),
+                shape.description()
+            ),
+            None => "; no shape: most of what was measured is noise".to_owned(),
+        };
+    }
+    line
+}
+
+/// `0.215 (0.190 to 0.240 with 90 % confidence)`.
+fn interval(of: Interval) -> String {
+    if !of.low.is_finite() || !of.high.is_finite() {
+        return format!("{:.3} (how sure that is can't be said)", of.mean);
+    }
+    let confidence = 100.0 * daos_core::tuner::CONFIDENCE;
+    format!("{:.3} ({:.3} to {:.3} with {confidence:.0} % confidence)", of.mean, of.low, of.high)
+}

@@ -1,0 +1,207 @@
+//! What is to be tuned, for what, and how: as the command line says, if it can be.
+
+use super::scoring::scorer;
+use crate::Usage;
+use crate::cli::{self, DEFAULT_TUNING, Good};
+use crate::schemes::Source;
+use anyhow::{Result, bail, ensure};
+use daos_core::schemes::{Scheme, toml};
+use daos_core::tuner::{Space, Sweep};
+use daos_linux::Process;
+use daos_tune::{Aim, Limits, Scorer, Store, Subject, Tuning};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// A tuning that may begin.
+#[derive(Debug)]
+pub struct Plan {
+    scheme: Scheme,
+    aggregation_us: u64,
+    space: Space,
+    aim: Aim,
+    limits: Limits,
+    seed: u64,
+    scorer: Scorer,
+    subject: Subject,
+    /// Where it is kept; `None` for the usual place, anew.
+    out: Option<PathBuf>,
+    fresh: bool,
+    quiet: bool,
+}
+
+impl Plan {
+    /// Refuses what makes no sense. Changes nothing.
+    pub fn new(args: &cli::Tune, stop: &Arc<AtomicBool>) -> Result<Self> {
+        let forms = &args.target.forms;
+        let (measuring, limits) = (&args.measuring, &args.limits);
+        let is_service = !forms.pid.is_empty();
+        if is_service && (measuring.metric.is_none() || measuring.work_time.is_none()) {
+            refuse(
+                "a process that goes on has no run time: give --metric CMD, which prints \
+                    how it performs, and --work-time TIME for each sample",
+            )?;
+        }
+        // Where another form is given, clap does not ask for the --pid that these require.
+        let of_services = [
+            ("--apply", measuring.apply),
+            ("--work-time", measuring.work_time.is_some()),
+            ("--settle", measuring.settle.is_some()),
+        ];
+        if let Some((flag, _)) = of_services.into_iter().find(|(_, is_given)| *is_given)
+            && !is_service
+        {
+            refuse(&format!("{flag} is for a service that goes on: name it with --pid PID"))?;
+        }
+        if measuring.metric_is == Good::Total && !is_service {
+            refuse("--metric-is total is a rate while a service goes on: name one with --pid PID")?;
+        }
+        if forms.sim.is_some() && measuring.metric.is_some() {
+            refuse("--metric measures what runs; the simulator knows the run time itself")?;
+        }
+        if limits.limit.is_none() && limits.samples.is_none() && args.search.sweep.is_empty() {
+            refuse("how long may it take? Give --limit TIME, such as 10m, or --samples N")?;
+        }
+        if limits.limit == Some(0) || measuring.work_time == Some(0) {
+            refuse("a time of 0 leaves nothing to measure")?;
+        }
+        let scheme = one_scheme(&args.scheme)?;
+        let seed = args.monitoring.looking.seed;
+        let usage = |err: &dyn std::fmt::Display| Usage(err.to_string());
+        let sweeps = || args.search.sweep.iter().map(String::as_str);
+        let (space, aim) = if args.search.sweep.is_empty() {
+            let params = args.search.params.iter().map(String::as_str);
+            let space = if params.len() == 0 { Ok(Space::default()) } else { Space::parse(params) };
+            (space.map_err(|err| usage(&err))?, Aim::Best(args.search.method))
+        } else {
+            let repeats = args.search.repeat as usize;
+            let sweep = Sweep::parse(sweeps(), repeats, seed).map_err(|err| usage(&err))?;
+            (daos_core::tuner::Search::space(&sweep).clone(), Aim::Sweep(sweep))
+        };
+        Ok(Self {
+            subject: subject(args, &scheme, &space)?,
+            scorer: scorer(args, stop)?,
+            scheme,
+            aggregation_us: args.monitoring.looking.aggr,
+            space,
+            aim,
+            limits: Limits {
+                time_s: limits.limit.map(|us| us as f64 / 1e6),
+                samples: limits.samples.map(|samples| samples as usize),
+            },
+            seed,
+            out: args.out.clone(),
+            fresh: args.fresh,
+            quiet: args.quiet,
+        })
+    }
+
+    /// Opens the directory, and reads what is there of an earlier part.
+    pub fn begin(self) -> Result<(Tuning, Store)> {
+        let Self { space, aim, limits, seed, scorer, .. } = self;
+        let scheme = (self.scheme, self.aggregation_us);
+        // A mistake must not set aside what is there.
+        let tuning = Tuning::new(scheme, space, aim, limits, seed, scorer)
+            .map_err(|err| Usage(err.to_string()))?;
+        let dir = match &self.out {
+            Some(dir) => dir.as_path(),
+            None => {
+                let dir = Path::new(DEFAULT_TUNING);
+                if let Some(old) = Store::set_aside(dir)?
+                    && !self.quiet
+                {
+                    say!(
+                        "daos: the tuning that was in {DEFAULT_TUNING} is in {} now",
+                        old.display()
+                    );
+                }
+                dir
+            }
+        };
+        let (store, records) = Store::open(dir, &self.subject, self.fresh)?;
+        if !records.is_empty() && !self.quiet {
+            let count = records.len();
+            say!(
+                "daos: goes on with the {count} samples in {} (--fresh begins anew)",
+                dir.display()
+            );
+        }
+        Ok((tuning.after(records), store))
+    }
+}
+
+fn refuse(what: &str) -> Result<()> {
+    bail!(Usage(what.to_owned()))
+}
+
+/// The scheme that is tuned: thresholds of several would be hard to tell apart.
+fn one_scheme(arg: &str) -> Result<Scheme> {
+    let mut schemes = Source::new(arg)?.read()?;
+    let count = schemes.len();
+    ensure!(
+        count == 1,
+        Usage(format!(
+            "--scheme {arg} has {count} schemes, and one is tuned at a time: give the text of one"
+        ))
+    );
+    Ok(schemes.remove(0))
+}
+
+/// What samples have to have in common to stand beside each other.
+fn subject(args: &cli::Tune, scheme: &Scheme, space: &Space) -> Result<Subject> {
+    let (forms, measuring) = (&args.target.forms, &args.measuring);
+    let mut names = Vec::new();
+    for &pid in &forms.pid {
+        // Its number changes when it is started again.
+        names.push(format!("process {}", Process::open(pid)?.name()));
+    }
+    let workload = match &forms.sim {
+        Some(file) => format!("simulation of {}", file.display()),
+        None if names.is_empty() => shell(&forms.command),
+        None => names.join(" and "),
+    };
+    let ranges = space.params().iter().map(|param| {
+        let [low, high] = [param.low, param.high].map(|value| param.threshold.show(value));
+        format!("{}={low}..{high}", param.threshold.name())
+    });
+    let looking = &args.monitoring.looking;
+    let mut all = vec![
+        ("workload", workload),
+        ("scheme", toml::format(std::slice::from_ref(scheme))),
+        ("param", ranges.collect::<Vec<_>>().join(" ")),
+        ("monitor", format!("{} {:?}", args.monitoring.monitor.name(), looking.attrs())),
+    ];
+    let seconds = |us: u64| format!("{} s", us as f64 / 1e6);
+    let given = [
+        ("metric", measuring.metric.clone()),
+        ("work-time", measuring.work_time.map(seconds)),
+        ("settle", measuring.settle.map(seconds)),
+        ("zram", measuring.zram.map(|bytes| bytes.to_string())),
+        ("metric-is", measuring.metric.as_ref().map(|_| format!("{:?}", measuring.metric_is))),
+        ("children", args.target.children.then(|| "watched".to_owned())),
+    ];
+    all.extend(given.into_iter().filter_map(|(name, value)| Some((name, value?))));
+    Ok(Subject(all.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()))
+}
+
+/// Words as one would type them.
+fn shell(words: &[String]) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./=:,@%+".contains(c);
+    let typed = |word: &String| match word.chars().all(is_plain) && !word.is_empty() {
+        true => word.clone(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    };
+    words.iter().map(typed).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_stay_apart() {
+        let typed = |words: &[&str]| shell(&words.iter().map(|w| (*w).into()).collect::<Vec<_>>());
+        assert_eq!(typed(&["sh", "-c", "a b"]), "sh -c 'a b'");
+        assert_eq!(typed(&["echo", "it's", ""]), r"echo 'it'\''s' ''");
+    }
+}

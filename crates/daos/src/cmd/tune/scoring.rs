@@ -1,0 +1,101 @@
+//! How samples are scored: by the paper's function, an expression, or a command.
+
+use super::metric::{number, run};
+use crate::Usage;
+use crate::cli::{self, Good};
+use anyhow::{Context, Result, bail};
+use daos_core::tuner::{Better, Expression, Function, Scoring};
+use daos_tune::{RSS, RUNTIME, Scorer};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The name of the user's own metric.
+pub const METRIC: &str = "metric";
+/// What is measured of every workload.
+const OF_ALL: [&str; 3] = [RSS, "rss_max", "swap"];
+/// What is also measured of a command.
+const OF_COMMAND: [&str; 3] = [RUNTIME, "user", "system"];
+/// How many seconds a command may take to score a sample.
+const PATIENCE_S: f64 = 60.0;
+
+/// How samples are scored.
+pub fn scorer(args: &cli::Tune, stop: &Arc<AtomicBool>) -> Result<Scorer> {
+    let measuring = &args.measuring;
+    let has_metric = measuring.metric.is_some();
+    let less = !has_metric || measuring.metric_is == Good::Less;
+    let scoring = Scoring {
+        performance: if has_metric { METRIC } else { RUNTIME }.to_owned(),
+        better: if less { Better::Less } else { Better::More },
+        memory: RSS.to_owned(),
+        function: Function::default(),
+    };
+    let Some(text) = &measuring.score else {
+        let is_sweep = !args.search.sweep.is_empty();
+        // A sweep shows how bad it gets: nothing depends on what came before.
+        let mean = Function::Expression(Expression::parse("0.5*p + 0.5*m")?);
+        let function = if is_sweep { mean } else { Function::default() };
+        return Ok(Scorer::new(Scoring { function, ..scoring }));
+    };
+    let forms = &args.target.forms;
+    let mut metrics = OF_ALL.to_vec();
+    if !forms.command.is_empty() {
+        metrics.extend(OF_COMMAND);
+    }
+    // The model knows no compression.
+    metrics.push(if forms.sim.is_some() { RUNTIME } else { "zram" });
+    if has_metric {
+        metrics.push(METRIC);
+    }
+    let orig: Vec<String> = metrics.iter().map(|name| format!("orig_{name}")).collect();
+    let known: Vec<&str> = ["p", "m", "worst"]
+        .into_iter()
+        .chain(metrics.iter().copied())
+        .chain(orig.iter().map(String::as_str))
+        .collect();
+    let read = Expression::parse(text).and_then(|expression| {
+        expression.check(&known)?;
+        Ok(expression)
+    });
+    match read {
+        Ok(expression) => {
+            let function = Function::Expression(expression);
+            Ok(Scorer::new(Scoring { function, ..scoring }))
+        }
+        Err(_) if is_command(text) => {
+            Ok(Scorer::by(scoring, Box::new(judge(text.clone(), Arc::clone(stop)))))
+        }
+        Err(err) => {
+            let word = text.split_whitespace().next().unwrap_or_default();
+            bail!(Usage(format!("--score: {err}; and there is no command {word:?}")))
+        }
+    }
+}
+
+/// A command of the shell that reads the metrics and prints a score.
+fn judge(text: String, stop: Arc<AtomicBool>) -> impl FnMut(&str) -> Result<f64, String> {
+    move |json| {
+        let stop = || stop.load(Ordering::Relaxed);
+        let printed = run(&text, &format!("{json}\n"), PATIENCE_S, &stop);
+        let score = printed.and_then(|printed| {
+            number(&printed).with_context(|| {
+                format!("has to print a number as its last word, not {:?}", printed.trim())
+            })
+        });
+        score.map_err(|err| format!("the score command `{text}` {err:#}"))
+    }
+}
+
+/// Whether the first word of a text is a program.
+fn is_command(text: &str) -> bool {
+    text.split_whitespace().next().is_some_and(is_program)
+}
+
+/// Whether there is a program of this name.
+pub fn is_program(word: &str) -> bool {
+    if word.contains('/') {
+        return Path::new(word).is_file();
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|dir| dir.join(word).is_file())
+}

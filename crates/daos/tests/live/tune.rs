@@ -1,0 +1,205 @@
+//! `daos tune` on real memory: what it finds, what it takes for void, and how it ends.
+
+mod bench;
+mod service;
+
+use crate::support::{Process, sleep_s};
+use bench::{Bench, HARMLESS, ZRAM, number, swaps};
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use std::fs;
+use test_tag::tag;
+
+const MIB: f64 = (1 << 20) as f64;
+
+/// 16 MiB in use, 112 MiB idle, for three seconds.
+const IDLE: &str = "hot, 16M\ncold, 112M\n\nrun\n3s\nhot, random, 1, 1\n";
+
+#[tag(root)]
+#[test]
+fn a_command_is_tuned_within_the_limit() {
+    let bench = Bench::new();
+    bench.scratch.configure(IDLE);
+    let load = bench.scratch.text("load.cfg");
+    let command = [env!("CARGO_BIN_EXE_daos"), "workload", &load];
+    // By memory alone: how long it runs is a matter of the machine.
+    let options = ["--scheme", "prcl", "--zram", ZRAM, "--param", "min_age=0s..500ms"];
+    let ran = bench.run(&[&options[..], &["--limit", "24s", "--score", "m"]].concat(), &command);
+    assert_eq!(ran.status, Some(0), "{ran:?}");
+    assert!(ran.stdout.contains("better than no scheme by 0."), "{}", ran.stdout);
+    bench.assert_restored();
+
+    let samples = bench.samples();
+    let took: Vec<f64> = samples.iter().map(|sample| number(sample, "/took_s")).collect();
+    let (sum, longest) = (took.iter().sum::<f64>(), took.iter().copied().fold(0.0, f64::max));
+    assert!(sum <= 24.0 + longest && took.len() >= 4, "{took:?}");
+    for sample in &samples {
+        let [rss, most, swap, runtime, user] = ["rss", "rss_max", "swap", "runtime", "user"]
+            .map(|name| number(sample, &format!("/metrics/{name}")));
+        assert!(most > 128.0 * MIB && most >= rss, "{sample}");
+        assert!(!sample["at"].is_null() || (rss > 100.0 * MIB && swap < MIB), "{sample}");
+        // It is at it all the time.
+        assert!((2.9..6.0).contains(&runtime) && user > 0.3, "{sample}");
+    }
+    let swap = |sample: &Value| number(sample, "/metrics/swap");
+    let most_swapped = samples.iter().max_by(|a, b| swap(a).total_cmp(&swap(b))).unwrap();
+    assert!(swap(most_swapped) > 30.0 * MIB, "{most_swapped}");
+    assert!(number(most_swapped, "/metrics/rss") < 110.0 * MIB, "{most_swapped}");
+    assert!(number(most_swapped, "/metrics/zram") < swap(most_swapped), "{most_swapped}");
+
+    let result = bench.result();
+    assert_eq!(result["better_than_none"], true, "{result}");
+    assert!(number(&result, "/gain/low") > 0.0, "{result}");
+    let best = fs::read_to_string(bench.path("best.scheme")).expect("it is there");
+    assert!(best.ends_with(&format!("{}\n", result["scheme"].as_str().unwrap())), "{best}");
+    let log = bench.log();
+    assert!(log.contains("--- sample 1: no scheme\nready: pid "), "{log}");
+    assert!(log.contains("--- sample 2: 4K max min min "), "{log}");
+}
+
+#[tag(root)]
+#[test]
+fn a_run_that_fails_is_void_and_it_goes_on() {
+    let bench = Bench::new();
+    let job = bench.job("sleep 0.8; [ $((n % 3)) != 0 ] || { echo no luck; exit 3; }");
+    let ran = bench.run(&[HARMLESS, &["--samples", "7"]].concat(), &job);
+    assert_eq!(ran.status, Some(0), "{ran:?}");
+    let says = format!("void: it failed with status 3; see {}", bench.text("output.log"));
+    assert_eq!(ran.stdout.matches(&says).count(), 2, "{}", ran.stdout);
+    assert!(ran.stdout.contains(", 2 void"), "{}", ran.stdout);
+    assert_eq!(bench.log().matches("no luck\n").count(), 2);
+    let void: Vec<bool> = bench.samples().iter().map(|s| s["void"].is_string()).collect();
+    assert_eq!(void, [false, false, true, false, false, true, false]);
+    let result = bench.result();
+    assert_eq!((&result["samples"], &result["void"]), (&json!(7), &json!(2)));
+    assert_ne!(result["score"], Value::Null, "{result}");
+}
+
+#[tag(root)]
+#[test]
+fn the_third_void_in_a_row_ends_it_with_what_is_known() {
+    let bench = Bench::new();
+    let job = bench.job("sleep 0.6; [ $n -le 3 ]");
+    let ran = bench.run(&[HARMLESS, &["--samples", "20"]].concat(), &job);
+    assert_eq!(ran.status, Some(1), "{ran:?}");
+    assert!(ran.stdout.contains("three samples in a row were void: 6 in "), "{}", ran.stdout);
+    let result = bench.result();
+    assert_eq!((&result["end"], &result["samples"]), (&json!("void"), &json!(6)));
+    assert!(number(&result, "/orig/runtime") > 0.5, "{result}");
+    assert_ne!(result["score"], Value::Null, "{result}");
+    assert!(bench.path("plot.svg").exists());
+    bench.assert_nothing_left();
+}
+
+#[tag(root)]
+#[test]
+fn a_command_that_never_goes_well_is_known_soon() {
+    let bench = Bench::new();
+    let job = bench.job("kill -SEGV $$");
+    let ran = bench.run(&[HARMLESS, &["--limit", "1h"]].concat(), &job);
+    assert_eq!(ran.status, Some(1), "{ran:?}");
+    assert_eq!(ran.stdout.matches("void: signal 11 ended it").count(), 3, "{}", ran.stdout);
+    assert!(ran.stdout.contains("nothing is known yet"), "{}", ran.stdout);
+    assert_eq!(bench.runs(), 3);
+    assert_eq!(bench.result()["scheme"], Value::Null);
+    assert!(!bench.path("best.scheme").exists());
+}
+
+/// It, and what it has started in the background, which won't go when it is asked to.
+const HANGS: &str = "(trap '' TERM; sleep 600) & sleep 600";
+
+#[tag(root)]
+#[test]
+fn a_run_that_hangs_is_void_and_none_of_it_is_left() {
+    let bench = Bench::new();
+    let job = bench.job(&format!("sleep 0.6; [ $n != 2 ] || {{ {HANGS}; }}"));
+    // Every point of a sweep is measured to its end.
+    let sweep = ["--scheme", "4K max min min 1s max stat", "--sweep", "min_age=0s..1s/1s"];
+    let ran = bench.run(&sweep, &job);
+    assert_eq!(ran.status, Some(0), "{ran:?}");
+    assert!(ran.stdout.contains("void: it did not end within 1"), "{}", ran.stdout);
+    bench.assert_nothing_left();
+    // Its point is measured again.
+    assert_eq!((bench.runs(), bench.result()["void"].as_u64()), (4, Some(1)));
+}
+
+#[tag(root)]
+#[test]
+fn a_run_that_is_lost_is_cut_short_and_none_of_it_is_left() {
+    let bench = Bench::new();
+    let job = bench.job(&format!("sleep 1; [ $n -le 2 ] || {{ {HANGS}; }}"));
+    let ran = bench.run(&[HARMLESS, &["--samples", "4", "--method", "random"]].concat(), &job);
+    assert_eq!(ran.status, Some(0), "{ran:?}");
+    bench.assert_nothing_left();
+    let samples = bench.samples();
+    let cut: Vec<bool> = samples.iter().map(|sample| sample["cut_short"] == true).collect();
+    // The second may be slow where all is.
+    assert!(matches!(cut[..], [false, _, true, true]), "{cut:?}");
+    assert!(ran.stdout.matches("  cut short").count() >= 2, "{}", ran.stdout);
+}
+
+#[tag(root)]
+#[test]
+fn a_command_that_cannot_be_started_says_so() {
+    let bench = Bench::new();
+    let nowhere = bench.text("nothing-here");
+    for command in [nowhere.as_str(), "no-such-command-here", "/dev/null"] {
+        let ran = bench.run(&[HARMLESS, &["--quiet", "--samples", "3"]].concat(), &[command]);
+        assert_eq!(ran.status, Some(1), "{ran:?}");
+        assert!(ran.stderr.contains(&format!("{command:?}; check its name")), "{ran:?}");
+        assert!(!bench.path("samples.jsonl").exists());
+    }
+    let job = bench.job("sleep 1");
+    let limit = [HARMLESS, &["--limit", "1200ms"]].concat();
+    let ran = bench.run(&limit, &job);
+    assert_eq!(ran.status, Some(1), "{ran:?}");
+    assert!(ran.stderr.contains("no time for another: give --limit 1"), "{ran:?}");
+}
+
+/// Interrupts the run of this number in the middle, and goes on after that.
+fn interrupted_in(run: usize) {
+    let bench = Bench::new();
+    let asked = bench.text("asked");
+    let job = bench.job(&format!(
+        "if [ $n = {run} ]; then (trap '' TERM; sleep 600) & \
+         trap 'echo asked >{asked}; exit 0' TERM; sleep 600 & wait; fi; sleep 0.6"
+    ));
+    let options =
+        ["--scheme", "prcl", "--zram", ZRAM, "--sweep", "min_age=0s..1s/0.5s", "--limit", "1m"];
+    let mut daos = Process::start(&mut bench.command(&options, &job));
+    bench.wait_until(&mut daos, || bench.runs() == run);
+    sleep_s(0.7);
+    assert_eq!(swaps().len(), 1);
+    daos.signal(Signal::INT);
+    assert_eq!(daos.end().code(), Some(130));
+    bench.assert_nothing_left();
+    bench.assert_restored();
+    assert!(bench.path("asked").exists(), "it is asked to end before it is killed");
+    let before = bench.samples();
+    assert_eq!(before.len(), run - 1);
+    let result = bench.result();
+    assert_eq!(
+        (&result["end"], result["samples"].as_u64()),
+        (&json!("interrupted"), Some(run as u64 - 1))
+    );
+
+    let ran = bench.run(&options, &job);
+    assert_eq!(ran.status, Some(0), "{ran:?}");
+    let samples = bench.samples();
+    assert_eq!((&samples[..before.len()], samples.len()), (&before[..], 4));
+    assert_eq!(bench.result()["end"], "samples");
+    bench.assert_nothing_left();
+    bench.assert_restored();
+}
+
+#[tag(root)]
+#[test]
+fn interrupted_without_a_scheme_it_leaves_nothing_and_goes_on_later() {
+    interrupted_in(1);
+}
+
+#[tag(root)]
+#[test]
+fn interrupted_with_a_scheme_it_leaves_nothing_and_goes_on_later() {
+    interrupted_in(3);
+}
