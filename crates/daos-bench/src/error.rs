@@ -54,26 +54,26 @@ pub enum BenchError {
     #[error(transparent)]
     Attrs(#[from] AttrsError),
     /// A program could not be started or waited for.
-    #[error("cannot run `daos {name}`")]
+    #[error("cannot run `{name}`")]
     Run {
-        /// Its subcommand.
-        name: &'static str,
+        /// What was called.
+        name: String,
         /// Why.
         source: io::Error,
     },
     /// A program ended in failure.
-    #[error("`daos {name}` failed ({status}): {said}")]
+    #[error("`{name}` failed ({status}): {said}")]
     Failed {
-        /// Its subcommand.
-        name: &'static str,
+        /// What was called.
+        name: String,
         /// How it ended.
         status: ExitStatus,
         /// What it wrote to standard error last.
         said: String,
     },
     /// A program does not end although it should.
-    #[error("`daos {0}` did not end when it should have, and was killed")]
-    Stuck(&'static str),
+    #[error("`{0}` did not end when it should have, and was killed")]
+    Stuck(String),
     /// There was no place for records and truths.
     #[error("cannot make a temporary directory")]
     Scratch(#[source] io::Error),
@@ -97,14 +97,33 @@ pub enum BenchError {
         source: io::Error,
     },
     /// A program ended too early to be measured.
-    #[error("`daos {0}` ended before its time")]
-    TooEarly(&'static str),
+    #[error("`{0}` ended before its time")]
+    TooEarly(String),
     /// There is no swap for a case.
     #[error(transparent)]
     Swap(#[from] SwapError),
     /// There is no cgroup for a case.
     #[error(transparent)]
     Cgroup(#[from] CgroupError),
+    /// The programs to tune for can't be found.
+    #[error("cannot read the programs in {path}: {source}", path = .path.display())]
+    Programs {
+        /// The directory.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// There are no programs to tune for.
+    #[error("there is no program in {path}, that is, no file whose name ends in .sh", path = .0.display())]
+    NoPrograms(PathBuf),
+    /// What `daos tune` found could not be read.
+    #[error("cannot read what the tuning found from {path}: {source}", path = .path.display())]
+    Tuned {
+        /// Its file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
     /// The stop flag was set, as by Ctrl-C.
     #[error("interrupted; nothing was left running")]
     Interrupted,

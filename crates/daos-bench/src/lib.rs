@@ -1,5 +1,5 @@
-//! How accurate monitors are and what they cost, against a truth that is known; and what
-//! schemes gain and cost.
+//! How accurate monitors are and what they cost, against a truth that is known; what
+//! schemes gain and cost; and what tuning them gains.
 //!
 //! Nobody has published how accurate a region-based monitor is. Here a workload
 //! says what it truly accesses, a monitor says what it saw, and a pure function
@@ -15,7 +15,6 @@
 //! | [`simulated`] | simulated address spaces | a space |
 //! | [`figures`] | what a run is judged by | a figure |
 //! | [`truth`] | what a workload truly accesses, phase by phase | |
-//! | [`tuning`] | how far from the best the tuner ends | |
 //! | [`reported`] | what a snapshot says, to the page | |
 //! | [`score`] | from snapshots and truth to accuracy | |
 //! | [`notice`] | how long it takes to notice a change | |
@@ -26,21 +25,29 @@
 //! | [`mod@validate`] | the simulator against real memory | |
 //! | [`report`] | tables and JSON | |
 //! | [`schemes`] | what schemes gain and cost | a case |
+//! | [`tuning`] | how far from the best the tuner ends, and what it gains | |
+//! | [`finding`], [`rows`] | a figure, its goal, its value; over the rounds, as a table | |
+//! | [`course`], `looker`, `pagemap` | what was sampled of a program, from outside | a thing to sample |
 //! | [`error`] | what can go wrong | |
 
 #![forbid(unsafe_code)]
 
 pub mod budget;
 pub mod cost;
+pub mod course;
 pub mod error;
 pub mod figures;
+pub mod finding;
 pub mod ground;
+mod looker;
 mod memory;
 pub mod notice;
+mod pagemap;
 mod process;
 pub mod real;
 pub mod report;
 pub mod reported;
+pub mod rows;
 pub mod scan;
 pub mod scenario;
 pub mod schemes;
@@ -63,5 +70,4 @@ pub use score::{Score, Scorer};
 pub use simulated::Simulator;
 pub use spread::Spread;
 pub use truth::{Comb, TruePhase, TrueRange};
-pub use tuning::{Tuned, TuningPlan, compare_tuning, tuning_text};
 pub use work::Work;

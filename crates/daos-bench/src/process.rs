@@ -5,29 +5,55 @@
 
 use crate::error::BenchError;
 use rustix::process::{Pid, Signal, kill_process};
-use std::io::{BufRead, BufReader, Read};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Seek};
 use std::path::Path;
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+/// How long what starts other programs may take to end them.
+const GRACE: Duration = Duration::from_secs(15);
 /// Longest sleep without a look at what goes on.
 const NAP: Duration = Duration::from_millis(50);
 
-/// A `daos` with some subcommand that runs.
+/// A program that runs.
 #[derive(Debug)]
 pub struct Running {
-    name: &'static str,
+    /// What it is called in messages.
+    name: String,
     child: Child,
-    stderr: BufReader<ChildStderr>,
+    stderr: Stderr,
+    /// How long it is given to end when it is dropped, before it is killed.
+    grace: Duration,
+}
+
+/// What it says on standard error.
+#[derive(Debug)]
+enum Stderr {
+    /// To us, who read along: what we start says little.
+    Pipe(BufReader<ChildStderr>),
+    /// To a file without a name, however much it is.
+    File(File),
 }
 
 impl Running {
     /// Starts `daos` with `args`, of which the first is its subcommand `name`.
-    pub fn start(daos: &Path, name: &'static str, args: &[String]) -> Result<Self, BenchError> {
+    pub fn start(daos: &Path, name: &str, args: &[String]) -> Result<Self, BenchError> {
         let mut command = Command::new(daos);
         command.arg(name).args(args);
-        Self::spawn(command, name)
+        Self::spawn(command, &of_daos(name))
+    }
+
+    /// Starts a program that may say much, called `name` in messages. If it is dropped, it
+    /// is asked to end and given some seconds for it: so a `daos` has its command end, too.
+    pub fn start_talkative(mut command: Command, name: &str) -> Result<Self, BenchError> {
+        let failed = |source| BenchError::Run { name: name.to_owned(), source };
+        let file = tempfile::tempfile().map_err(BenchError::Scratch)?;
+        let ours = file.try_clone().map_err(BenchError::Scratch)?;
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(file);
+        let child = command.spawn().map_err(failed)?;
+        Ok(Self { name: name.to_owned(), child, stderr: Stderr::File(ours), grace: GRACE })
     }
 
     /// The same, in a cgroup from before it takes any memory: `processes` is the file to
@@ -35,24 +61,25 @@ impl Running {
     pub fn start_within(
         processes: &Path,
         daos: &Path,
-        name: &'static str,
+        name: &str,
         args: &[String],
     ) -> Result<Self, BenchError> {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", "echo $$ > \"$0\" && exec \"$@\""]);
         command.arg(processes).arg(daos).arg(name).args(args);
-        Self::spawn(command, name)
+        Self::spawn(command, &of_daos(name))
     }
 
-    fn spawn(mut command: Command, name: &'static str) -> Result<Self, BenchError> {
+    fn spawn(mut command: Command, name: &str) -> Result<Self, BenchError> {
         let mut child = command
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()
-            .map_err(|source| BenchError::Run { name, source })?;
+            .map_err(|source| BenchError::Run { name: name.to_owned(), source })?;
         let stderr = child.stderr.take().expect("standard error is piped");
-        Ok(Self { name, child, stderr: BufReader::new(stderr) })
+        let stderr = Stderr::Pipe(BufReader::new(stderr));
+        Ok(Self { name: name.to_owned(), child, stderr, grace: Duration::ZERO })
     }
 
     /// Its process number.
@@ -65,7 +92,12 @@ impl Running {
         let mut said = String::new();
         loop {
             let begin = said.len();
-            let read = self.stderr.read_line(&mut said).map_err(|source| self.failed(source))?;
+            let read = match &mut self.stderr {
+                Stderr::Pipe(pipe) => pipe.read_line(&mut said),
+                // Nobody waits for what a file holds later.
+                Stderr::File(_) => Ok(0),
+            };
+            let read = read.map_err(|source| self.failed(source))?;
             if said[begin..].starts_with(word) {
                 return Ok(());
             }
@@ -113,28 +145,54 @@ impl Running {
     /// and complains if it failed.
     pub fn finish(mut self, patience: Duration, stop: &AtomicBool) -> Result<(), BenchError> {
         let status = self.wait_until(Instant::now() + patience, stop)?;
-        let status = status.ok_or(BenchError::Stuck(self.name))?;
+        let status = status.ok_or(BenchError::Stuck(self.name.clone()))?;
         if status.success() {
             return Ok(());
         }
-        let mut said = String::new();
-        self.stderr.read_to_string(&mut said).map_err(|source| self.failed(source))?;
+        let said = self.stderr.rest().map_err(|source| self.failed(source))?;
         Err(self.failure(status, said))
     }
 
     fn failed(&self, source: std::io::Error) -> BenchError {
-        BenchError::Run { name: self.name, source }
+        BenchError::Run { name: self.name.clone(), source }
     }
 
     fn failure(&self, status: ExitStatus, said: String) -> BenchError {
         let last = said.trim_end().lines().last().unwrap_or("it said nothing");
         let said = last.strip_prefix("daos: ").unwrap_or(last).to_owned();
-        BenchError::Failed { name: self.name, status, said }
+        BenchError::Failed { name: self.name.clone(), status, said }
     }
+}
+
+impl Stderr {
+    /// What it said and nobody read yet.
+    fn rest(&mut self) -> std::io::Result<String> {
+        let mut said = Vec::new();
+        match self {
+            Stderr::Pipe(pipe) => pipe.read_to_end(&mut said)?,
+            Stderr::File(file) => {
+                file.rewind()?;
+                file.read_to_end(&mut said)?
+            }
+        };
+        Ok(String::from_utf8_lossy(&said).into_owned())
+    }
+}
+
+/// What a `daos` with this subcommand is called.
+fn of_daos(name: &str) -> String {
+    format!("daos {name}")
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
+        if !self.grace.is_zero() {
+            self.ask_to_end();
+            let deadline = Instant::now() + self.grace;
+            while matches!(self.child.try_wait(), Ok(None)) && Instant::now() < deadline {
+                std::thread::sleep(NAP);
+            }
+        }
         // Both fail only if it has ended and was waited for.
         let _ = self.child.kill();
         let _ = self.child.wait();

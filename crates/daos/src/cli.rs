@@ -2,10 +2,12 @@
 
 mod apply;
 mod bench_schemes;
+mod bench_tuning;
 mod tune;
 
 pub use apply::{Apply, Managing};
 pub use bench_schemes::BenchSchemes;
+pub use bench_tuning::BenchTuning;
 pub use tune::{DEFAULT_TUNING, Good, Tune};
 
 use crate::units;
@@ -425,6 +427,8 @@ pub enum Bench {
     Accuracy(Accuracy),
     /// Say what schemes gain and what they cost, with and without them in turn
     Schemes(BenchSchemes),
+    /// Say how near to the best the tuner comes, simulated or for real programs
+    Tuning(BenchTuning),
 }
 
 #[derive(Debug, Args)]

@@ -48,6 +48,7 @@ fn main() -> ExitCode {
         Command::Workload(args) => cmd::workload::run(&args),
         Command::Bench(cli::Bench::Accuracy(args)) => cmd::bench::accuracy(&args),
         Command::Bench(cli::Bench::Schemes(args)) => cmd::bench::schemes(&args),
+        Command::Bench(cli::Bench::Tuning(args)) => cmd::bench::tuning::run(&args),
         Command::Guard(args) => Ok(i32::from(!daos_linux::guard::stand(args.bytes, args.user))),
     };
     match done {

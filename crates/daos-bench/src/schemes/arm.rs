@@ -1,7 +1,7 @@
 //! One way to run a program, and what came of it.
 
 use super::counters::Counters;
-use super::course::{Course, Sample, median};
+use crate::course::{Course, Sample, median};
 use daos_workload::PhaseTruth;
 
 /// One way to run a program.

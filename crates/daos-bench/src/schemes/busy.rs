@@ -5,8 +5,8 @@
 
 use super::arm::{Arm, Ran, ratio};
 use super::case::Sizes;
-use super::finding::Finding;
 use crate::figures::Unit;
+use crate::finding::Finding;
 
 /// MiB in all.
 const ALL: u64 = 512;

@@ -1,9 +1,9 @@
 //! The cases, by name.
 
 use super::arm::{Arm, Ran};
-use super::finding::Finding;
 use super::{busy, ethp, lock, prcl};
 use crate::error::BenchError;
+use crate::finding::Finding;
 
 /// Something that a scheme is for, or must leave alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,9 +5,9 @@
 
 use super::arm::{Arm, Ran, ratio};
 use super::case::Sizes;
-use super::finding::{Finding, Goal};
 use crate::error::BenchError;
 use crate::figures::Unit;
+use crate::finding::{Finding, Goal};
 use daos_linux::support::HugePages;
 use std::path::Path;
 

@@ -10,8 +10,8 @@
 
 use super::arm::{Arm, Ran, ratio};
 use super::case::Sizes;
-use super::finding::{Finding, Goal};
 use crate::figures::Unit;
+use crate::finding::{Finding, Goal};
 
 /// MiB: accessed at random, run over, and there for cold memory.
 const HOT: u64 = 96;

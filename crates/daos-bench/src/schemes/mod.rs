@@ -12,10 +12,7 @@
 //! | `prcl`, `busy`, `ethp`, `lock` | each: its arms, and from their runs its figures | |
 //! | [`arm`] | one way to run a program | |
 //! | `run` | runs it | |
-//! | [`course`] | what was sampled meanwhile | a thing to sample |
 //! | `counters` | what the schemes counted | |
-//! | `pagemap` | which pages are resident | |
-//! | [`finding`] | a figure, its goal, its value | |
 //! | [`rounds`] | all that is planned | |
 //! | [`table`] | tables and JSON | |
 
@@ -23,11 +20,8 @@ pub mod arm;
 mod busy;
 pub mod case;
 mod counters;
-pub mod course;
 mod ethp;
-pub mod finding;
 mod lock;
-mod pagemap;
 mod prcl;
 pub mod rounds;
 mod run;

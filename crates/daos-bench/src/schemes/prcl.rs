@@ -2,8 +2,8 @@
 
 use super::arm::{Arm, Ran, ratio};
 use super::case::Sizes;
-use super::finding::{Finding, Goal};
 use crate::figures::Unit;
+use crate::finding::{Finding, Goal};
 
 /// MiB in all, in use, and what a program may keep beyond that.
 const ALL: u64 = 1024;

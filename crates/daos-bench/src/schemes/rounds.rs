@@ -2,8 +2,8 @@
 
 use super::arm::Ran;
 use super::case::{Case, Sizes};
-use super::finding::Finding;
 use crate::error::BenchError;
+use crate::finding::Finding;
 use crate::memory;
 use daos_linux::GuardedSwap;
 use daos_workload::Config;

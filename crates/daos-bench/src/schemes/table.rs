@@ -1,10 +1,8 @@
 //! Outcomes for people and for programs.
 
-use super::finding::{Figure, Finding, Goal};
 use super::rounds::{Outcome, Plan};
-use crate::spread::Spread;
-use serde::ser::SerializeMap;
-use serde::{Serialize, Serializer};
+use crate::rows::{self, Row, RowsJson};
+use serde::Serialize;
 use std::io::{self, Write};
 
 /// Writes a table for each case: a row for each figure, in it the goal, the median over
@@ -17,62 +15,23 @@ pub fn text(outcomes: &[Outcome], plan: &Plan, out: &mut impl Write) -> io::Resu
         }
         let (name, about, runs) = (outcome.case.name(), &outcome.about, plan.runs);
         writeln!(out, "{name}: {about}; {runs} run{plural}")?;
-        let rows: Vec<[String; 4]> = figures(outcome).map(|(f, values)| row(f, &values)).collect();
-        let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
-        let widths: Vec<usize> = (0..4).filter_map(width).collect();
-        for row in &rows {
-            let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
-            writeln!(out, "  {}", cells.collect::<Vec<_>>().join("  ").trim_end())?;
-        }
+        rows::text(&Row::of_rounds(&outcome.rounds), out)?;
     }
     Ok(())
 }
 
-/// Each figure with its values over the rounds.
-fn figures(outcome: &Outcome) -> impl Iterator<Item = (Figure, Vec<Option<f64>>)> + '_ {
-    let first = outcome.rounds.first().map_or(&[][..], Vec::as_slice);
-    first.iter().enumerate().map(|(at, Finding { figure, .. })| {
-        (*figure, outcome.rounds.iter().map(|round| round[at].value).collect())
-    })
-}
-
-fn row(figure: Figure, values: &[Option<f64>]) -> [String; 4] {
-    let (unit, goal) = (figure.unit, figure.goal);
-    let spread = Spread::of(values.iter().copied());
-    // A run without a value did not reach the goal.
-    let is_whole = values.iter().all(Option::is_some);
-    let verdict = match (goal, spread) {
-        (None, _) => "",
-        (Some(goal), Some(spread)) if is_whole && goal.is_reached(spread.median) => "reached",
-        (Some(_), _) => "missed",
-    };
-    let goal = goal.map(Goal::parts);
-    let goal = goal.map(|(sign, value)| format!("{sign} {}{}", unit.number(value), unit.suffix()));
-    let shown = spread.map_or("-".to_owned(), |spread| {
-        let [median, min, max] =
-            [spread.median, spread.min, spread.max].map(|value| unit.number(value));
-        match values.len() {
-            1 => format!("{median}{}", unit.suffix()),
-            _ if is_whole => format!("{median}{} ({min} to {max})", unit.suffix()),
-            runs => {
-                let of = values.iter().flatten().count();
-                format!("{median}{} ({min} to {max}; in {of} of {runs} runs)", unit.suffix())
-            }
-        }
-    });
-    [figure.name.to_owned(), shown, goal.unwrap_or_default(), verdict.to_owned()]
-}
-
 /// Writes an object for each case, in a list.
 pub fn json(outcomes: &[Outcome], plan: &Plan, out: &mut impl Write) -> io::Result<()> {
+    let rows: Vec<Vec<Row>> = outcomes.iter().map(|one| Row::of_rounds(&one.rounds)).collect();
     let list: Vec<OutcomeJson<'_>> = outcomes
         .iter()
-        .map(|outcome| OutcomeJson {
+        .zip(&rows)
+        .map(|(outcome, rows)| OutcomeJson {
             case: outcome.case.name(),
             about: &outcome.about,
             scale: plan.sizes.scale.unwrap_or(1.0),
             scheme: plan.sizes.scheme.as_deref(),
-            figures: Figures(outcome),
+            figures: RowsJson(rows),
         })
         .collect();
     serde_json::to_writer(&mut *out, &list)?;
@@ -86,47 +45,7 @@ struct OutcomeJson<'a> {
     scale: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     scheme: Option<&'a str>,
-    figures: Figures<'a>,
-}
-
-/// Each figure under its key.
-struct Figures<'a>(&'a Outcome);
-
-#[derive(Serialize)]
-struct FigureJson {
-    #[serde(flatten)]
-    spread: Option<Spread>,
-    runs: Vec<Option<f64>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    goal: Option<GoalJson>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "snake_case")]
-enum GoalJson {
-    AtMost(f64),
-    AtLeast(f64),
-}
-
-impl From<Goal> for GoalJson {
-    fn from(goal: Goal) -> Self {
-        match goal {
-            Goal::AtMost(most) => Self::AtMost(most),
-            Goal::AtLeast(least) => Self::AtLeast(least),
-        }
-    }
-}
-
-impl Serialize for Figures<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        for (figure, runs) in figures(self.0) {
-            let spread = Spread::of(runs.iter().copied());
-            let goal = figure.goal.map(GoalJson::from);
-            map.serialize_entry(figure.key, &FigureJson { spread, runs, goal })?;
-        }
-        map.end()
-    }
+    figures: RowsJson<'a>,
 }
 
 #[cfg(test)]
@@ -134,6 +53,7 @@ mod tests {
     use super::super::case::{Case, Sizes};
     use super::*;
     use crate::figures::Unit;
+    use crate::finding::{Finding, Goal};
     use std::path::PathBuf;
 
     fn plan(runs: u32) -> Plan {

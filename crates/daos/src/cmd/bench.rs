@@ -1,4 +1,7 @@
-//! `daos bench`: measures the monitor itself, and what schemes gain and cost.
+//! `daos bench`: measures the monitor itself, what schemes gain and cost, and how good the
+//! tuner is.
+
+pub mod tuning;
 
 use crate::cli::{self, Backend, Huge, Plain};
 use crate::{Usage, signals};
@@ -15,7 +18,7 @@ use std::num::NonZeroU64;
 /// Compares what monitors report with what workloads truly access.
 pub fn accuracy(args: &cli::Accuracy) -> Result<i32> {
     let plan = plan(args)?;
-    let bar = progress();
+    let bar = progress("runs");
     let tell = |step: Step<'_>| show(&bar, &step);
     let mut out = stdout().lock();
     if args.validate {
@@ -51,7 +54,7 @@ pub fn schemes(args: &cli::BenchSchemes) -> Result<i32> {
         daos: std::env::current_exe().context("finding the program to run")?,
         stop: signals::stop_flag(None)?,
     };
-    let bar = progress();
+    let bar = progress("runs");
     let outcomes = schemes::run(&plan, |step| {
         bar.set_length(step.total);
         bar.set_position(step.done);
@@ -151,11 +154,13 @@ fn model(args: &cli::Accuracy) -> CostModel {
     if args.threads == 1 { CostModel::SAME_CPU } else { CostModel::OTHER_CPU }
 }
 
-fn progress() -> ProgressBar {
+/// A bar that counts `what`, if there is somebody to see it.
+fn progress(what: &str) -> ProgressBar {
     if !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }
-    let style = ProgressStyle::with_template("[{bar:30}] {pos} of {len} runs, {msg}");
+    let style =
+        ProgressStyle::with_template(&format!("[{{bar:30}}] {{pos}} of {{len}} {what}, {{msg}}"));
     let style = style.expect("the template is valid").progress_chars("=> ");
     ProgressBar::no_length().with_style(style)
 }

@@ -7,3 +7,4 @@ mod reports;
 mod schemes;
 mod support;
 mod tune;
+mod tuning;

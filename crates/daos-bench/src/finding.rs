@@ -11,7 +11,7 @@ pub enum Goal {
     AtLeast(f64),
 }
 
-/// Something to know of a case.
+/// Something to know of what was compared.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Figure {
     /// Its name in JSON.
@@ -53,7 +53,7 @@ impl Goal {
 
 impl Finding {
     /// Of a figure that nothing is asked of.
-    pub(super) fn new(
+    pub(crate) fn new(
         key: &'static str,
         name: &'static str,
         unit: Unit,
@@ -63,7 +63,7 @@ impl Finding {
     }
 
     /// The same with a goal.
-    pub(super) fn with_goal(mut self, goal: Goal) -> Self {
+    pub(crate) fn with_goal(mut self, goal: Goal) -> Self {
         self.figure.goal = Some(goal);
         self
     }

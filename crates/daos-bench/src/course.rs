@@ -61,6 +61,12 @@ impl Course {
             (percent(last.system_us - first.system_us), percent(last.cpu_us - first.cpu_us))
         })
     }
+
+    /// The mean over all samples, which are equally far apart; `None` without any.
+    pub fn mean(&self, of: impl Fn(&Sample) -> u64) -> Option<f64> {
+        let sum: f64 = self.samples.iter().map(|sample| of(sample) as f64).sum();
+        (!self.samples.is_empty()).then(|| sum / self.samples.len() as f64)
+    }
 }
 
 /// The middle one; `None` if there are none.
@@ -90,6 +96,13 @@ mod tests {
         assert_eq!(course.seconds_until_at_most(149, 500_000), None);
         assert_eq!(course.seconds_until_at_most(50, 0), Some(0.0));
         assert_eq!(Course::default().seconds_until_at_most(50, 0), None);
+    }
+
+    #[test]
+    fn the_mean_of_all() {
+        let course = course(&[(10, 1), (20, 2), (30, 6)]);
+        assert_eq!(course.mean(|sample| sample.resident_bytes), Some(3.0));
+        assert_eq!(Course::default().mean(|sample| sample.resident_bytes), None);
     }
 
     #[test]

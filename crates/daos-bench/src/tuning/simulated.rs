@@ -9,26 +9,37 @@ use daos_core::tuner::{At, Method, Param, Sample, Shape, Space, Threshold};
 use serde::Serialize;
 use std::io::{self, Write};
 
-/// Standard deviation of the noise, as a share of the score's range.
-pub const NOISE: f64 = 0.05;
+/// The seeds that are not compared by default: the settings of the methods were chosen on
+/// them.
+const CHOSEN_ON: u64 = 1000;
 /// A loss up to this is a good one, as a share of the score's range.
 pub const GOOD: f64 = 0.05;
 
 /// What is compared.
 #[derive(Debug, Clone)]
-pub struct TuningPlan {
+pub struct Plan {
     /// The methods.
     pub methods: Vec<Method>,
     /// The numbers of samples.
     pub samples: Vec<usize>,
     /// Seeds for each shape.
     pub seeds: u64,
+    /// The first of them.
+    pub first_seed: u64,
+    /// Standard deviation of the noise, as a share of the score's range.
+    pub noise: f64,
 }
 
-impl Default for TuningPlan {
-    /// All methods, 5 to 30 samples, 100 seeds.
+impl Default for Plan {
+    /// All methods, 5 to 30 samples, 100 seeds on which no setting was chosen, noise of 5 %.
     fn default() -> Self {
-        Self { methods: Method::ALL.to_vec(), samples: vec![5, 10, 20, 30], seeds: 100 }
+        Self {
+            methods: Method::ALL.to_vec(),
+            samples: vec![5, 10, 20, 30],
+            seeds: 100,
+            first_seed: CHOSEN_ON,
+            noise: 0.05,
+        }
     }
 }
 
@@ -49,19 +60,33 @@ pub struct Tuned {
     pub by_shape: Vec<f64>,
 }
 
-/// Tunes each shape for each seed, number of samples and method; `done` is called after
-/// each of these with the share that is done.
-pub fn compare_tuning(plan: &TuningPlan, mut done: impl FnMut(f64)) -> Vec<Tuned> {
-    let all = plan.methods.len() * plan.samples.len() * Shape::ALL.len();
+/// What is about to run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Step {
+    /// Shapes that are done.
+    pub done: u64,
+    /// Shapes that there will be, over all methods and numbers of samples.
+    pub total: u64,
+    /// With this method
+    pub method: &'static str,
+    /// and so many samples.
+    pub samples: usize,
+}
+
+/// Tunes each shape for each seed, number of samples and method.
+pub fn compare(plan: &Plan, mut tell: impl FnMut(Step)) -> Vec<Tuned> {
+    let total = (plan.methods.len() * plan.samples.len() * Shape::ALL.len()) as u64;
+    let seeds = plan.first_seed..plan.first_seed.saturating_add(plan.seeds);
     let mut tuned = Vec::new();
-    let mut count = 0;
+    let mut done = 0;
     for &method in &plan.methods {
         for &samples in &plan.samples {
             let mut runs = Vec::new();
             for shape in Shape::ALL {
-                runs.push((0..plan.seeds).map(|seed| run(method, samples, shape, seed)).collect());
-                count += 1;
-                done(count as f64 / all as f64);
+                tell(Step { done, total, method: method.name(), samples });
+                let run = |seed| run(method, samples, shape, seed, plan.noise);
+                runs.push(seeds.clone().map(run).collect());
+                done += 1;
             }
             tuned.push(summary(method, samples, &runs));
         }
@@ -72,7 +97,7 @@ pub fn compare_tuning(plan: &TuningPlan, mut done: impl FnMut(f64)) -> Vec<Tuned
 /// Loss, and whether the interval held the true score.
 type Run = (f64, bool);
 
-fn run(method: Method, samples: usize, shape: Shape, seed: u64) -> Run {
+fn run(method: Method, samples: usize, shape: Shape, seed: u64, noise: f64) -> Run {
     let curve = shape.curve(seed);
     // A threshold whose value is the aggressiveness.
     let aggressiveness = Param::new(Threshold::MaxFreq, 0.0, 1.0);
@@ -84,7 +109,7 @@ fn run(method: Method, samples: usize, shape: Shape, seed: u64) -> Run {
     };
     let mut rng = Rng::new(daos_core::rng::mix(!seed));
     while let Some(ask) = search.ask() {
-        let score = Some(curve.measured(x(&ask.at), NOISE, &mut rng));
+        let score = Some(curve.measured(x(&ask.at), noise, &mut rng));
         search.tell(Sample { at: ask.at, score });
     }
     // Without a single sample nothing is applied.
@@ -110,13 +135,13 @@ fn summary(method: Method, samples: usize, runs: &[Vec<Run>]) -> Tuned {
 }
 
 /// Writes a table with a row for each method and number of samples.
-pub fn tuning_text(tuned: &[Tuned], plan: &TuningPlan, out: &mut impl Write) -> io::Result<()> {
-    let (noise, good) = (NOISE * 100.0, GOOD * 100.0);
+pub fn text(tuned: &[Tuned], plan: &Plan, out: &mut impl Write) -> io::Result<()> {
+    let (noise, good) = (plan.noise * 100.0, GOOD * 100.0);
     writeln!(
         out,
-        "loss: distance to the true best in % of the score's range; 6 shapes, {} seeds each, \
-         noise {noise} %",
-        plan.seeds
+        "loss: distance to the true best in % of the score's range; 6 shapes, {} seeds each \
+         from {} on, noise {noise} %",
+        plan.seeds, plan.first_seed
     )?;
     let shapes = Shape::ALL.map(|shape| format!("{:>6}", shape.number())).concat();
     writeln!(out, "method  samples  mean loss  loss<={good}%  held by interval  shape{shapes}")?;
@@ -136,23 +161,66 @@ pub fn tuning_text(tuned: &[Tuned], plan: &TuningPlan, out: &mut impl Write) -> 
     Ok(())
 }
 
+/// Writes an object: what was compared, and a list with an entry for each method and number
+/// of samples.
+pub fn json(tuned: &[Tuned], plan: &Plan, out: &mut impl Write) -> io::Result<()> {
+    #[derive(Serialize)]
+    struct Json<'a> {
+        seeds: u64,
+        first_seed: u64,
+        noise: f64,
+        good_loss: f64,
+        methods: &'a [Tuned],
+    }
+    let Plan { seeds, first_seed, noise, .. } = *plan;
+    let json = Json { seeds, first_seed, noise, good_loss: GOOD, methods: tuned };
+    serde_json::to_writer(&mut *out, &json)?;
+    writeln!(out)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn plan() -> Plan {
+        Plan {
+            methods: vec![Method::Gp, Method::Poly],
+            samples: vec![10],
+            seeds: 3,
+            ..Plan::default()
+        }
+    }
+
     #[test]
     fn compares_and_prints() {
-        let plan =
-            TuningPlan { methods: vec![Method::Gp, Method::Poly], samples: vec![10], seeds: 3 };
-        let mut last = 0.0;
-        let tuned = compare_tuning(&plan, |share| last = share);
-        assert_eq!((tuned.len(), last), (2, 1.0));
+        let mut steps = Vec::new();
+        let tuned = compare(&plan(), |step| steps.push((step.done, step.total, step.method)));
+        assert_eq!((steps.len(), steps[0], steps[11]), (12, (0, 12, "gp"), (11, 12, "poly")));
+        assert_eq!(tuned.len(), 2);
         assert!(tuned[0].mean_loss * 2.0 <= tuned[1].mean_loss, "{tuned:?}");
-        assert_eq!(tuned, compare_tuning(&plan, |_| {}));
+
         let mut out = Vec::new();
-        tuning_text(&tuned, &plan, &mut out).unwrap();
+        text(&tuned, &plan(), &mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
         assert_eq!(text.lines().count(), 4);
+        assert!(text.contains("3 seeds each from 1000 on, noise 5 %"), "{text}");
         assert!(text.lines().nth(2).unwrap().starts_with("gp           10"), "{text}");
+
+        let mut out = Vec::new();
+        json(&tuned, &plan(), &mut out).unwrap();
+        let json: serde_json::Value = serde_json::from_slice(&out).unwrap();
+        assert_eq!((&json["seeds"], &json["first_seed"]), (&3.into(), &1000.into()));
+        assert_eq!(json["methods"][1]["method"], "poly");
+        assert_eq!(json["methods"][0]["by_shape"].as_array().unwrap().len(), 6);
+    }
+
+    #[test]
+    fn seeds_and_noise_are_heeded() {
+        let plan = Plan { methods: vec![Method::Random], seeds: 20, ..plan() };
+        let one = compare(&plan, |_| {});
+        assert_eq!(one, compare(&plan, |_| {}));
+        assert_ne!(one, compare(&Plan { first_seed: 0, ..plan.clone() }, |_| {}));
+        let exact = compare(&Plan { noise: 0.0, ..plan.clone() }, |_| {});
+        assert!(exact[0].mean_loss < one[0].mean_loss, "{exact:?} {one:?}");
     }
 }

@@ -1,0 +1,27 @@
+//! What tuning a scheme gains for programs, on real memory.
+//!
+//! `daos tune` chooses the scheme's thresholds for a program. Then the program is run in
+//! three ways, its *arms*: alone, with the scheme as somebody wrote it, and tuned. They are
+//! run in turn, round by round, and each round begins with another; medians over the rounds
+//! are compared. A program does the same work in each run, so its run time is what counts.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`program`] | a program, and where they come from |
+//! | `tuned` | has `daos` tune for it; what that found |
+//! | `watch` | runs it once, and looks |
+//! | [`rounds`] | all that is planned |
+//! | [`gains`] | what the runs of a program show, and those of all |
+//! | [`table`] | tables and JSON |
+
+pub mod gains;
+pub mod program;
+pub mod rounds;
+pub mod table;
+mod tuned;
+mod watch;
+
+pub use program::Program;
+pub use rounds::{Limit, Outcome, Plan, Step, run};
+pub use tuned::Tuned;
+pub use watch::Ran;

@@ -1,0 +1,156 @@
+//! Outcomes for people and for programs.
+
+use super::gains::{self, Gains};
+use super::rounds::{Outcome, Plan};
+use super::tuned::Tuned;
+use crate::rows::{self, Row, RowsJson};
+use serde::Serialize;
+use std::io::{self, Write};
+
+/// Writes a table for each program, and one for all when there are several.
+pub fn text(outcomes: &[Outcome], plan: &Plan, out: &mut impl Write) -> io::Result<()> {
+    let (runs, plural) = (plan.runs, if plan.runs == 1 { "" } else { "s" });
+    for (at, Outcome { program, tuned, gains }) in outcomes.iter().enumerate() {
+        if at > 0 {
+            writeln!(out)?;
+        }
+        writeln!(out, "{}: {}; {runs} run{plural}", program.name, program.about)?;
+        let Tuned { samples, baselines, void, .. } = tuned;
+        let took = tuned.took_s.map(|took_s| format!(" in {took_s:.0} s")).unwrap_or_default();
+        writeln!(
+            out,
+            "  tuned to {}: {samples} samples{took}, {baselines} without a scheme, {void} void",
+            tuned.thresholds()
+        )?;
+        rows::text(&gains.rows, out)?;
+    }
+    if outcomes.len() > 1 {
+        writeln!(out, "\nall programs")?;
+        rows::text(&of_all(outcomes), out)?;
+    }
+    Ok(())
+}
+
+/// Writes an object: a list of the programs, and the figures of all together.
+pub fn json(outcomes: &[Outcome], plan: &Plan, out: &mut impl Write) -> io::Result<()> {
+    #[derive(Serialize)]
+    struct Json<'a> {
+        scheme: &'a str,
+        runs: u32,
+        programs: Vec<ProgramJson<'a>>,
+        all: RowsJson<'a>,
+    }
+    #[derive(Serialize)]
+    struct ProgramJson<'a> {
+        program: &'a str,
+        about: &'a str,
+        command: &'a [String],
+        tuned: &'a Tuned,
+        figures: RowsJson<'a>,
+    }
+    let programs = outcomes.iter().map(|Outcome { program, tuned, gains }| ProgramJson {
+        program: &program.name,
+        about: &program.about,
+        command: &program.command,
+        tuned,
+        figures: RowsJson(&gains.rows),
+    });
+    let all = of_all(outcomes);
+    let json = Json {
+        scheme: &plan.scheme,
+        runs: plan.runs,
+        programs: programs.collect(),
+        all: RowsJson(&all),
+    };
+    serde_json::to_writer(&mut *out, &json)?;
+    writeln!(out)
+}
+
+fn of_all(outcomes: &[Outcome]) -> Vec<Row> {
+    let gains: Vec<Gains> = outcomes.iter().map(|outcome| outcome.gains.clone()).collect();
+    gains::of_all(&gains)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::gains::Round;
+    use super::super::program::Program;
+    use super::super::rounds::Limit;
+    use super::super::watch::Ran;
+    use super::*;
+    use std::path::PathBuf;
+
+    fn plan() -> Plan {
+        Plan {
+            programs: Vec::new(),
+            scheme: "prcl".into(),
+            limit: Limit::Samples(10),
+            params: Vec::new(),
+            method: None,
+            zram_bytes: None,
+            runs: 2,
+            out: None,
+            daos: PathBuf::new(),
+            stop: Default::default(),
+        }
+    }
+
+    fn outcomes() -> Vec<Outcome> {
+        let ran = |runtime_s, resident_bytes| Ran {
+            runtime_s,
+            cpu_s: runtime_s,
+            resident_bytes,
+            zram_bytes: 0.0,
+        };
+        let rounds = [10.0, 10.0].map(|alone| Round {
+            alone: ran(alone, 100.0),
+            manual: ran(12.0, 50.0),
+            tuned: ran(10.1, 60.0),
+        });
+        let command = ["sh".to_owned(), "a.sh".to_owned()];
+        let tuned = Tuned {
+            samples: 10,
+            baselines: 2,
+            scheme: Some("…".into()),
+            at: serde_json::from_str(r#"{"min_age":"8 s"}"#).unwrap(),
+            took_s: Some(200.0),
+            ..Tuned::default()
+        };
+        let program = Program::of_command(&command);
+        let outcome = Outcome { program, tuned, gains: Gains::of(&rounds).unwrap() };
+        vec![outcome.clone(), outcome]
+    }
+
+    #[test]
+    fn a_table_for_each_and_one_for_all() {
+        let mut out = Vec::new();
+        text(&outcomes(), &plan(), &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+        let lines: Vec<String> = text.lines().map(words).collect();
+        assert_eq!(lines[0], "sh: sh a.sh; 2 runs");
+        let tuned = "tuned to min_age 8 s: 10 samples in 200 s, 2 without a scheme, 0 void";
+        assert_eq!(lines[1], tuned);
+        for line in [
+            "run time, no scheme 10.0 s (10.0 to 10.0)",
+            "slowdown, as it is 20.0 % (20.0 to 20.0)",
+            "… removed by tuning 95.0 % ≥ 90.0 % reached",
+            "score, as it is 15.0 %",
+            "programs 2",
+            "… better by 30.0 % ≥ 15.0 % reached",
+        ] {
+            assert!(lines.iter().any(|shown| shown == line), "{line}: {text}");
+        }
+    }
+
+    #[test]
+    fn json_has_all_of_it() {
+        let mut out = Vec::new();
+        json(&outcomes(), &plan(), &mut out).unwrap();
+        let json: serde_json::Value = serde_json::from_slice(&out).unwrap();
+        let one = &json["programs"][1];
+        assert_eq!((&one["program"], &one["tuned"]["samples"]), (&"sh".into(), &10.into()));
+        assert_eq!(one["figures"]["runtime_manual_s"]["runs"], serde_json::json!([12.0, 12.0]));
+        assert_eq!(json["all"]["programs"]["median"], 2.0);
+    }
+}

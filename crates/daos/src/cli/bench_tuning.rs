@@ -1,0 +1,93 @@
+//! What can be said of `daos bench tuning`.
+
+use super::Plain;
+use crate::units;
+use clap::Args;
+use daos_bench::tuning::simulated;
+use daos_core::tuner::Method;
+use std::path::PathBuf;
+
+/// Where the programs are that come with daos.
+const PROGRAMS: &str = "workloads/programs";
+
+#[derive(Debug, Args)]
+#[command(
+    override_usage = "daos bench tuning [--seeds N] [--samples N,...] [--method NAME,...]\n       \
+    daos bench tuning [--runs N] [--samples N] [--zram SIZE] -- COMMAND [ARG]...\n       \
+    daos bench tuning [--runs N] [--samples N] [--zram SIZE] --programs[=DIR]"
+)]
+#[command(after_help = "Examples:\n  \
+    daos bench tuning                                    simulated: six shapes, all methods\n  \
+    daos bench tuning --method gp --samples 10 --seeds 1000\n  \
+    daos bench tuning --zram 4G -- sh workloads/programs/sqlite-report.sh    as root\n  \
+    daos bench tuning --zram 4G --programs               all that are there, some forty minutes\n\
+    Simulated, a loss is how far from the best of a known curve the tuner ends. A program is tuned \
+    for, then run alone, with the scheme as it is, and with the tuned one, in turn. It has to do \
+    the same work in each run, in the process that is started.")]
+pub struct BenchTuning {
+    /// Tune for all programs of a directory: its scripts whose names end in .sh
+    /// [default: workloads/programs]
+    #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true,
+          default_missing_value = PROGRAMS, conflicts_with = "command")]
+    pub programs: Option<PathBuf>,
+    /// Command to tune for, behind `--`
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command: Vec<String>,
+    /// Numbers of samples, those without a scheme included; for a program, one
+    /// [default: 5,10,20,30; for a program 10]
+    #[arg(long, value_name = "N", value_delimiter = ',',
+          value_parser = clap::value_parser!(u32).range(2..=1000))]
+    pub samples: Vec<u32>,
+    /// How to search: gp (Gaussian process), poly (the paper's), random; for a program, one
+    /// [default: all; for a program gp]
+    #[arg(long = "method", value_name = "NAME", value_delimiter = ',', value_parser = units::method)]
+    pub methods: Vec<Method>,
+    /// How to print the result
+    #[arg(long, value_enum, default_value_t = Plain::Text)]
+    pub format: Plain,
+    #[command(flatten)]
+    pub simulated: Simulated,
+    #[command(flatten)]
+    pub real: Real,
+}
+
+/// Of curves whose best is known.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Simulated")]
+pub struct Simulated {
+    /// Seeds for each shape
+    #[arg(long, value_name = "N", default_value_t = simulated::Plan::default().seeds,
+          value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub seeds: u64,
+    /// The first of them; the settings of the methods were chosen on 0 to 99
+    #[arg(long, value_name = "N", default_value_t = simulated::Plan::default().first_seed)]
+    pub first_seed: u64,
+    /// Standard deviation of the noise, as a share of the score's range
+    #[arg(long, value_name = "SHARE", value_parser = units::share, default_value = "5%")]
+    pub noise: f64,
+}
+
+/// Of programs.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Programs")]
+pub struct Real {
+    /// Rounds in which a program is run in each way
+    #[arg(long, value_name = "N", default_value_t = 3,
+          value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub runs: u32,
+    /// End each tuning within this time instead of after so many samples
+    #[arg(long, value_name = "TIME", value_parser = units::duration_us, conflicts_with = "samples")]
+    pub limit: Option<u64>,
+    /// Scheme to tune: whatever `daos tune` takes
+    #[arg(short, long, value_name = "SCHEME", default_value = "prcl")]
+    pub scheme: String,
+    /// Threshold to tune and its range, as for `daos tune`; may be given several times
+    #[arg(long = "param", value_name = "NAME=LOW..HIGH")]
+    pub params: Vec<String>,
+    /// Swap to compressed memory of this size, such as 4G, for each run with a scheme
+    #[arg(long, value_name = "SIZE", value_parser = super::bytes)]
+    pub zram: Option<u64>,
+    /// Directory in which to keep each program's tuning; one that is there goes on
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+}

@@ -1,0 +1,94 @@
+//! `daos bench tuning`: how good the tuner is, simulated and for real programs.
+
+use super::progress;
+use crate::cli::{BenchTuning, Plain};
+use crate::{Usage, signals};
+use anyhow::{Context, Result};
+use daos_bench::tuning::programs::{self, Limit, Program};
+use daos_bench::tuning::simulated;
+use std::io::stdout;
+
+/// Samples of a tuning for a program.
+const SAMPLES: u32 = 10;
+
+/// Compares methods on curves whose best is known, or a tuned scheme with the scheme as it is.
+pub fn run(args: &BenchTuning) -> Result<i32> {
+    let programs = match &args.programs {
+        Some(dir) => Program::all_in(dir)?,
+        None if args.command.is_empty() => return simulated(args),
+        None => vec![Program::of_command(&args.command)],
+    };
+    real(args, programs)
+}
+
+fn simulated(args: &BenchTuning) -> Result<i32> {
+    let default = simulated::Plan::default();
+    if args.real.limit.is_some() || args.real.zram.is_some() || args.real.out.is_some() {
+        return Err(Usage(
+            "--limit, --zram and --out are for programs: give -- COMMAND or --programs".into(),
+        )
+        .into());
+    }
+    let samples = args.samples.iter().map(|&samples| samples as usize).collect();
+    let plan = simulated::Plan {
+        methods: if args.methods.is_empty() { default.methods } else { args.methods.clone() },
+        samples: if args.samples.is_empty() { default.samples } else { samples },
+        seeds: args.simulated.seeds,
+        first_seed: args.simulated.first_seed,
+        noise: args.simulated.noise,
+    };
+    let bar = progress("shapes");
+    let tuned = simulated::compare(&plan, |step| {
+        bar.set_length(step.total);
+        bar.set_position(step.done);
+        bar.set_message(format!("{}, {} samples", step.method, step.samples));
+    });
+    bar.finish_and_clear();
+    let mut out = stdout().lock();
+    match args.format {
+        Plain::Text => simulated::text(&tuned, &plan, &mut out)?,
+        Plain::Json => simulated::json(&tuned, &plan, &mut out)?,
+    }
+    Ok(0)
+}
+
+fn real(args: &BenchTuning, programs: Vec<Program>) -> Result<i32> {
+    let limit = match (args.real.limit, &args.samples[..]) {
+        (Some(us), _) => Limit::TimeUs(us),
+        (None, []) => Limit::Samples(SAMPLES),
+        (None, [samples]) => Limit::Samples(*samples),
+        _ => return Err(Usage("a program is tuned for with one number of --samples".into()).into()),
+    };
+    let method = match args.methods[..] {
+        [] => None,
+        [method] => Some(method),
+        _ => return Err(Usage("a program is tuned for with one --method".into()).into()),
+    };
+    // A mistake in it is found now, and not after the first run.
+    crate::schemes::Source::new(&args.real.scheme)?.read()?;
+    let plan = programs::Plan {
+        programs,
+        scheme: args.real.scheme.clone(),
+        limit,
+        params: args.real.params.clone(),
+        method,
+        zram_bytes: args.real.zram,
+        runs: args.real.runs,
+        out: args.real.out.clone(),
+        daos: std::env::current_exe().context("finding the program to run")?,
+        stop: signals::stop_flag(None)?,
+    };
+    let bar = progress("runs");
+    let outcomes = programs::run(&plan, |step| {
+        bar.set_length(step.total);
+        bar.set_position(step.done);
+        bar.set_message(format!("{}: {}", step.program, step.doing));
+    });
+    bar.finish_and_clear();
+    let mut out = stdout().lock();
+    match args.format {
+        Plain::Text => programs::table::text(&outcomes?, &plan, &mut out)?,
+        Plain::Json => programs::table::json(&outcomes?, &plan, &mut out)?,
+    }
+    Ok(0)
+}
