@@ -87,21 +87,21 @@ impl Scorer {
         let Some(orig) = orig(records) else {
             return vec![Err("there is no baseline yet".to_owned()); records.len()];
         };
-        let mut earlier = Vec::new();
+        let mut worst: Option<f64> = None;
         let mut scores = Vec::new();
         for record in records {
-            let scored = self.score(record, &orig, &earlier);
+            let scored = self.score(record, &orig, worst);
             if let Ok(Scored { score, .. }) = scored
                 && self.counts(record)
             {
-                earlier.push(score);
+                worst = Some(worst.map_or(score, |worst| worst.min(score)));
             }
             scores.push(scored);
         }
         scores
     }
 
-    fn score(&mut self, record: &Record, orig: &Values, earlier: &[f64]) -> ScoreOf {
+    fn score(&mut self, record: &Record, orig: &Values, worst: Option<f64>) -> ScoreOf {
         if let Some(why) = &record.void {
             return Err(why.clone());
         }
@@ -111,7 +111,6 @@ impl Scorer {
             self.scoring.memory_saved(metrics, orig),
         ]
         .map(|share| share.map_err(|err| err.to_string()));
-        let worst = earlier.iter().copied().reduce(f64::min);
         let has_level = self.judge.is_none() && self.scoring.function == Function::Listing2;
         let score = if record.cut_short && has_level {
             // Later baselines may be slower; it was lost when it was cut short.
@@ -127,7 +126,7 @@ impl Scorer {
                 None => *known.entry(json.clone()).or_insert(judge(&json)?),
             }
         } else {
-            self.scoring.score(metrics, orig, earlier).map_err(|err| err.to_string())?
+            self.scoring.score(metrics, orig, worst.as_slice()).map_err(|err| err.to_string())?
         };
         // A share that the score does not need may be nothing.
         let [performance, memory] = [p, m].map(|share| share.unwrap_or(f64::NAN));

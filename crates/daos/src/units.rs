@@ -111,6 +111,14 @@ pub fn share(text: &str) -> Result<f64, String> {
     }
 }
 
+/// A share that is not nothing.
+pub fn share_above_0(text: &str) -> Result<f64, String> {
+    match share(text)? {
+        0.0 => Err("expected more than nothing, such as 2%".to_owned()),
+        share => Ok(share),
+    }
+}
+
 /// A percentile: a number from 0 to 100.
 pub fn percentile(text: &str) -> Result<f64, String> {
     let percent = text.parse().ok().filter(|percent| (0.0..=100.0).contains(percent));

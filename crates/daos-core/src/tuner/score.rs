@@ -21,7 +21,7 @@ pub enum Better {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum Function {
     /// The paper's Listing 2: the mean of both while less than a tenth of the performance
-    /// is lost, else the worst score so far.
+    /// is lost, or what else [`max_loss`](Scoring::max_loss) says, else the worst score so far.
     #[default]
     Listing2,
     /// The user's own, over `p`, `m`, `worst`, each metric by its name, and each metric
@@ -40,6 +40,9 @@ pub struct Scoring {
     pub memory: String,
     /// What is made of them.
     pub function: Function,
+    /// The share of the performance from whose loss on the service level of Listing 2 is
+    /// violated, above 0.
+    pub max_loss: f64,
 }
 
 /// Why there is no score.
@@ -72,13 +75,14 @@ impl Default for Scoring {
             better: Better::Less,
             memory: "rss".to_owned(),
             function: Function::Listing2,
+            max_loss: Self::MAX_LOSS,
         }
     }
 }
 
 impl Scoring {
-    /// The share of the performance gained above which Listing 2's service level is held.
-    pub const LEVEL: f64 = -0.1;
+    /// The share of the performance that may be lost in the paper.
+    pub const MAX_LOSS: f64 = 0.1;
 
     /// Performance gained, as a share of what it is without a scheme:
     /// `1 - runtime/orig`, or `rate/orig - 1`.
@@ -120,7 +124,7 @@ impl Scoring {
         let m = || self.memory_saved(values, orig);
         let worst = earlier.iter().copied().reduce(f64::min);
         let score = match &self.function {
-            Function::Listing2 => listing_2(p()?, m()?, worst),
+            Function::Listing2 => listing_2(p()?, m()?, self.max_loss, worst),
             Function::Expression(expression) => expression.value(|name| match name {
                 "p" => p().ok(),
                 "m" => m().ok(),
@@ -139,8 +143,8 @@ impl Scoring {
     /// nothing that follows changes its score. `None` for expressions, which have no level.
     pub fn lost_at(&self, orig: f64) -> Option<f64> {
         (self.function == Function::Listing2).then_some(match self.better {
-            Better::Less => orig * (1.0 - Self::LEVEL),
-            Better::More => orig * (1.0 + Self::LEVEL),
+            Better::Less => orig * (1.0 + self.max_loss),
+            Better::More => orig * (1.0 - self.max_loss),
         })
     }
 }
@@ -159,9 +163,9 @@ fn ratio(name: &str, values: &Values, orig: &Values) -> Result<f64, ScoreError> 
 
 /// The paper's Listing 2. The first sample of all keeps its own score, there being no
 /// worse one.
-fn listing_2(p: f64, m: f64, worst: Option<f64>) -> f64 {
+fn listing_2(p: f64, m: f64, max_loss: f64, worst: Option<f64>) -> f64 {
     let score = 0.5 * p + 0.5 * m;
-    if p > Scoring::LEVEL { score } else { worst.unwrap_or(score) }
+    if p > -max_loss { score } else { worst.unwrap_or(score) }
 }
 
 #[cfg(test)]
@@ -192,6 +196,18 @@ mod tests {
         // Exactly a tenth is a violation.
         near(score(110.0, 100.0), 0.01);
         near(scoring.lost_at(100.0).unwrap(), 110.0);
+    }
+
+    #[test]
+    fn the_service_level_can_be_stricter() {
+        let scoring = Scoring { max_loss: 0.02, ..Scoring::default() };
+        let orig = values(&[("runtime", 100.0), ("rss", 1000.0)]);
+        let score = |runtime| {
+            let sample = values(&[("runtime", runtime), ("rss", 500.0)]);
+            scoring.score(&sample, &orig, &[0.0]).unwrap()
+        };
+        assert!(score(101.0) > 0.2);
+        assert_eq!((score(103.0), scoring.lost_at(100.0)), (0.0, Some(102.0)));
     }
 
     #[test]

@@ -84,6 +84,9 @@ pub struct Real {
     /// Threshold to tune and its range, as for `daos tune`; may be given several times
     #[arg(long = "param", value_name = "NAME=LOW..HIGH")]
     pub params: Vec<String>,
+    /// Most of the performance that tuning may lose, as for `daos tune`
+    #[arg(long, value_name = "SHARE", value_parser = units::share_above_0)]
+    pub max_loss: Option<f64>,
     /// Swap to compressed memory of this size, such as 4G, for each run with a scheme
     #[arg(long, value_name = "SIZE", value_parser = super::bytes)]
     pub zram: Option<u64>,

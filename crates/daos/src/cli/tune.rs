@@ -29,7 +29,7 @@ pub const DEFAULT_TUNING: &str = "daos.tune";
     daos tune -s prcl --limit 10m --sim workloads/reports.cfg  simulated, in seconds\n  \
     daos tune -s prcl --sweep min_age=0s..60s/5s --repeat 3 -- ./benchmark\n\
     A score is made of p, the performance gained, and m, the memory saved, as shares of what they \
-    are without a scheme. By default it is the paper's: 0.5*p + 0.5*m while less than a tenth of \
+    are without a scheme. By default it is the paper's: 0.5*p + 0.5*m while less than --max-loss of \
     the performance is lost, else the worst score so far.")]
 pub struct Tune {
     #[command(flatten)]
@@ -112,6 +112,11 @@ pub struct Measuring {
     /// Leave the best scheme on when a service is tuned, until Ctrl-C or its end
     #[arg(long, requires = "pid")]
     pub apply: bool,
+    /// Most of the performance that may be lost, such as 2%: a sample that loses more is cut
+    /// short and gets the worst score so far
+    #[arg(long, value_name = "SHARE", value_parser = units::share_above_0, default_value = "10%",
+          conflicts_with = "score")]
+    pub max_loss: f64,
     /// How samples are scored: arithmetic over p, m, worst, each metric (runtime, rss, …) and
     /// orig_METRIC; or a command that reads them as JSON and prints a number
     #[arg(long, value_name = "EXPR|CMD")]

@@ -30,6 +30,8 @@ pub struct Plan {
     pub limit: Limit,
     /// What is tuned, as `daos tune --param` takes it; empty: what that does by itself.
     pub params: Vec<String>,
+    /// Most of the performance that may be lost, as a share; as `daos tune` has it else.
+    pub max_loss: Option<f64>,
     /// How the best is searched; `None`: what `daos tune` does by itself.
     pub method: Option<Method>,
     /// Compressed swap for the schemes, in bytes.
@@ -174,6 +176,7 @@ esac
             scheme: "prcl".to_owned(),
             limit: Limit::Samples(10),
             params: vec!["min_age=1s..60s".to_owned()],
+            max_loss: Some(0.02),
             method: Some(Method::Gp),
             zram_bytes: Some(4 << 30),
             runs: 2,
@@ -202,8 +205,7 @@ esac
         let log = fs::read_to_string(dir.path().join("daos.log")).unwrap();
         let lines: Vec<&str> = log.lines().collect();
         assert!(lines[0].starts_with("tune --quiet --scheme prcl --out "), "{log}");
-        let options =
-            "--samples=10 --zram=4294967296 --param=min_age=1s..60s --method=gp -- sleep 0.3";
+        let options = "--samples=10 --zram=4294967296 --param=min_age=1s..60s --max-loss=0.02 --method=gp -- sleep 0.3";
         assert!(lines[0].ends_with(options), "{log}");
         let apply = |scheme: &str, seed: u32| {
             format!("apply --quiet --scheme {scheme} --seed={seed} --zram=4294967296 -- sleep 0.3")

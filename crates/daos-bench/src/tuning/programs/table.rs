@@ -85,6 +85,7 @@ mod tests {
             programs: Vec::new(),
             scheme: "prcl".into(),
             limit: Limit::Samples(10),
+            max_loss: None,
             params: Vec::new(),
             method: None,
             zram_bytes: None,

@@ -66,6 +66,7 @@ pub fn tune(plan: &Plan, program: &Program, dir: &Path) -> Result<Tuned, BenchEr
     });
     command.args(plan.zram_bytes.map(|bytes| format!("--zram={bytes}")));
     command.args(plan.params.iter().map(|param| format!("--param={param}")));
+    command.args(plan.max_loss.map(|share| format!("--max-loss={share}")));
     command.args(plan.method.map(|method| format!("--method={}", method.name())));
     command.arg("--").args(&program.command);
     let mut running = Running::start_talkative(command, "daos tune")?;

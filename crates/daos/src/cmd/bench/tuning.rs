@@ -71,6 +71,7 @@ fn real(args: &BenchTuning, programs: Vec<Program>) -> Result<i32> {
         scheme: args.real.scheme.clone(),
         limit,
         params: args.real.params.clone(),
+        max_loss: args.real.max_loss,
         method,
         zram_bytes: args.real.zram,
         runs: args.real.runs,

@@ -29,6 +29,7 @@ pub fn scorer(args: &cli::Tune, stop: &Arc<AtomicBool>) -> Result<Scorer> {
         better: if less { Better::Less } else { Better::More },
         memory: RSS.to_owned(),
         function: Function::default(),
+        max_loss: measuring.max_loss,
     };
     let Some(text) = &measuring.score else {
         let is_sweep = !args.search.sweep.is_empty();

@@ -152,7 +152,8 @@ fn an_interrupted_tuning_keeps_what_is_known() {
         out.read_to_string(&mut text).map(|_| text)
     });
     wait_until(|| lines(&kept.0.join("samples.jsonl")) >= 4);
-    kill_process(Pid::from_child(&daos), Signal::INT).unwrap();
+    // As Ctrl-C; but that is ignored where tests run in the background.
+    kill_process(Pid::from_child(&daos), Signal::TERM).unwrap();
     assert_eq!(daos.wait().unwrap().code(), Some(130));
     let stdout = reader.join().unwrap().unwrap();
     assert!(stdout.contains("interrupted: "), "{stdout}");
