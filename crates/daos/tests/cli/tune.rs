@@ -251,7 +251,7 @@ fn a_score_is_an_expression_or_a_command() {
 
     let seen = fs::read_to_string(place.path("seen")).unwrap();
     let last: Value = serde_json::from_str(seen.lines().last().unwrap()).unwrap();
-    let names = ["runtime", "rss", "rss_max", "swap", "zram", "p", "m", "worst"];
+    let names = ["runtime", "rss", "rss_max", "swap", "p", "m", "worst"];
     assert!(names.iter().all(|name| last[name].is_number()), "{last}");
     assert_eq!(number(&last, "/orig/rss"), 64.0 * MIB);
     let saved = 1.0 - number(&last, "/rss") / number(&last, "/orig/rss");
