@@ -271,7 +271,7 @@ pub(crate) fn of_a_live_thread<T>(dir: &Path, read: impl Fn(&Path) -> Option<T>)
 
 /// When process `pid` was started, in clock ticks since the machine was: with its
 /// number a name that no other process will have. `None` when it has ended.
-pub(crate) fn start_ticks(proc: &Path, pid: u32) -> Option<u64> {
+pub fn start_ticks(proc: &Path, pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(proc.join(pid.to_string()).join("stat")).ok()?;
     let mut behind_name = stat.rsplit(") ").next()?.split(' ');
     let state = behind_name.next()?;

@@ -508,10 +508,7 @@ fn bytes(text: &str) -> Result<u64, String> {
 
 /// The name of a shape.
 fn shape(text: &str) -> Result<Shape, String> {
-    Shape::ALL.iter().copied().find(|shape| shape.name() == text).ok_or_else(|| {
-        let names: Vec<&str> = Shape::ALL.iter().map(|shape| shape.name()).collect();
-        format!("no such shape; there are {}", names.join(", "))
-    })
+    units::named(text, "shape", Shape::ALL, Shape::name)
 }
 
 /// A size of pages.

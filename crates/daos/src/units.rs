@@ -44,21 +44,27 @@ pub fn seconds_us(text: &str) -> Result<u64, String> {
     }
 }
 
+/// That one of `all` whose name this is; they are called `what`.
+pub fn named<T: Copy>(
+    text: &str,
+    what: &str,
+    all: &[T],
+    name: fn(T) -> &'static str,
+) -> Result<T, String> {
+    all.iter().copied().find(|&one| name(one) == text).ok_or_else(|| {
+        let names: Vec<&str> = all.iter().map(|&one| name(one)).collect();
+        format!("no such {what}; there are {}", names.join(", "))
+    })
+}
+
 /// The name of a monitor.
 pub fn monitor(text: &str) -> Result<MonitorKind, String> {
-    let named = MonitorKind::ALL.iter().find(|kind| kind.name() == text);
-    named.copied().ok_or_else(|| {
-        let names: Vec<&str> = MonitorKind::ALL.iter().map(|kind| kind.name()).collect();
-        format!("no such monitor; there are {}", names.join(", "))
-    })
+    named(text, "monitor", MonitorKind::ALL, MonitorKind::name)
 }
 
 /// The name of a method to tune.
 pub fn method(text: &str) -> Result<Method, String> {
-    Method::named(text).ok_or_else(|| {
-        let names = Method::ALL.map(Method::name).join(", ");
-        format!("no such method; there are {names}")
-    })
+    named(text, "method", &Method::ALL, Method::name)
 }
 
 /// Percent of one CPU, with or without the sign, as a share of 1.

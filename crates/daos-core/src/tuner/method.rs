@@ -31,11 +31,6 @@ impl Method {
         }
     }
 
-    /// The method of this name.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|method| method.name() == name)
-    }
-
     /// A search by this method with this many samples. The same seed and the same scores
     /// give the same search.
     ///

@@ -39,10 +39,7 @@ pub struct BenchSchemes {
 
 /// The name of a case.
 fn case(text: &str) -> Result<Case, String> {
-    Case::ALL.iter().copied().find(|case| case.name() == text).ok_or_else(|| {
-        let names: Vec<&str> = Case::ALL.iter().map(|case| case.name()).collect();
-        format!("no such case; there are {}", names.join(", "))
-    })
+    units::named(text, "case", Case::ALL, Case::name)
 }
 
 /// Shorter ones have nothing to sample.

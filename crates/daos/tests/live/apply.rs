@@ -1,6 +1,6 @@
 //! `daos apply` on real memory: what it takes, what it leaves, and how it ends.
 
-use crate::support::{Process, Scratch, WINDOWS, daos, sleep_s, snapshots};
+use crate::support::{Process, Scratch, WINDOWS, Workload, daos, sleep_s, snapshots};
 use crate::swap::Devices;
 use daos_core::AddrRange;
 use daos_core::schemes::Action;
@@ -23,6 +23,14 @@ fn apply(scratch: &Scratch, scheme: &str, args: &[&str]) -> Command {
     let mut command = daos(&["apply", "--quiet", "--scheme", scheme]);
     command.args(["--stats", &scratch.text("stats")]).args(WINDOWS).args(args);
     command
+}
+
+/// Half of whose memory is idle, and the `daos` that pages that out.
+fn reclaimed(scratch: &Scratch) -> (Workload, Process) {
+    let load = scratch.workload(HALF_IDLE, &[]);
+    let args = ["--zram", "512M", "--pid", &load.pid().to_string()];
+    let applier = Process::start(&mut apply(scratch, RECLAIM, &args));
+    (load, applier)
 }
 
 fn stats(scratch: &Scratch) -> Value {
@@ -94,10 +102,7 @@ fn a_program_that_uses_all_its_memory_keeps_it() {
 fn killed_in_the_middle_it_leaves_target_and_host_as_they_were() {
     let scratch = Scratch::new();
     let devices = Devices::now();
-    let mut load = scratch.workload(HALF_IDLE, &[]);
-    let pid = load.pid().to_string();
-    let mut applier =
-        Process::start(&mut apply(&scratch, RECLAIM, &["--zram", "512M", "--pid", &pid]));
+    let (mut load, mut applier) = reclaimed(&scratch);
     // It is at it: half of the idle memory is gone.
     while resident(load.pid()) > 150 * MIB {
         assert!(applier.is_running() && load.process.is_running());
@@ -116,10 +121,7 @@ fn killed_in_the_middle_it_leaves_target_and_host_as_they_were() {
 fn a_target_may_end_in_the_middle() {
     let scratch = Scratch::new();
     let devices = Devices::now();
-    let mut load = scratch.workload(HALF_IDLE, &[]);
-    let pid = load.pid().to_string();
-    let mut applier =
-        Process::start(&mut apply(&scratch, RECLAIM, &["--zram", "512M", "--pid", &pid]));
+    let (mut load, mut applier) = reclaimed(&scratch);
     while resident(load.pid()) > 200 * MIB {
         assert!(applier.is_running());
         sleep_s(0.005);

@@ -6,7 +6,8 @@ use crate::course::Course;
 use crate::error::BenchError;
 use crate::looker::{Looker, zram_bytes};
 use crate::process::Running;
-use daos_linux::guard;
+use daos_linux::process::start_ticks;
+use daos_linux::{Process, guard};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use rustix::time::{ClockId, clock_gettime};
@@ -114,9 +115,10 @@ fn look(pid: u32, zram_before: u64, stop: &AtomicBool) -> Result<Option<Ran>, Be
 
 /// The command that `daos apply` starts, as soon as it is there; `None` if that ends before.
 fn started_by(apply: &mut Running, stop: &AtomicBool) -> Result<Option<u32>, BenchError> {
+    let Ok(parent) = Process::open(apply.pid()) else { return Ok(None) };
     let deadline = Instant::now() + STARTING;
     while Instant::now() < deadline {
-        if let Some(pid) = children(apply.pid()).find(|pid| is_command(*pid)) {
+        if let Some(pid) = parent.children().into_iter().find(|pid| is_command(*pid)) {
             return Ok(Some(pid));
         }
         if apply.wait_until(Instant::now() + SOON, stop)?.is_some() {
@@ -124,17 +126,6 @@ fn started_by(apply: &mut Running, stop: &AtomicBool) -> Result<Option<u32>, Ben
         }
     }
     Err(BenchError::Stuck("daos apply".to_owned()))
-}
-
-/// The processes that a process has started, by whichever of its threads.
-fn children(pid: u32) -> impl Iterator<Item = u32> {
-    let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-    let lists = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
-    let all = lists.flat_map(|list| {
-        let pids = list.split_ascii_whitespace().map(str::parse);
-        pids.filter_map(Result::ok).collect::<Vec<u32>>()
-    });
-    all.collect::<Vec<u32>>().into_iter()
 }
 
 /// Not the guard of swap, and not a `daos` that is about to become something else.
@@ -146,9 +137,8 @@ fn is_command(pid: u32) -> bool {
 
 /// When a process was started, in seconds since boot; `None` if it has ended.
 fn begun_s(pid: u32) -> Option<f64> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let ticks: f64 = stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(19)?.parse().ok()?;
-    Some(ticks / rustix::param::clock_ticks_per_second().max(1) as f64)
+    let ticks = start_ticks(Path::new("/proc"), pid)?;
+    Some(ticks as f64 / rustix::param::clock_ticks_per_second().max(1) as f64)
 }
 
 fn since_boot_s() -> f64 {

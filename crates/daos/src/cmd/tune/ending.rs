@@ -84,7 +84,9 @@ pub fn tell(
         render(&view, Format::Text, &style, out)?;
         writeln!(out)?;
     }
-    writeln!(out, "{}", headline(tuning, outcome))?;
+    if let Some(headline) = &picture.subtitle {
+        writeln!(out, "{headline}")?;
+    }
     let dir = store.dir().display();
     if outcome.scheme.is_some() {
         let name = SCHEMES.into_iter().find(|name| store.path(name).exists());
