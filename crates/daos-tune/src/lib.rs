@@ -8,6 +8,7 @@
 //! |---|---|
 //! | [`workload`] | the seam to what is measured |
 //! | [`record`] | what a sample was, as it is kept |
+//! | [`repeats`] | what runs of the same come to: what is measured without a scheme, the noise |
 //! | [`scorer`] | from metrics to scores, also by the user's own command |
 //! | [`tuning`] | the order of samples, the limit, the end |
 //! | [`points`] | the points of a sweep |
@@ -18,6 +19,7 @@
 pub mod outcome;
 pub mod points;
 pub mod record;
+pub mod repeats;
 pub mod scorer;
 pub mod store;
 pub mod tuning;

@@ -4,6 +4,7 @@
 //! every score: they are computed anew, from the first sample to the last.
 
 use crate::record::Record;
+use crate::repeats::{noise, orig};
 use crate::workload::Level;
 use daos_core::tuner::{Function, Scoring, Values};
 use serde::Serialize;
@@ -37,8 +38,8 @@ pub struct Scorer {
     scoring: Scoring,
     /// The user's own, instead of the function of `scoring`, and what it said before.
     judge: Option<(Box<Judge>, HashMap<String, f64>)>,
-    /// Whether baselines count among the scores of which the worst is taken.
-    with_baselines: bool,
+    /// Whether that is done exactly as in the paper.
+    is_papers: bool,
 }
 
 impl fmt::Debug for Scorer {
@@ -50,7 +51,7 @@ impl fmt::Debug for Scorer {
 impl Scorer {
     /// By a function.
     pub fn new(scoring: Scoring) -> Self {
-        Self { scoring, judge: None, with_baselines: true }
+        Self { scoring, judge: None, is_papers: false }
     }
 
     /// By something that reads the metrics as JSON: one object with a sample's metrics by
@@ -60,10 +61,11 @@ impl Scorer {
         Self { judge: Some((judge, HashMap::new())), ..Self::new(scoring) }
     }
 
-    /// Leaves baselines out of the worst score so far, as the paper's method has it: then
-    /// the first sample that violates the service level keeps its own score.
-    pub fn without_baselines(mut self) -> Self {
-        self.with_baselines = false;
+    /// Scores exactly as the paper does: baselines are left out of the worst score so far,
+    /// so the first sample that violates the service level keeps its own score, and the
+    /// level is a sharp one, however noisy the runs.
+    pub fn as_in_the_paper(mut self) -> Self {
+        self.is_papers = true;
         self
     }
 
@@ -75,9 +77,10 @@ impl Scorer {
     /// The service level for a sample after these; `None` if there is none, or the
     /// sample's own score would count.
     pub fn level(&self, records: &[Record]) -> Option<Level> {
+        let noise = self.noise(records);
         let orig = orig(records)?.get(&self.scoring.performance).copied()?;
         let has_earlier = records.iter().any(|record| self.counts(record));
-        let lost_at = self.scoring.lost_at(orig)?;
+        let lost_at = self.scoring.lost_at(orig, noise)?;
         (self.judge.is_none() && has_earlier).then_some(Level { orig, lost_at })
     }
 
@@ -87,10 +90,11 @@ impl Scorer {
         let Some(orig) = orig(records) else {
             return vec![Err("there is no baseline yet".to_owned()); records.len()];
         };
+        let noise = self.noise(records);
         let mut worst: Option<f64> = None;
         let mut scores = Vec::new();
         for record in records {
-            let scored = self.score(record, &orig, worst);
+            let scored = self.score(record, &orig, worst, noise);
             if let Ok(Scored { score, .. }) = scored
                 && self.counts(record)
             {
@@ -101,7 +105,12 @@ impl Scorer {
         scores
     }
 
-    fn score(&mut self, record: &Record, orig: &Values, worst: Option<f64>) -> ScoreOf {
+    /// How much the performance varies, as the score takes it.
+    fn noise(&self, records: &[Record]) -> f64 {
+        if self.is_papers { 0.0 } else { noise(records, &self.scoring.performance) }
+    }
+
+    fn score(&mut self, record: &Record, orig: &Values, worst: Option<f64>, noise: f64) -> ScoreOf {
         if let Some(why) = &record.void {
             return Err(why.clone());
         }
@@ -126,7 +135,8 @@ impl Scorer {
                 None => *known.entry(json.clone()).or_insert(judge(&json)?),
             }
         } else {
-            self.scoring.score(metrics, orig, worst.as_slice()).map_err(|err| err.to_string())?
+            let score = self.scoring.score(metrics, orig, worst.as_slice(), noise);
+            score.map_err(|err| err.to_string())?
         };
         // A share that the score does not need may be nothing.
         let [performance, memory] = [p, m].map(|share| share.unwrap_or(f64::NAN));
@@ -134,21 +144,8 @@ impl Scorer {
     }
 
     fn counts(&self, record: &Record) -> bool {
-        record.void.is_none() && (self.with_baselines || record.at.is_some())
+        record.void.is_none() && (!self.is_papers || record.at.is_some())
     }
-}
-
-/// What is measured without a scheme: the means over all baselines; `None` without one.
-pub fn orig(records: &[Record]) -> Option<Values> {
-    let mut sums: Values = Values::new();
-    let mut count = 0.0;
-    for record in records.iter().filter(|record| record.is_baseline()) {
-        for (name, value) in &record.metrics {
-            *sums.entry(name.clone()).or_default() += value;
-        }
-        count += 1.0;
-    }
-    (count > 0.0).then(|| sums.into_iter().map(|(name, sum)| (name, sum / count)).collect())
 }
 
 /// What a judge reads.
@@ -164,4 +161,4 @@ struct Input<'a> {
 
 #[cfg(test)]
 #[path = "scorer_tests.rs"]
-mod tests;
+pub(crate) mod tests;

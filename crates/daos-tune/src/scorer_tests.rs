@@ -16,17 +16,17 @@ fn scores(scorer: &mut Scorer, records: &[Record]) -> Vec<f64> {
     let scored = scorer.scores(records);
     scored
         .into_iter()
-        .map(|one| one.map_or(f64::NAN, |one| (one.score * 1e6).round() / 1e6))
+        .map(|one| one.map_or(f64::NAN, |one| (one.score * 1e3).round() / 1e3))
         .collect()
 }
 
 #[test]
 fn each_baseline_changes_all_scores() {
-    let mut scorer = Scorer::new(Scoring::default());
+    let mut scorer = Scorer::new(Scoring::default()).as_in_the_paper();
     let mut records = vec![record(None, 10.0, 100.0), record(Some(5e6), 10.5, 50.0)];
     assert_eq!(scores(&mut scorer, &records), [0.0, 0.225]);
     records.push(record(None, 11.0, 100.0));
-    assert_eq!(scores(&mut scorer, &records), [0.02381, 0.25, -0.02381]);
+    assert_eq!(scores(&mut scorer, &records), [0.024, 0.25, -0.024]);
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn who_violates_the_level_gets_the_worst_score_so_far() {
     assert_eq!(scores(&mut scorer, &records), [0.0, 0.0]);
     assert_eq!(scorer.level(&records).map(|level| level.lost_at.round()), Some(11.0));
     // By the paper, the first keeps its own, and so is not to be cut short.
-    let mut paper = Scorer::new(Scoring::default()).without_baselines();
+    let mut paper = Scorer::new(Scoring::default()).as_in_the_paper();
     assert_eq!(paper.level(&records[..1]), None);
     assert_eq!(scores(&mut paper, &records), [0.0, 0.35]);
     records.extend([record(Some(9e6), 10.2, 90.0), lost]);

@@ -5,7 +5,8 @@
 //! left, judged by those so far.
 
 use crate::record::Record;
-use crate::scorer::{ScoreOf, Scorer, orig};
+use crate::repeats::orig;
+use crate::scorer::{ScoreOf, Scorer};
 use crate::workload::{Bounds, Measured, Workload};
 use daos_core::schemes::Scheme;
 use daos_core::tuner::{
@@ -135,7 +136,7 @@ impl Tuning {
         space.check(&scheme, aggregation_us)?;
         // The paper's method knows no baselines beside the first.
         let scorer = match aim {
-            Aim::Best(Method::Poly) => scorer.without_baselines(),
+            Aim::Best(Method::Poly) => scorer.as_in_the_paper(),
             _ => scorer,
         };
         let (records, earlier, ended_s) = (Vec::new(), 0, None);

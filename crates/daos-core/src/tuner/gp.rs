@@ -15,8 +15,8 @@ use super::space::Space;
 use super::spread;
 use crate::rng::{Rng, mix};
 
-/// At least one sample in so many is a baseline.
-const BASELINE_EVERY: usize = 10;
+/// At least one sample in so many is a baseline: everything is compared with these.
+const BASELINE_EVERY: usize = 4;
 /// Candidates for a sample, and for the best.
 const FEW: usize = 40;
 const MANY: usize = 200;

@@ -1,0 +1,94 @@
+//! What runs of the same come to: what is measured without a scheme, and how much the
+//! performance varies by itself.
+//!
+//! The first run may be slow, since caches are cold, and any may be disturbed: medians and
+//! median deviations don't mind one of a few.
+
+use crate::record::Record;
+use daos_core::tuner::Values;
+
+/// The noise to expect before there is any repeat: a standard deviation as a share,
+const EXPECTED: f64 = 0.02;
+/// and how many runs that counts for.
+const COUNTS_FOR: f64 = 2.0;
+/// The standard deviation of normal numbers over their median deviation.
+const OF_NORMAL: f64 = 1.4826;
+
+/// What is measured without a scheme: the medians over all baselines; `None` without one.
+pub fn orig(records: &[Record]) -> Option<Values> {
+    let baselines: Vec<_> = records.iter().filter(|record| record.is_baseline()).collect();
+    let names = baselines.first()?.metrics.keys();
+    let of = |name: &String| {
+        let values = baselines.iter().filter_map(|record| record.metrics.get(name).copied());
+        Some((name.clone(), median(values.collect())?))
+    };
+    Some(names.filter_map(of).collect())
+}
+
+/// The standard deviation of a metric between runs of the same, as a share of its value.
+pub(crate) fn noise(records: &[Record], metric: &str) -> f64 {
+    let whole = records.iter().filter(|record| record.void.is_none() && !record.cut_short);
+    let whole: Vec<&Record> = whole.collect();
+    let mut deviations = Vec::new();
+    for (at, record) in whole.iter().enumerate() {
+        if whole[..at].iter().any(|earlier| earlier.at == record.at) {
+            continue;
+        }
+        let same = whole.iter().filter(|other| other.at == record.at);
+        let values: Vec<f64> = same.filter_map(|one| one.metrics.get(metric).copied()).collect();
+        if let Some(middle) =
+            median(values.clone()).filter(|middle| values.len() > 1 && *middle > 0.0)
+        {
+            deviations.extend(values.iter().map(|value| (value / middle - 1.0).abs()));
+        }
+    }
+    let count = deviations.len() as f64;
+    let seen = median(deviations).map_or(0.0, |deviation| OF_NORMAL * deviation);
+    ((COUNTS_FOR * EXPECTED.powi(2) + count * seen.powi(2)) / (COUNTS_FOR + count)).sqrt()
+}
+
+/// `None` of nothing.
+fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let (below, above) =
+        (values.get(values.len().checked_sub(1)? / 2)?, values.get(values.len() / 2)?);
+    Some((below + above) / 2.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scorer::RUNTIME;
+    use crate::scorer::tests::record;
+
+    fn runs(at: Option<f64>, runtimes: &[f64]) -> Vec<Record> {
+        runtimes.iter().map(|&runtime| record(at, runtime, 100.0)).collect()
+    }
+
+    #[test]
+    fn a_first_run_with_cold_caches_is_not_what_counts() {
+        let baselines = runs(None, &[30.0, 20.0, 20.4]);
+        assert_eq!(orig(&baselines).unwrap()[RUNTIME], 20.4);
+        assert_eq!(orig(&baselines[..2]).unwrap()[RUNTIME], 25.0);
+        assert_eq!(orig(&runs(Some(1e6), &[20.0])), None);
+    }
+
+    #[test]
+    fn noise_is_what_repeats_differ_by() {
+        let of = |records: &[Record]| noise(records, RUNTIME);
+        let expected = |found: f64, low: f64, high: f64| {
+            assert!((low..=high).contains(&found), "{found} is not {low} to {high}");
+        };
+        expected(of(&[]), EXPECTED, EXPECTED);
+        // Single runs say nothing, however much they differ.
+        expected(of(&[runs(None, &[20.0]), runs(Some(1e6), &[30.0])].concat()), EXPECTED, EXPECTED);
+        let calm = runs(None, &[20.0, 20.01, 19.99, 20.0, 20.02, 19.98]);
+        expected(of(&calm), 0.005, 0.011);
+        let wild = [runs(None, &[20.0, 22.0, 18.0]), runs(Some(1e6), &[27.0, 33.0])].concat();
+        expected(of(&wild), 0.08, 0.15);
+        // One that was disturbed, or had no chance to come to its end.
+        let mut cut = record(None, 3.0, 100.0);
+        cut.cut_short = true;
+        expected(of(&[runs(None, &[31.0, 20.1, 20.0]), vec![cut]].concat()), 0.01, 0.02);
+    }
+}
