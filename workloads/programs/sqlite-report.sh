@@ -1,3 +1,3 @@
 #!/bin/sh
-# A database in memory: lookups of new rows, and every few seconds a report over all
-cd "$(dirname "$0")" && exec sqlite3 :memory: ".read sqlite-report.sql"
+# A shop's database in memory: lookups of new sales, and every 13 seconds a report over all
+cd "$(dirname "$0")" && exec python3 sqlite-report.py

@@ -17,6 +17,16 @@ pub enum BenchError {
     /// The configuration of a workload can't be read.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// What should print seconds printed something else.
+    #[error(
+        "the metric `{metric}` has to print the seconds that the work took as its last word, not {said:?}"
+    )]
+    Metric {
+        /// The command.
+        metric: String,
+        /// What it printed.
+        said: String,
+    },
     /// There is no such scenario.
     #[error("no scenario can have {0}")]
     Scenario(String),

@@ -45,13 +45,18 @@ impl Running {
         Self::spawn(command, &of_daos(name))
     }
 
-    /// Starts a program that may say much, called `name` in messages. If it is dropped, it
-    /// is asked to end and given some seconds for it: so a `daos` has its command end, too.
-    pub fn start_talkative(mut command: Command, name: &str) -> Result<Self, BenchError> {
+    /// Starts a program that may say much, called `name` in messages; what it prints goes to
+    /// `stdout`. If it is dropped, it is asked to end and given some seconds for it: so a
+    /// `daos` has its command end, too.
+    pub fn start_talkative(
+        mut command: Command,
+        name: &str,
+        stdout: impl Into<Stdio>,
+    ) -> Result<Self, BenchError> {
         let failed = |source| BenchError::Run { name: name.to_owned(), source };
         let file = tempfile::tempfile().map_err(BenchError::Scratch)?;
         let ours = file.try_clone().map_err(BenchError::Scratch)?;
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(file);
+        command.stdin(Stdio::null()).stdout(stdout).stderr(file);
         let child = command.spawn().map_err(failed)?;
         Ok(Self { name: name.to_owned(), child, stderr: Stderr::File(ours), grace: GRACE })
     }

@@ -83,9 +83,9 @@ impl Sweep {
         let texts: Vec<(&str, &str)> = texts.into_iter().map(split).collect::<Result<_, _>>()?;
         let space = Space::parse(texts.iter().map(|(range, _)| *range))?.linear();
         let mut grid = vec![Vec::new()];
-        for (param, (range, step)) in space.params().iter().zip(texts) {
-            let step = param.threshold.parse(step.trim()).ok().filter(|step| *step > 0.0);
-            let step = step.ok_or_else(|| form(&format!("{range}/…")))?;
+        for (param, (range, text)) in space.params().iter().zip(texts) {
+            let step = param.threshold.parse(text.trim()).ok().filter(|step| *step > 0.0);
+            let step = step.ok_or_else(|| form(&format!("{range}/{text}")))?;
             let last = ((param.high - param.low) / step + 1e-9).floor();
             if last * grid.len() as f64 >= Self::MOST as f64 {
                 return Err(SpaceError::TooMany(Self::MOST));

@@ -19,8 +19,8 @@ const PROGRAMS: &str = "workloads/programs";
 #[command(after_help = "Examples:\n  \
     daos bench tuning                                    simulated: six shapes, all methods\n  \
     daos bench tuning --method gp --samples 10 --seeds 1000\n  \
-    daos bench tuning --zram 4G -- sh workloads/programs/sqlite-report.sh    as root\n  \
-    daos bench tuning --zram 4G --programs               all that are there, some forty minutes\n\
+    daos bench tuning --zram 4G -- ./benchmark           as root\n  \
+    daos bench tuning --zram 4G --metric 'tail -n 1' --programs    all that are there, forty minutes\n\
     Simulated, a loss is how far from the best of a known curve the tuner ends. A program is tuned \
     for, then run alone, with the scheme as it is, and with the tuned one, in turn. It has to do \
     the same work in each run, in the process that is started.")]
@@ -87,6 +87,10 @@ pub struct Real {
     /// Most of the performance that tuning may lose, as for `daos tune`
     #[arg(long, value_name = "SHARE", value_parser = units::share_above_0)]
     pub max_loss: Option<f64>,
+    /// Command that prints, as its last word, the seconds that the work of a program took; it
+    /// can read what that printed, as `tail -n 1` does. Without it, the time from start to end
+    #[arg(long, value_name = "CMD")]
+    pub metric: Option<String>,
     /// Swap to compressed memory of this size, such as 4G, for each run with a scheme
     #[arg(long, value_name = "SIZE", value_parser = super::bytes)]
     pub zram: Option<u64>,

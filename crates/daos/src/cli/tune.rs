@@ -94,8 +94,9 @@ pub struct Search {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Measuring")]
 pub struct Measuring {
-    /// Command that prints a number, the performance: at the end of a run, or again and again
-    /// while a service is watched. The last word that it prints counts. Without it, the run time
+    /// Command that prints a number, the performance: at the end of a run, whose output it can
+    /// read, as `tail -n 1` does; or again and again while a service is watched. The last word
+    /// that it prints counts. Without it, the run time
     #[arg(long, value_name = "CMD")]
     pub metric: Option<String>,
     /// Which way the metric is good: more for a rate, less for a latency; total for a number

@@ -44,6 +44,7 @@ fn what_makes_no_sense() {
         (&["--samples", "1"], "1 is not in"),
         (&["--seeds", "0"], "0 is not in"),
         (&["--limit", "1m"], "give -- COMMAND or --programs"),
+        (&["--metric", "tail -n 1"], "--metric is for programs"),
         (&["--samples", "5,10", "--", "true"], "one number of --samples"),
         (&["--method", "gp,poly", "--", "true"], "one --method"),
         (&["--samples", "5", "--limit", "1m", "--", "true"], "cannot be used with"),

@@ -77,6 +77,19 @@ fn a_run_that_fails_is_void_and_it_goes_on() {
 
 #[tag(root)]
 #[test]
+fn a_metric_reads_what_its_run_printed() {
+    let bench = Bench::new();
+    let job = bench.job("sleep 0.6; echo worked $n.5; echo and more >&2");
+    let metric = ["--metric", "grep worked | tr -d 'a-z \\n'", "--metric-is", "less"];
+    let ran = bench.run(&[HARMLESS, &metric, &["--samples", "3"]].concat(), &job);
+    assert_eq!(ran.status, Some(0), "{ran:?}");
+    let samples = bench.samples();
+    let read: Vec<f64> = samples.iter().map(|s| number(s, "/metrics/metric")).collect();
+    assert_eq!(read, [1.5, 2.5, 3.5]);
+}
+
+#[tag(root)]
+#[test]
 fn the_third_void_in_a_row_ends_it_with_what_is_known() {
     let bench = Bench::new();
     let job = bench.job("sleep 0.6; [ $n -le 3 ]");

@@ -3,7 +3,7 @@
 use super::gains::{Gains, Round};
 use super::program::Program;
 use super::tuned::{self, Tuned};
-use super::watch::{With, watch};
+use super::watch::{Watch, With, watch};
 use crate::error::BenchError;
 use daos_core::tuner::Method;
 use std::path::PathBuf;
@@ -32,6 +32,9 @@ pub struct Plan {
     pub params: Vec<String>,
     /// Most of the performance that may be lost, as a share; as `daos tune` has it else.
     pub max_loss: Option<f64>,
+    /// A command of the shell that reads what a program printed and prints, as its last word,
+    /// the seconds that its work took; `None`: from its start to its end.
+    pub metric: Option<String>,
     /// How the best is searched; `None`: what `daos tune` does by itself.
     pub method: Option<Method>,
     /// Compressed swap for the schemes, in bytes.
@@ -45,6 +48,12 @@ pub struct Plan {
     pub daos: PathBuf,
     /// Set from outside to end early.
     pub stop: Arc<AtomicBool>,
+}
+
+impl Plan {
+    fn how(&self) -> Watch<'_> {
+        Watch { daos: &self.daos, metric: self.metric.as_deref(), stop: &self.stop }
+    }
 }
 
 /// What is about to run.
@@ -67,6 +76,8 @@ pub struct Outcome {
     pub program: Program,
     /// What was tuned for it.
     pub tuned: Tuned,
+    /// Rounds of runs.
+    pub runs: usize,
     /// What came of it.
     pub gains: Gains,
 }
@@ -82,12 +93,16 @@ enum Arm {
 const ARMS: [(Arm, &str); 3] =
     [(Arm::Alone, "alone"), (Arm::Manual, "the scheme as it is"), (Arm::Tuned, "tuned")];
 
-/// Runs it all, and leaves nothing running, and the host as it was, also on an error.
-pub fn run(plan: &Plan, mut tell: impl FnMut(Step<'_>)) -> Result<Vec<Outcome>, BenchError> {
+/// Runs it all, and leaves nothing running, and the host as it was, also on an error. What
+/// is known until then is added to `outcomes` as it comes.
+pub fn run(
+    plan: &Plan,
+    outcomes: &mut Vec<Outcome>,
+    mut tell: impl FnMut(Step<'_>),
+) -> Result<(), BenchError> {
     let scratch = tempfile::tempdir().map_err(BenchError::Scratch)?;
     let of_one = u64::from(plan.runs) * ARMS.len() as u64;
     let total = 2 * of_one * plan.programs.len() as u64;
-    let mut outcomes = Vec::new();
     let mut done = 0;
     for program in &plan.programs {
         let mut tell = |done, doing| tell(Step { done, total, program: &program.name, doing });
@@ -96,17 +111,27 @@ pub fn run(plan: &Plan, mut tell: impl FnMut(Step<'_>)) -> Result<Vec<Outcome>, 
         let tuned = tuned::tune(plan, program, &dir)?;
         done += of_one;
         let mut rounds = Vec::new();
+        let mut ended = Ok(());
         for round in 0..plan.runs {
             let told = |arm| {
                 tell(done, arm);
                 done += 1;
             };
-            rounds.push(run_round(plan, program, &tuned, round, told)?);
+            match run_round(plan, program, &tuned, round, told) {
+                Ok(ran) => rounds.push(ran),
+                Err(error) => {
+                    ended = Err(error);
+                    break;
+                }
+            }
         }
-        let gains = Gains::of(&rounds).ok_or_else(|| BenchError::TooEarly(program.name.clone()))?;
-        outcomes.push(Outcome { program: program.clone(), tuned, gains });
+        if let Some(gains) = Gains::of(&rounds) {
+            let (program, runs) = (program.clone(), rounds.len());
+            outcomes.push(Outcome { program, tuned, runs, gains });
+        }
+        ended?;
     }
-    Ok(outcomes)
+    Ok(())
 }
 
 /// All arms once; each round begins with another.
@@ -129,7 +154,7 @@ fn run_round(
         };
         let seed = u64::from(round) + 1;
         let with = scheme.map(|scheme| With { scheme, zram_bytes: plan.zram_bytes, seed });
-        *place = watch(program, with, &plan.daos, &plan.stop)?;
+        *place = watch(program, with, plan.how())?;
     }
     Ok(ran)
 }
@@ -177,6 +202,7 @@ esac
             limit: Limit::Samples(10),
             params: vec!["min_age=1s..60s".to_owned()],
             max_loss: Some(0.02),
+            metric: None,
             method: Some(Method::Gp),
             zram_bytes: Some(4 << 30),
             runs: 2,
@@ -191,7 +217,8 @@ esac
         let dir = tempfile::tempdir().unwrap();
         let plan = plan(stub(dir.path(), "\"the tuned one\""), &["sleep", "0.3"]);
         let mut steps = Vec::new();
-        let outcomes = run(&plan, |step| steps.push((step.done, step.doing))).unwrap();
+        let mut outcomes = Vec::new();
+        run(&plan, &mut outcomes, |step| steps.push((step.done, step.doing))).unwrap();
         let expected = [
             (0, "tuning"),
             (6, "alone"),
@@ -220,7 +247,7 @@ esac
     fn where_no_scheme_is_best_there_is_none() {
         let dir = tempfile::tempdir().unwrap();
         let plan = Plan { runs: 1, ..plan(stub(dir.path(), "null"), &["sleep", "0.2"]) };
-        run(&plan, |_| {}).unwrap();
+        run(&plan, &mut Vec::new(), |_| {}).unwrap();
         let log = fs::read_to_string(dir.path().join("daos.log")).unwrap();
         assert_eq!(log.lines().count(), 2, "a tuning, and the scheme as it is: {log}");
     }
@@ -229,7 +256,8 @@ esac
     fn a_program_that_fails_says_why() {
         let dir = tempfile::tempdir().unwrap();
         let command = ["sh", "-c", "sleep 0.2; echo no such luck >&2; exit 3"];
-        let error = run(&plan(stub(dir.path(), "null"), &command), |_| {}).unwrap_err();
+        let plan = plan(stub(dir.path(), "null"), &command);
+        let error = run(&plan, &mut Vec::new(), |_| {}).unwrap_err();
         assert!(error.to_string().contains("no such luck"), "{error}");
     }
 
@@ -238,6 +266,20 @@ esac
         let dir = tempfile::tempdir().unwrap();
         let plan = plan(stub(dir.path(), "null"), &["sleep", "30"]);
         plan.stop.store(true, std::sync::atomic::Ordering::Relaxed);
-        assert!(matches!(run(&plan, |_| {}), Err(BenchError::Interrupted)));
+        let ended = run(&plan, &mut Vec::new(), |_| {});
+        assert!(matches!(ended, Err(BenchError::Interrupted)));
+    }
+
+    #[test]
+    fn what_was_run_before_an_error_is_known() {
+        let dir = tempfile::tempdir().unwrap();
+        let plan = plan(stub(dir.path(), "null"), &["sleep", "0.2"]);
+        let (mut outcomes, stop) = (Vec::new(), Arc::clone(&plan.stop));
+        // In the second round.
+        let ended = run(&plan, &mut outcomes, |step| {
+            stop.store(step.done > 9, std::sync::atomic::Ordering::Relaxed);
+        });
+        assert!(matches!(ended, Err(BenchError::Interrupted)));
+        assert_eq!((outcomes.len(), outcomes[0].runs), (1, 1));
     }
 }

@@ -8,9 +8,9 @@ use serde::Serialize;
 use std::io::{self, Write};
 
 /// Writes a table for each program, and one for all when there are several.
-pub fn text(outcomes: &[Outcome], plan: &Plan, out: &mut impl Write) -> io::Result<()> {
-    let (runs, plural) = (plan.runs, if plan.runs == 1 { "" } else { "s" });
-    for (at, Outcome { program, tuned, gains }) in outcomes.iter().enumerate() {
+pub fn text(outcomes: &[Outcome], out: &mut impl Write) -> io::Result<()> {
+    for (at, Outcome { program, tuned, runs, gains }) in outcomes.iter().enumerate() {
+        let plural = if *runs == 1 { "" } else { "s" };
         if at > 0 {
             writeln!(out)?;
         }
@@ -36,7 +36,6 @@ pub fn json(outcomes: &[Outcome], plan: &Plan, out: &mut impl Write) -> io::Resu
     #[derive(Serialize)]
     struct Json<'a> {
         scheme: &'a str,
-        runs: u32,
         programs: Vec<ProgramJson<'a>>,
         all: RowsJson<'a>,
     }
@@ -46,22 +45,19 @@ pub fn json(outcomes: &[Outcome], plan: &Plan, out: &mut impl Write) -> io::Resu
         about: &'a str,
         command: &'a [String],
         tuned: &'a Tuned,
+        runs: usize,
         figures: RowsJson<'a>,
     }
-    let programs = outcomes.iter().map(|Outcome { program, tuned, gains }| ProgramJson {
+    let programs = outcomes.iter().map(|Outcome { program, tuned, runs, gains }| ProgramJson {
         program: &program.name,
         about: &program.about,
         command: &program.command,
         tuned,
+        runs: *runs,
         figures: RowsJson(&gains.rows),
     });
     let all = of_all(outcomes);
-    let json = Json {
-        scheme: &plan.scheme,
-        runs: plan.runs,
-        programs: programs.collect(),
-        all: RowsJson(&all),
-    };
+    let json = Json { scheme: &plan.scheme, programs: programs.collect(), all: RowsJson(&all) };
     serde_json::to_writer(&mut *out, &json)?;
     writeln!(out)
 }
@@ -86,6 +82,7 @@ mod tests {
             scheme: "prcl".into(),
             limit: Limit::Samples(10),
             max_loss: None,
+            metric: None,
             params: Vec::new(),
             method: None,
             zram_bytes: None,
@@ -97,12 +94,8 @@ mod tests {
     }
 
     fn outcomes() -> Vec<Outcome> {
-        let ran = |runtime_s, resident_bytes| Ran {
-            runtime_s,
-            cpu_s: runtime_s,
-            resident_bytes,
-            zram_bytes: 0.0,
-        };
+        let ran =
+            |work_s, resident_bytes| Ran { work_s, cpu_s: work_s, resident_bytes, zram_bytes: 0.0 };
         let rounds = [10.0, 10.0].map(|alone| Round {
             alone: ran(alone, 100.0),
             manual: ran(12.0, 50.0),
@@ -118,14 +111,14 @@ mod tests {
             ..Tuned::default()
         };
         let program = Program::of_command(&command);
-        let outcome = Outcome { program, tuned, gains: Gains::of(&rounds).unwrap() };
+        let outcome = Outcome { program, tuned, runs: 2, gains: Gains::of(&rounds).unwrap() };
         vec![outcome.clone(), outcome]
     }
 
     #[test]
     fn a_table_for_each_and_one_for_all() {
         let mut out = Vec::new();
-        text(&outcomes(), &plan(), &mut out).unwrap();
+        text(&outcomes(), &mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
         let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
         let lines: Vec<String> = text.lines().map(words).collect();
@@ -133,12 +126,12 @@ mod tests {
         let tuned = "tuned to min_age 8 s: 10 samples in 200 s, 2 without a scheme, 0 void";
         assert_eq!(lines[1], tuned);
         for line in [
-            "run time, no scheme 10.0 s (10.0 to 10.0)",
+            "time of its work, no scheme 10.0 s (10.0 to 10.0)",
             "slowdown, as it is 20.0 % (20.0 to 20.0)",
             "… removed by tuning 95.0 % ≥ 90.0 % reached",
-            "score, as it is 15.0 %",
+            "score, as it is 0.0 %",
             "programs 2",
-            "… better by 30.0 % ≥ 15.0 % reached",
+            "… tuned 19.5 %",
         ] {
             assert!(lines.iter().any(|shown| shown == line), "{line}: {text}");
         }
@@ -151,7 +144,7 @@ mod tests {
         let json: serde_json::Value = serde_json::from_slice(&out).unwrap();
         let one = &json["programs"][1];
         assert_eq!((&one["program"], &one["tuned"]["samples"]), (&"sh".into(), &10.into()));
-        assert_eq!(one["figures"]["runtime_manual_s"]["runs"], serde_json::json!([12.0, 12.0]));
+        assert_eq!(one["figures"]["work_manual_s"]["runs"], serde_json::json!([12.0, 12.0]));
         assert_eq!(json["all"]["programs"]["median"], 2.0);
     }
 }

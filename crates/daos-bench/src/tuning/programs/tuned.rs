@@ -7,7 +7,7 @@ use crate::error::BenchError;
 use crate::process::Running;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// How long to wait at once.
@@ -68,8 +68,11 @@ pub fn tune(plan: &Plan, program: &Program, dir: &Path) -> Result<Tuned, BenchEr
     command.args(plan.params.iter().map(|param| format!("--param={param}")));
     command.args(plan.max_loss.map(|share| format!("--max-loss={share}")));
     command.args(plan.method.map(|method| format!("--method={}", method.name())));
+    if let Some(metric) = &plan.metric {
+        command.args(["--metric", metric, "--metric-is", "less"]);
+    }
     command.arg("--").args(&program.command);
-    let mut running = Running::start_talkative(command, "daos tune")?;
+    let mut running = Running::start_talkative(command, "daos tune", Stdio::null())?;
     while running.wait_until(Instant::now() + TURN, &plan.stop)?.is_none() {}
     running.finish(PATIENCE, &plan.stop)?;
     Tuned::read(&dir.join("result.json"))

@@ -11,7 +11,8 @@ use daos_linux::{Process, guard};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use rustix::time::{ClockId, clock_gettime};
-use std::fs;
+use std::fs::{self, File};
+use std::io::Seek;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::Command;
@@ -30,8 +31,9 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// What came of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Ran {
-    /// Seconds from when it was started to its end.
-    pub runtime_s: f64,
+    /// Seconds that its work took: what the metric says, or from when it was started to its
+    /// end.
+    pub work_s: f64,
     /// CPU time that it took itself, in seconds.
     pub cpu_s: f64,
     /// Its resident set: the mean over the time.
@@ -51,19 +53,32 @@ pub struct With<'a> {
     pub seed: u64,
 }
 
+/// How a run is watched.
+#[derive(Debug, Clone, Copy)]
+pub struct Watch<'a> {
+    /// The `daos` to run.
+    pub daos: &'a Path,
+    /// A command of the shell that reads what the program printed and prints, as its last
+    /// word, the seconds that its work took.
+    pub metric: Option<&'a str>,
+    /// Set from outside to end early.
+    pub stop: &'a AtomicBool,
+}
+
 /// Runs the program to its end.
 pub fn watch(
     program: &Program,
     with: Option<With<'_>>,
-    daos: &Path,
-    stop: &AtomicBool,
+    Watch { daos, metric, stop }: Watch<'_>,
 ) -> Result<Ran, BenchError> {
+    let mut printed = tempfile::tempfile().map_err(BenchError::Scratch)?;
+    let stdout = || printed.try_clone().map_err(BenchError::Scratch);
     let zram_before = zram_bytes(Path::new("/sys"));
     let (running, pid) = match with {
         None => {
             let mut command = Command::new(&program.command[0]);
             command.args(&program.command[1..]);
-            let running = Running::start_talkative(command, &program.name)?;
+            let running = Running::start_talkative(command, &program.name, stdout()?)?;
             let pid = running.pid();
             (running, pid)
         }
@@ -74,7 +89,7 @@ pub fn watch(
             command.args(with.zram_bytes.map(|bytes| format!("--zram={bytes}")));
             command.arg("--").args(&program.command);
             let name = format!("daos apply -- {}", program.name);
-            let mut running = Running::start_talkative(command, &name)?;
+            let mut running = Running::start_talkative(command, &name, stdout()?)?;
             match started_by(&mut running, stop)? {
                 Some(pid) => (running, pid),
                 // What failed says itself why.
@@ -87,7 +102,22 @@ pub fn watch(
     };
     let looked = look(pid, zram_before, stop)?;
     running.finish(PATIENCE, stop)?;
-    looked.ok_or_else(|| BenchError::TooEarly(program.name.clone()))
+    let ran = looked.ok_or_else(|| BenchError::TooEarly(program.name.clone()))?;
+    let Some(metric) = metric else { return Ok(ran) };
+    printed.rewind().map_err(BenchError::Scratch)?;
+    Ok(Ran { work_s: seconds(metric, printed)?, ..ran })
+}
+
+/// The seconds that a metric prints of what a program printed.
+fn seconds(metric: &str, printed: File) -> Result<f64, BenchError> {
+    let mut command = Command::new("sh");
+    command.args(["-c", metric]).stdin(printed);
+    let failed = |source| BenchError::Run { name: metric.to_owned(), source };
+    let said = command.output().map_err(failed)?;
+    let said = String::from_utf8_lossy(&said.stdout).into_owned();
+    let word = said.split_whitespace().next_back().and_then(|word| word.parse().ok());
+    word.filter(|seconds: &f64| seconds.is_finite() && *seconds > 0.0)
+        .ok_or_else(|| BenchError::Metric { metric: metric.to_owned(), said })
 }
 
 /// Looks at a process to its end; `None` if that was too soon.
@@ -104,9 +134,9 @@ fn look(pid: u32, zram_before: u64, stop: &AtomicBool) -> Result<Option<Ran>, Be
         course.samples.extend(looker.look());
         next = (next + PERIOD).max(Instant::now());
     }
-    let runtime_s = since_boot_s() - begun_s;
+    let work_s = since_boot_s() - begun_s;
     Ok(course.samples.last().map(|last| Ran {
-        runtime_s,
+        work_s,
         cpu_s: last.cpu_us as f64 / 1e6,
         resident_bytes: course.mean(|sample| sample.resident_bytes).unwrap_or(0.0),
         zram_bytes: course.mean(|sample| sample.zram_bytes).unwrap_or(0.0),
@@ -158,23 +188,33 @@ fn ends_before(pidfd: &OwnedFd, deadline: Instant) -> bool {
 mod tests {
     use super::*;
 
-    fn alone(command: &[&str]) -> Result<Ran, BenchError> {
+    fn alone(command: &[&str], metric: Option<&str>) -> Result<Ran, BenchError> {
         let command: Vec<String> = command.iter().map(|&word| word.to_owned()).collect();
-        watch(&Program::of_command(&command), None, Path::new("/none"), &AtomicBool::new(false))
+        let how = Watch { daos: Path::new("/none"), metric, stop: &AtomicBool::new(false) };
+        watch(&Program::of_command(&command), None, how)
     }
 
     #[test]
     fn a_program_alone() {
-        let ran = alone(&["sleep", "0.5"]).unwrap();
-        assert!(ran.runtime_s >= 0.48 && ran.resident_bytes > 0.0, "{ran:?}");
-        assert!(ran.cpu_s <= ran.runtime_s, "{ran:?}");
+        let ran = alone(&["sleep", "0.5"], None).unwrap();
+        assert!(ran.work_s >= 0.48 && ran.resident_bytes > 0.0, "{ran:?}");
+        assert!(ran.cpu_s <= ran.work_s, "{ran:?}");
+    }
+
+    #[test]
+    fn a_program_says_itself_what_it_took() {
+        let command = ["sh", "-c", "sleep 0.3; echo worked 12.5; echo not this 7 >&2"];
+        assert_eq!(alone(&command, Some("tail -n 1")).unwrap().work_s, 12.5);
+        let error = alone(&["sleep", "0.3"], Some("tail -n 1")).unwrap_err();
+        assert!(error.to_string().contains("`tail -n 1` has to print"), "{error}");
     }
 
     #[test]
     fn what_fails_says_why() {
-        let error = alone(&["sh", "-c", "sleep 0.3; echo no such luck >&2; exit 3"]).unwrap_err();
+        let error =
+            alone(&["sh", "-c", "sleep 0.3; echo no such luck >&2; exit 3"], None).unwrap_err();
         assert!(error.to_string().contains("no such luck"), "{error}");
-        let error = alone(&["/none/at/all"]).unwrap_err();
+        let error = alone(&["/none/at/all"], None).unwrap_err();
         assert!(error.to_string().contains("cannot run `all`"), "{error}");
     }
 }

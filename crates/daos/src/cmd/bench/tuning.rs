@@ -23,11 +23,18 @@ pub fn run(args: &BenchTuning) -> Result<i32> {
 
 fn simulated(args: &BenchTuning) -> Result<i32> {
     let default = simulated::Plan::default();
-    if args.real.limit.is_some() || args.real.zram.is_some() || args.real.out.is_some() {
-        return Err(Usage(
-            "--limit, --zram and --out are for programs: give -- COMMAND or --programs".into(),
-        )
-        .into());
+    let real = &args.real;
+    let for_programs = [
+        ("--limit", real.limit.is_some()),
+        ("--param", !real.params.is_empty()),
+        ("--max-loss", real.max_loss.is_some()),
+        ("--metric", real.metric.is_some()),
+        ("--zram", real.zram.is_some()),
+        ("--out", real.out.is_some()),
+    ];
+    if let Some((option, _)) = for_programs.into_iter().find(|(_, is_given)| *is_given) {
+        let message = format!("{option} is for programs: give -- COMMAND or --programs");
+        return Err(Usage(message).into());
     }
     let samples = args.samples.iter().map(|&samples| samples as usize).collect();
     let plan = simulated::Plan {
@@ -72,6 +79,7 @@ fn real(args: &BenchTuning, programs: Vec<Program>) -> Result<i32> {
         limit,
         params: args.real.params.clone(),
         max_loss: args.real.max_loss,
+        metric: args.real.metric.clone(),
         method,
         zram_bytes: args.real.zram,
         runs: args.real.runs,
@@ -80,16 +88,20 @@ fn real(args: &BenchTuning, programs: Vec<Program>) -> Result<i32> {
         stop: signals::stop_flag(None)?,
     };
     let bar = progress("runs");
-    let outcomes = programs::run(&plan, |step| {
+    let mut outcomes = Vec::new();
+    let ended = programs::run(&plan, &mut outcomes, |step| {
         bar.set_length(step.total);
         bar.set_position(step.done);
         bar.set_message(format!("{}: {}", step.program, step.doing));
     });
     bar.finish_and_clear();
-    let mut out = stdout().lock();
-    match args.format {
-        Plain::Text => programs::table::text(&outcomes?, &plan, &mut out)?,
-        Plain::Json => programs::table::json(&outcomes?, &plan, &mut out)?,
+    if ended.is_ok() || !outcomes.is_empty() {
+        let mut out = stdout().lock();
+        match args.format {
+            Plain::Text => programs::table::text(&outcomes, &mut out)?,
+            Plain::Json => programs::table::json(&outcomes, &plan, &mut out)?,
+        }
     }
+    ended?;
     Ok(0)
 }

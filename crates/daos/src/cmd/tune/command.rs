@@ -19,7 +19,7 @@ use daos_core::tuner::Values;
 use daos_linux::{Stop, cpu};
 use daos_tune::{Bounds, Measured, RSS, RUNTIME, Store, Workload};
 use std::fs::File;
-use std::io::Write;
+use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -180,6 +180,7 @@ impl Workload for Command<'_> {
             writeln!(log, "--- sample {}: {what}", self.samples)
                 .with_context(|| format!("cannot write {}", path.display()))?;
         }
+        let printed = self.log.as_ref().map(|(_, path)| what_follows(path)).transpose()?;
         let before = cpu::of_children_us();
         let seen = std::thread::scope(|scope| {
             let run = scope.spawn(|| match scheme {
@@ -211,9 +212,9 @@ impl Workload for Command<'_> {
         values.insert(RUNTIME.to_owned(), runtime.as_secs_f64());
         values.insert("user".to_owned(), (after.0 - before.0) as f64 / 1e6);
         values.insert("system".to_owned(), (after.1 - before.1) as f64 / 1e6);
-        if let Some(metric) = &self.metric {
+        if let (Some(metric), Some(printed)) = (&self.metric, printed) {
             let stop = || self.stop.load(Ordering::Relaxed);
-            match metric.once(bounds.patience_s, &stop) {
+            match metric.once(Some(&printed), bounds.patience_s, &stop) {
                 Ok(value) => values.insert(METRIC.to_owned(), value),
                 Err(_) if self.stop.load(Ordering::Relaxed) => return Ok(Measured::Interrupted),
                 Err(err) => return Ok(Measured::Void(format!("{err:#}"))),
@@ -221,6 +222,14 @@ impl Workload for Command<'_> {
         }
         Ok(if cut_short { Measured::CutShort(values) } else { Measured::Whole(values) })
     }
+}
+
+/// A file, to be read from its present end: what a run will print.
+fn what_follows(path: &Path) -> Result<File> {
+    let failed = || format!("cannot read {}", path.display());
+    let mut file = File::open(path).with_context(failed)?;
+    file.seek(SeekFrom::End(0)).with_context(failed)?;
+    Ok(file)
 }
 
 /// What a manager needs to know of a tuning.

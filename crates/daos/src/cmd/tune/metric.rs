@@ -1,7 +1,9 @@
-//! A metric of the user's own: a command that prints a number.
+//! A metric of the user's own: a command that prints a number, from what a run printed or
+//! from anywhere else.
 
 use crate::child::{Stage, Started};
 use anyhow::{Context, Result, bail};
+use std::fs::File;
 use std::io::{Read, Seek, Write};
 use std::time::{Duration, Instant};
 use tempfile::tempfile;
@@ -24,9 +26,15 @@ impl Metric {
         Ok(Self { text: text.to_owned() })
     }
 
-    /// Runs it once, for `patience_s` at most or until `stop`.
-    pub fn once(&self, patience_s: f64, stop: &dyn Fn() -> bool) -> Result<f64> {
-        let printed = run(&self.text, "", patience_s, stop);
+    /// Runs it once, for `patience_s` at most or until `stop`. It reads from `input`, if
+    /// there is any.
+    pub fn once(
+        &self,
+        input: Option<&File>,
+        patience_s: f64,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<f64> {
+        let printed = run(&self.text, input, patience_s, stop);
         let printed = printed.with_context(|| format!("the metric `{}`", self.text))?;
         number(&printed).with_context(|| {
             let last = printed.trim().lines().last().unwrap_or_default();
@@ -36,12 +44,23 @@ impl Metric {
     }
 }
 
-/// What a command of the shell prints that reads `input`.
-pub fn run(text: &str, input: &str, patience_s: f64, stop: &dyn Fn() -> bool) -> Result<String> {
-    let (mut stdin, mut out, mut err) = (tempfile()?, tempfile()?, tempfile()?);
-    stdin.write_all(input.as_bytes())?;
-    stdin.rewind()?;
-    let stage = Stage::Apart { stdin: Some(&stdin), stdout: &out, stderr: &err };
+/// Something to be read by a command.
+pub fn input(text: &str) -> Result<File> {
+    let mut file = tempfile()?;
+    file.write_all(text.as_bytes())?;
+    file.rewind()?;
+    Ok(file)
+}
+
+/// What a command of the shell prints that reads from `stdin`.
+pub fn run(
+    text: &str,
+    stdin: Option<&File>,
+    patience_s: f64,
+    stop: &dyn Fn() -> bool,
+) -> Result<String> {
+    let (mut out, mut err) = (tempfile()?, tempfile()?);
+    let stage = Stage::Apart { stdin, stdout: &out, stderr: &err };
     let started = Started::spawn(&["sh".into(), "-c".into(), text.to_owned()], stage)?;
     let began = Instant::now();
     while !started.ended_within(LOOK) {
@@ -78,7 +97,7 @@ mod tests {
     use super::*;
 
     fn once(text: &str, patience_s: f64) -> Result<f64> {
-        Metric::new(text).unwrap().once(patience_s, &|| false)
+        Metric::new(text).unwrap().once(None, patience_s, &|| false)
     }
 
     #[test]
@@ -97,11 +116,14 @@ mod tests {
         let failed = error("echo no such page >&2; exit 7", 10.0);
         assert!(failed.contains("status 7: no such page"), "{failed}");
         let begin = Instant::now();
-        assert_eq!(run("cat; echo b", "a ", 9.0, &|| false).unwrap(), "a b\n");
+        assert_eq!(
+            run("cat; echo b", Some(&input("a ").unwrap()), 9.0, &|| false).unwrap(),
+            "a b\n"
+        );
         assert!(error("sleep 60 & wait", 0.2).contains("did not end"));
         assert!(begin.elapsed() < Duration::from_secs(5));
         assert!(Metric::new(" ").is_err());
-        let stopped = Metric::new("sleep 60").unwrap().once(9.0, &|| true);
+        let stopped = Metric::new("sleep 60").unwrap().once(None, 9.0, &|| true);
         assert!(format!("{:#}", stopped.unwrap_err()).contains("interrupted"));
     }
 }

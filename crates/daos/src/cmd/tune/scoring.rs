@@ -1,6 +1,6 @@
 //! How samples are scored: by the paper's function, an expression, or a command.
 
-use super::metric::{number, run};
+use super::metric::{input, number, run};
 use crate::Usage;
 use crate::cli::{self, Good};
 use anyhow::{Context, Result, bail};
@@ -77,7 +77,8 @@ pub fn scorer(args: &cli::Tune, stop: &Arc<AtomicBool>) -> Result<Scorer> {
 fn judge(text: String, stop: Arc<AtomicBool>) -> impl FnMut(&str) -> Result<f64, String> {
     move |json| {
         let stop = || stop.load(Ordering::Relaxed);
-        let printed = run(&text, &format!("{json}\n"), PATIENCE_S, &stop);
+        let asked = input(&format!("{json}\n"));
+        let printed = asked.and_then(|asked| run(&text, Some(&asked), PATIENCE_S, &stop));
         let score = printed.and_then(|printed| {
             number(&printed).with_context(|| {
                 format!("has to print a number as its last word, not {:?}", printed.trim())

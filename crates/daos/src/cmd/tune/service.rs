@@ -288,7 +288,7 @@ fn serve(metric: &Metric, orders: &Receiver<Order>, seen: &Mutex<Seen>, stop: &A
         let ends = || stop.load(Ordering::Relaxed) || is_over();
         while !ends() {
             let asked = Instant::now();
-            let value = metric.once(patience_s, &ends);
+            let value = metric.once(None, patience_s, &ends);
             let Ok(mut seen) = seen.lock() else { return };
             if seen.number != number {
                 break;
