@@ -69,11 +69,6 @@ impl Course {
     }
 }
 
-/// The middle one; `None` if there are none.
-pub fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
-    crate::spread::Spread::of(values.into_iter().map(Some)).map(|spread| spread.median)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

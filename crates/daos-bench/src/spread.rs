@@ -1,6 +1,7 @@
 //! Median and range over runs: with few runs on a noisy machine a mean says
 //! little, and a standard deviation less.
 
+use daos_core::median;
 use serde::Serialize;
 
 /// Of several numbers the middle and both ends.
@@ -20,9 +21,7 @@ impl Spread {
         let mut values: Vec<f64> = values.into_iter().flatten().collect();
         values.sort_by(f64::total_cmp);
         let (min, max) = (*values.first()?, *values.last()?);
-        let middle = |at: usize| values[at / 2];
-        let median = (middle(values.len() - 1) + middle(values.len())) / 2.0;
-        Some(Self { median, min, max })
+        Some(Self { median: median(values)?, min, max })
     }
 }
 

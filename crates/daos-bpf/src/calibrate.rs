@@ -9,7 +9,7 @@
 use crate::own_pages::OwnPages;
 use crate::programs::{Facts, Task};
 use crate::reader::Reader;
-use daos_core::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE, Prices, Window};
+use daos_core::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE, Prices, Window, median};
 use daos_linux::cpu;
 use daos_linux::madvise::{self, Advice};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -73,14 +73,10 @@ fn believable(measured: f64, default: f64) -> f64 {
     if (default / ABSURD..default * ABSURD).contains(&measured) { measured } else { default }
 }
 
-fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied()
-}
-
 /// The median of the measurements; `None` when one fails.
 fn median_of(measure: impl FnMut() -> Option<f64>) -> Option<f64> {
-    median(std::iter::repeat_with(measure).take(REPEATS).collect::<Option<_>>()?)
+    let all: Option<Vec<f64>> = std::iter::repeat_with(measure).take(REPEATS).collect();
+    median(all?)
 }
 
 fn us(began: Instant) -> f64 {

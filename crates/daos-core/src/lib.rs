@@ -22,6 +22,7 @@
 //! | [`json`] | the JSON shape of a snapshot |
 //! | [`host`] | the machine that something was measured on |
 //! | [`rng`] | the seeded generator |
+//! | [`median`](mod@median) | the median |
 //! | [`nearest`] | what someone who mistyped a word meant |
 
 #![forbid(unsafe_code)]
@@ -33,6 +34,7 @@ pub mod attrs;
 pub mod host;
 pub mod json;
 pub mod layout;
+pub mod median;
 pub mod monitor;
 pub mod nearest;
 pub mod region;
@@ -47,6 +49,7 @@ pub use access::{
 pub use addr::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE};
 pub use attrs::{AttrsError, MonitorAttrs};
 pub use host::Host;
+pub use median::median;
 pub use monitor::{AnyMonitor, FullScan, Monitor, MonitorKind, MonitorOptions, Reference, Windows};
 pub use region::Region;
 pub use rng::Rng;

@@ -2,7 +2,7 @@
 
 use crate::record::Record;
 use crate::scorer::{ScoreOf, Scored};
-use daos_core::tuner::At;
+use daos_core::tuner::{At, by_point, mean_and_sd};
 use serde::Serialize;
 
 /// A point and its samples.
@@ -30,25 +30,17 @@ pub struct Spread {
 }
 
 impl Spread {
-    fn of(values: impl Iterator<Item = f64> + Clone) -> Self {
-        let count = values.clone().count() as f64;
-        let mean = values.clone().sum::<f64>() / count;
-        let squares: f64 = values.map(|value| (value - mean).powi(2)).sum();
-        Self { mean, sd: (squares / (count - 1.0).max(1.0)).sqrt() }
+    fn of(values: impl Iterator<Item = f64>) -> Self {
+        let (mean, sd) = mean_and_sd(&values.collect::<Vec<_>>());
+        Self { mean, sd }
     }
 }
 
 /// The points with a score: no scheme first, then by their values.
 pub fn points(records: &[Record], scores: &[ScoreOf]) -> Vec<PointStats> {
-    let mut all: Vec<(At, Vec<Scored>)> = Vec::new();
-    for (record, scored) in records.iter().zip(scores) {
-        let Ok(scored) = scored else { continue };
-        let at = record.at();
-        match all.iter_mut().find(|(there, _)| *there == at) {
-            Some((_, samples)) => samples.push(*scored),
-            None => all.push((at, vec![*scored])),
-        }
-    }
+    let scored = records.iter().zip(scores);
+    let scored = scored.filter_map(|(record, scored)| Some((record.at(), *scored.as_ref().ok()?)));
+    let mut all = by_point(scored);
     all.sort_by(|(a, _), (b, _)| match (a, b) {
         (At::Point(a), At::Point(b)) => a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal),
         _ => (*a != At::NoScheme).cmp(&(*b != At::NoScheme)),

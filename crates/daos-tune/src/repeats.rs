@@ -5,7 +5,8 @@
 //! median deviations don't mind one of a few.
 
 use crate::record::Record;
-use daos_core::tuner::Values;
+use daos_core::median;
+use daos_core::tuner::{Values, by_point};
 
 /// The noise to expect before there is any repeat: a standard deviation as a share,
 const EXPECTED: f64 = 0.02;
@@ -20,7 +21,7 @@ pub fn orig(records: &[Record]) -> Option<Values> {
     let names = baselines.first()?.metrics.keys();
     let of = |name: &String| {
         let values = baselines.iter().filter_map(|record| record.metrics.get(name).copied());
-        Some((name.clone(), median(values.collect())?))
+        Some((name.clone(), median(values)?))
     };
     Some(names.filter_map(of).collect())
 }
@@ -28,31 +29,16 @@ pub fn orig(records: &[Record]) -> Option<Values> {
 /// The standard deviation of a metric between runs of the same, as a share of its value.
 pub(crate) fn noise(records: &[Record], metric: &str) -> f64 {
     let whole = records.iter().filter(|record| record.void.is_none() && !record.cut_short);
-    let whole: Vec<&Record> = whole.collect();
+    let values = whole.filter_map(|record| Some((&record.at, *record.metrics.get(metric)?)));
     let mut deviations = Vec::new();
-    for (at, record) in whole.iter().enumerate() {
-        if whole[..at].iter().any(|earlier| earlier.at == record.at) {
-            continue;
-        }
-        let same = whole.iter().filter(|other| other.at == record.at);
-        let values: Vec<f64> = same.filter_map(|one| one.metrics.get(metric).copied()).collect();
-        if let Some(middle) =
-            median(values.clone()).filter(|middle| values.len() > 1 && *middle > 0.0)
-        {
-            deviations.extend(values.iter().map(|value| (value / middle - 1.0).abs()));
+    for (_, same) in by_point(values).into_iter().filter(|(_, same)| same.len() > 1) {
+        if let Some(middle) = median(same.iter().copied()).filter(|middle| *middle > 0.0) {
+            deviations.extend(same.iter().map(|value| (value / middle - 1.0).abs()));
         }
     }
     let count = deviations.len() as f64;
     let seen = median(deviations).map_or(0.0, |deviation| OF_NORMAL * deviation);
     ((COUNTS_FOR * EXPECTED.powi(2) + count * seen.powi(2)) / (COUNTS_FOR + count)).sqrt()
-}
-
-/// `None` of nothing.
-fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    let (below, above) =
-        (values.get(values.len().checked_sub(1)? / 2)?, values.get(values.len() / 2)?);
-    Some((below + above) / 2.0)
 }
 
 #[cfg(test)]

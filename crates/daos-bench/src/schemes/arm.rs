@@ -1,7 +1,8 @@
 //! One way to run a program, and what came of it.
 
 use super::counters::Counters;
-use crate::course::{Course, Sample, median};
+use crate::course::{Course, Sample};
+use daos_core::median;
 use daos_workload::PhaseTruth;
 
 /// One way to run a program.

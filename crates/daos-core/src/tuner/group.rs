@@ -17,22 +17,32 @@ pub(super) struct Group {
 
 /// A group for each point with a score, in the order in which they were first measured.
 pub(super) fn groups(samples: &[Sample]) -> Vec<Group> {
-    let mut all: Vec<(&At, Vec<f64>)> = Vec::new();
-    for sample in samples {
-        let Some(score) = sample.score else { continue };
-        match all.iter_mut().find(|(at, _)| **at == sample.at) {
-            Some((_, scores)) => scores.push(score),
-            None => all.push((&sample.at, vec![score])),
+    let scored = samples.iter().filter_map(|sample| Some((&sample.at, sample.score?)));
+    let group = |(at, scores): (&At, Vec<f64>)| {
+        let (mean, sd) = mean_and_sd(&scores);
+        Group { at: at.clone(), count: scores.len(), mean, sd }
+    };
+    by_point(scored).into_iter().map(group).collect()
+}
+
+/// All that belongs to the same point, in the order in which the points come first.
+pub fn by_point<P: PartialEq, T>(all: impl IntoIterator<Item = (P, T)>) -> Vec<(P, Vec<T>)> {
+    let mut points: Vec<(P, Vec<T>)> = Vec::new();
+    for (at, one) in all {
+        match points.iter_mut().find(|(there, _)| *there == at) {
+            Some((_, same)) => same.push(one),
+            None => points.push((at, vec![one])),
         }
     }
-    let group = |(at, scores): (&At, Vec<f64>)| {
-        let count = scores.len();
-        let mean = scores.iter().sum::<f64>() / count as f64;
-        let squares: f64 = scores.iter().map(|score| (score - mean).powi(2)).sum();
-        let sd = (squares / (count.max(2) - 1) as f64).sqrt();
-        Group { at: at.clone(), count, mean, sd }
-    };
-    all.into_iter().map(group).collect()
+    points
+}
+
+/// The mean, and the standard deviation of a single value from it; 0 of a single one.
+pub fn mean_and_sd(values: &[f64]) -> (f64, f64) {
+    let count = values.len();
+    let mean = values.iter().sum::<f64>() / count as f64;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    (mean, (squares / (count.max(2) - 1) as f64).sqrt())
 }
 
 /// The standard deviation of a single score, and its degrees of freedom: from the groups

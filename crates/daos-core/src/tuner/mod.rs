@@ -44,6 +44,7 @@ mod testing;
 pub use classify::{Likeness, classify};
 pub use expr::{ExprError, Expression};
 pub use gp::Gp;
+pub use group::{by_point, mean_and_sd};
 pub use method::Method;
 pub use param::{Param, Scale, Threshold};
 pub use plain::{Random, Sweep};

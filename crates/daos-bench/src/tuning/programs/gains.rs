@@ -5,10 +5,11 @@
 //! than a tenth is lost; else the worst score, of which one is known: that of no scheme, 0.
 
 use super::watch::Ran;
-use crate::course::median;
 use crate::figures::Unit;
 use crate::finding::{Finding, Goal};
 use crate::rows::Row;
+use daos_core::median;
+use daos_core::tuner::Scoring;
 
 /// Where the scheme as it is slows a program by more than this share, tuning has something to
 /// remove.
@@ -18,7 +19,7 @@ const REMOVED: f64 = 0.9;
 /// By how much scores should be better on average, as a share of those of the scheme as it is.
 const BETTER: f64 = 0.15;
 /// Listing 2's service level: the share by which a program may be slower.
-const LEVEL: f64 = 0.1;
+const LEVEL: f64 = Scoring::MAX_LOSS;
 
 /// A round: the program run in each way.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
