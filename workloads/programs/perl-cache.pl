@@ -4,11 +4,15 @@ use warnings;
 use POSIX ();
 use Time::HiRes qw(sleep time);
 
+my $ready = time + 8;
 srand(7);
 my $texts = 400_000;
 my @cache = map { join " ", map { "$_ of some text" } $_ .. $_ + 50 } 1 .. $texts;
 $| = 1;
 print "$texts texts\n";
+# Eight seconds are the most that it takes to set up: the work of all runs begins then.
+my $rest = $ready - time;
+sleep $rest if $rest > 0;
 my ($begun, $sum) = (time, 0);
 # 25,000 requests a second, for twenty seconds.
 for my $turn (1 .. 2000) {

@@ -1,12 +1,13 @@
 # What sqlite-report.sh runs: new sales are looked up all the time, a report goes through all
-# of the year's every 13 seconds, and those of the years before are never asked for.
+# of the year's, by customer, every ten seconds, and those of the years before are never asked for.
 import os
 import random
 import sqlite3
 import time
 
-ARCHIVE, SALES, NEW = 350_000, 700_000, 20_000
+ARCHIVE, SALES, NEW = 350_000, 650_000, 20_000
 
+ready = time.monotonic() + 8
 random.seed(7)
 words = ["".join(random.choices("abcdefghijklmnopqrstuvwxyz", k=8)) for _ in range(60)]
 notes = " ".join(random.choices(words, k=100_000)).encode()
@@ -19,19 +20,23 @@ for table, rows in ("archive", ARCHIVE), ("sale", SALES):
             SELECT i, i * 7919 % 200000, substr(?, i * 7919 % 800000, 1900) FROM n""",
         (notes,),
     )
+shop.execute("CREATE INDEX by_customer ON sale (customer)")
 print(ARCHIVE, "old sales,", SALES, "sales", flush=True)
+# Eight seconds are the most that it takes to set up: the work of all runs begins then.
+time.sleep(max(0.0, ready - time.monotonic()))
 begun = time.monotonic()
-for report in range(2):
+for report in range(3):
     begin = time.monotonic()
     found = 0
-    # 20,000 lookups a second, for 13 seconds.
-    for turn in range(1300):
+    # 20,000 lookups a second, for eight seconds.
+    for turn in range(800):
         for i in range(200):
             sale = SALES - (turn * 200 + i) * 7919 % NEW
             found += shop.execute("SELECT note FROM sale WHERE id = ?", (sale,)).fetchone()[0] > b"n"
         time.sleep(max(0.0, begin + (turn + 1) / 100 - time.monotonic()))
-    total = shop.execute("SELECT sum(customer), sum(length(note)) FROM sale").fetchone()
-    print("report", report, found, *total, flush=True)
+    by_customer = "SELECT customer, sum(length(note)) FROM sale GROUP BY customer"
+    customers = len(shop.execute(by_customer).fetchall())
+    print("report", report, found, customers, "customers", flush=True)
 print(f"worked {time.monotonic() - begun:.3f}", flush=True)
 # Without giving back every row one by one.
 os._exit(0)

@@ -1,3 +1,3 @@
 #!/bin/sh
-# A shop's database in memory: lookups of new sales, and every 13 seconds a report over all
+# A shop's database in memory: lookups of new sales, and every ten seconds a report by customer
 cd "$(dirname "$0")" && exec python3 sqlite-report.py

@@ -109,6 +109,16 @@ pub enum BenchError {
     /// A program ended too early to be measured.
     #[error("`{0}` ended before its time")]
     TooEarly(String),
+    /// A program ended while what it does does not count yet.
+    #[error(
+        "`{name}` ended within the {settle_s} s of --settle; give it more work, or a shorter --settle"
+    )]
+    WhileSettling {
+        /// The program.
+        name: String,
+        /// How much of its beginning does not count, in seconds.
+        settle_s: f64,
+    },
     /// There is no swap for a case.
     #[error(transparent)]
     Swap(#[from] SwapError),

@@ -4,8 +4,7 @@ use crate::points::{PointStats, Spread, points};
 use crate::record::Record;
 use crate::scorer::ScoreOf;
 use crate::tuning::{End, Tuning, TuningError};
-use daos_core::schemes::Scheme;
-use daos_core::schemes::text;
+use daos_core::schemes::{Scheme, text, toml};
 use daos_core::tuner::{At, Estimate, Interval, Likeness, Param, Space, Values, classify};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
@@ -45,7 +44,7 @@ impl Outcome {
     ///
     /// # Errors
     ///
-    /// A score that can't be computed.
+    /// More thresholds than the method can tune.
     pub fn of(tuning: &mut Tuning, end: End) -> Result<Self, TuningError> {
         let best = tuning.best()?;
         let scores = tuning.scores();
@@ -72,6 +71,14 @@ impl Outcome {
         let shown =
             |(param, value): (&Param, &f64)| (param.threshold.name(), param.threshold.show(*value));
         Some(self.space.params().iter().zip(values).map(shown).collect())
+    }
+}
+
+/// All that a scheme says, as `daos apply --scheme` takes it.
+fn whole(scheme: &Scheme) -> String {
+    match text::says_all(scheme) {
+        true => text::format(scheme),
+        false => toml::format(std::slice::from_ref(scheme)),
     }
 }
 
@@ -133,7 +140,7 @@ impl Serialize for Outcome {
             baselines: self.baselines,
             took_s: self.took_s,
             orig: &self.orig,
-            scheme: self.scheme.as_ref().map(text::format),
+            scheme: self.scheme.as_ref().map(whole),
             at: best.and_then(|best| self.named(&best.at)),
             point: best.and_then(|best| match &best.at {
                 At::NoScheme => None,
@@ -157,5 +164,22 @@ impl Serialize for Outcome {
             explained: self.likeness.as_ref().map(|like| like.explained),
         }
         .serialize(serializer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use daos_core::schemes::{self, builtin};
+
+    #[test]
+    fn a_scheme_is_kept_with_all_that_it_says() {
+        for (name, lines) in [("prcl", 1), ("prcl-gentle", 2)] {
+            let (_, text) = builtin::get(name).unwrap();
+            let scheme = schemes::parse(text, name).unwrap().remove(0);
+            let kept = whole(&scheme);
+            assert_eq!(schemes::parse(&kept, name).unwrap(), [scheme], "{kept}");
+            assert!(kept.lines().count() >= lines, "{kept}");
+        }
     }
 }

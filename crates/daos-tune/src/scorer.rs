@@ -16,6 +16,9 @@ pub const RUNTIME: &str = "runtime";
 /// The metric of memory: bytes of the resident set, on average over the time.
 pub const RSS: &str = "rss";
 
+/// Why a sample has no score yet.
+const NO_BASELINE: &str = "there is no baseline yet";
+
 /// What a sample came to.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scored {
@@ -31,13 +34,16 @@ pub struct Scored {
 pub type ScoreOf = Result<Scored, String>;
 
 /// Gives the score of a sample by its metrics as JSON, or says why it can't.
-pub type Judge = dyn FnMut(&str) -> Result<f64, String>;
+pub type Judge = dyn FnMut(&str) -> Judged;
+
+/// What a judge said.
+type Judged = Result<f64, String>;
 
 /// Scores samples.
 pub struct Scorer {
     scoring: Scoring,
     /// The user's own, instead of the function of `scoring`, and what it said before.
-    judge: Option<(Box<Judge>, HashMap<String, f64>)>,
+    judge: Option<(Box<Judge>, HashMap<String, Judged>)>,
     /// Whether that is done exactly as in the paper.
     is_papers: bool,
 }
@@ -88,7 +94,8 @@ impl Scorer {
     /// baseline.
     pub fn scores(&mut self, records: &[Record]) -> Vec<ScoreOf> {
         let Some(orig) = orig(records) else {
-            return vec![Err("there is no baseline yet".to_owned()); records.len()];
+            let why = |record: &Record| record.void.clone().unwrap_or(NO_BASELINE.to_owned());
+            return records.iter().map(|record| Err(why(record))).collect();
         };
         let noise = self.noise(records);
         let mut worst: Option<f64> = None;
@@ -131,8 +138,8 @@ impl Scorer {
             let json = serde_json::to_string(&Input { metrics, orig, p, m, worst });
             let json = json.map_err(|err| err.to_string())?;
             match known.get(&json) {
-                Some(score) => *score,
-                None => *known.entry(json.clone()).or_insert(judge(&json)?),
+                Some(said) => said.clone()?,
+                None => known.entry(json.clone()).or_insert(judge(&json)).clone()?,
             }
         } else {
             let score = self.scoring.score(metrics, orig, worst.as_slice(), noise);

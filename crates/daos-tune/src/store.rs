@@ -4,6 +4,8 @@
 //! Whoever is interrupted finds them there and goes on.
 
 use crate::record::{Record, Subject};
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use serde::Serialize;
 use std::ffi::OsStr;
 use std::fs::{self, File, Permissions};
@@ -24,6 +26,8 @@ const ALL: [&str; 8] =
 pub struct Store {
     dir: PathBuf,
     subject: Subject,
+    /// Of [`SUBJECT`], locked as long as this is.
+    _lock: Option<File>,
 }
 
 /// What is wrong with the directory.
@@ -32,10 +36,15 @@ pub enum StoreError {
     /// It holds something else.
     #[error("{0} holds other things than a tuning: move them away, or give another directory")]
     NotOurs(PathBuf),
+    /// Somebody tunes there now.
+    #[error(
+        "another daos tunes in {0} now: give another directory with --out, or wait for its end"
+    )]
+    InUse(PathBuf),
     /// Another tuning.
     #[error(
         "{dir} holds a tuning with another {what}: there it is {there:?}, here {here:?}; give \
-         another directory, or --fresh to begin anew"
+         another directory, or begin anew: remove it, or give daos tune --fresh"
     )]
     Differs {
         /// The directory.
@@ -48,7 +57,9 @@ pub enum StoreError {
         here: String,
     },
     /// A file that is none of ours any more.
-    #[error("{path}, line {line}: {why}; mend or remove it, or give --fresh to begin anew")]
+    #[error(
+        "{path}, line {line}: {why}; mend or remove it, or give daos tune --fresh to begin anew"
+    )]
     Malformed {
         /// The file.
         path: PathBuf,
@@ -84,11 +95,14 @@ impl Store {
         subject: &Subject,
         fresh: bool,
     ) -> Result<(Self, Vec<Record>), StoreError> {
-        let store = Self { dir: dir.to_owned(), subject: subject.clone() };
+        let mut store = Self { dir: dir.to_owned(), subject: subject.clone(), _lock: None };
         let path = store.path(SUBJECT);
         let is_ours = path.exists();
+        if is_ours {
+            store._lock = Some(lock(dir)?);
+        }
         if is_ours && fresh {
-            store.clear()?;
+            clear(dir)?;
         }
         if path.exists() {
             let text = fs::read_to_string(&path).map_err(io(&path))?;
@@ -107,6 +121,7 @@ impl Store {
         }
         fs::create_dir_all(dir).map_err(io(dir))?;
         store.write_json(SUBJECT, subject)?;
+        store._lock = Some(lock(dir)?);
         Ok((store, Vec::new()))
     }
 
@@ -121,9 +136,10 @@ impl Store {
         if !holds(dir, SUBJECT) {
             return Ok(None);
         }
+        let _lock = lock(dir)?;
         if !holds(dir, SAMPLES) {
             // Not worth the place of one that has samples.
-            Self { dir: dir.to_owned(), subject: Subject::default() }.clear()?;
+            clear(dir)?;
             return Ok(None);
         }
         let mut name = dir.as_os_str().to_owned();
@@ -135,7 +151,8 @@ impl Store {
             if entries.any(|entry| !is_ours(&entry.file_name())) || !holds(&old, SUBJECT) {
                 return Err(StoreError::NotOurs(old));
             }
-            Self { dir: old.clone(), subject: Subject::default() }.clear()?;
+            let _lock = lock(&old)?;
+            clear(&old)?;
             fs::remove_dir(&old).map_err(io(&old))?;
         }
         fs::rename(dir, &old).map_err(io(dir))?;
@@ -205,11 +222,7 @@ impl Store {
     ///
     /// It can't be removed.
     pub fn remove(&self, name: &str) -> Result<(), StoreError> {
-        let path = self.path(name);
-        match fs::remove_file(&path) {
-            Err(err) if err.kind() != io::ErrorKind::NotFound => Err(io(&path)(err)),
-            _ => Ok(()),
-        }
+        remove(&self.path(name))
     }
 
     fn write_json(&self, name: &str, value: &impl Serialize) -> Result<(), StoreError> {
@@ -239,10 +252,29 @@ impl Store {
         };
         text[..whole].lines().enumerate().map(record).collect()
     }
+}
 
-    /// Removes what is ours.
-    fn clear(&self) -> Result<(), StoreError> {
-        ALL.iter().try_for_each(|name| self.remove(name))
+/// Keeps others out of a tuning, as long as the file is open.
+fn lock(dir: &Path) -> Result<File, StoreError> {
+    let path = dir.join(SUBJECT);
+    let file = File::open(&path).map_err(io(&path))?;
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(file),
+        Err(Errno::WOULDBLOCK) => Err(StoreError::InUse(dir.to_owned())),
+        Err(err) => Err(io(&path)(err.into())),
+    }
+}
+
+/// Removes what is ours.
+fn clear(dir: &Path) -> Result<(), StoreError> {
+    ALL.iter().try_for_each(|name| remove(&dir.join(name)))
+}
+
+/// Removes a file, if it is there.
+fn remove(path: &Path) -> Result<(), StoreError> {
+    match fs::remove_file(path) {
+        Err(err) if err.kind() != io::ErrorKind::NotFound => Err(io(path)(err)),
+        _ => Ok(()),
     }
 }
 
@@ -272,14 +304,19 @@ mod tests {
         let dir = root.path().join("a/b");
         let (store, none) = Store::open(&dir, &subject("x"), false).unwrap();
         assert_eq!(none, []);
+        for other in [Store::open(&dir, &subject("x"), true).err(), Store::set_aside(&dir).err()] {
+            assert!(matches!(other, Some(StoreError::InUse(_))), "{other:?}");
+        }
         store.add(&record(1.0)).unwrap();
         store.add(&record(0.1 + 0.2)).unwrap();
         // Killed in the middle of a line.
         let mut samples = File::options().append(true).open(store.path(SAMPLES)).unwrap();
         samples.write_all(b"{\"at\":null,\"wh").unwrap();
+        drop(store);
         let (store, records) = Store::open(&dir, &subject("x"), false).unwrap();
         assert_eq!(records, [record(1.0), record(0.1 + 0.2)]);
         store.add(&record(3.0)).unwrap();
+        drop(store);
         assert_eq!(Store::open(&dir, &subject("x"), false).unwrap().1.len(), 3);
         assert_eq!(Store::open(&dir, &subject("y"), true).unwrap().1, []);
         assert_eq!(Store::open(&dir, &subject("y"), false).unwrap().1, []);
@@ -296,10 +333,10 @@ mod tests {
         assert!(root.path().join("thesis.tex").exists());
 
         let dir = root.path().join("tuning");
-        let (store, _) = Store::open(&dir, &subject("x"), false).unwrap();
+        Store::open(&dir, &subject("x"), false).unwrap();
         let err = Store::open(&dir, &subject("y"), false).unwrap_err().to_string();
         assert!(err.contains("another workload") && err.contains("\"x\", here \"y\""), "{err}");
-        fs::write(store.path(SAMPLES), "{}\n").unwrap();
+        fs::write(dir.join(SAMPLES), "{}\n").unwrap();
         let err = Store::open(&dir, &subject("x"), false).unwrap_err().to_string();
         assert!(err.contains("samples.jsonl, line 1"), "{err}");
     }
@@ -313,21 +350,21 @@ mod tests {
             let (store, records) = Store::open(&dir, &subject("x"), false).unwrap();
             assert_eq!(records, []);
             store.add(&record(seconds)).unwrap();
+            drop(store);
             let old = root.path().join("t.old");
             assert_eq!(Store::set_aside(&dir).unwrap(), Some(old.clone()));
             assert_eq!(Store::open(&old, &subject("x"), false).unwrap().1, [record(seconds)]);
         }
         // One without samples is not worth the place of another.
         assert_eq!(Store::set_aside(&dir).unwrap(), None);
-        let (store, _) = Store::open(&dir, &subject("x"), false).unwrap();
-        assert_eq!(Store::set_aside(store.dir()).unwrap(), None);
+        Store::open(&dir, &subject("x"), false).unwrap();
+        assert_eq!(Store::set_aside(&dir).unwrap(), None);
         let old = root.path().join("t.old");
         assert_eq!(Store::open(&old, &subject("x"), false).unwrap().1, [record(2.0)]);
         // What has been put beside it is not lost, and neither is what it was put beside.
-        let (store, _) = Store::open(&dir, &subject("x"), false).unwrap();
-        store.add(&record(3.0)).unwrap();
+        Store::open(&dir, &subject("x"), false).unwrap().0.add(&record(3.0)).unwrap();
         fs::write(old.join("notes"), "x").unwrap();
-        assert!(Store::set_aside(store.dir()).is_err());
+        assert!(Store::set_aside(&dir).is_err());
         assert_eq!(Store::open(&old, &subject("x"), false).unwrap().1, [record(2.0)]);
         // They don't stand in the way of a fresh one.
         assert_eq!(Store::open(&old, &subject("x"), true).unwrap().1, []);

@@ -321,11 +321,8 @@ impl Tuning {
         }
         let longest_s = self.records.iter().filter(|record| record.is_baseline());
         let longest_s = longest_s.map(|record| record.took_s).reduce(f64::max);
-        let left_s = left_s.unwrap_or(f64::INFINITY);
-        let patience_s = match longest_s {
-            Some(longest_s) => (PATIENCE * longest_s + PATIENCE_MORE_S).min(left_s + longest_s),
-            None => left_s,
-        };
+        let left_s = left_s.unwrap_or(f64::INFINITY) + longest_s.unwrap_or(0.0);
+        let patience_s = longest_s.map_or(left_s, |s| (PATIENCE * s + PATIENCE_MORE_S).min(left_s));
         let level = match self.aim {
             // A sweep shows how bad it gets.
             Aim::Sweep(_) => None,
@@ -333,7 +330,7 @@ impl Tuning {
             Aim::Best(_) => self.scorer.level(&self.records),
         };
         let scheme = self.space.apply(&self.scheme, &ask.at);
-        let bounds = Bounds { level, patience_s };
+        let bounds = Bounds { level, patience_s, left_s };
         Some(Next::Measure(Box::new(Step { ask, scheme, bounds })))
     }
 

@@ -171,10 +171,12 @@ fn patience_is_known_once_a_baseline_is() {
         Next::Measure(step) => step.bounds,
         Next::End(end) => panic!("{end:?}"),
     };
-    assert_eq!(bounds(&mut tuning), Bounds { level: None, patience_s: 300.0 });
+    let first = Bounds { level: None, patience_s: 300.0, left_s: 300.0 };
+    assert_eq!(bounds(&mut tuning), first);
     run(&mut tuning, &mut program, 1);
-    let Bounds { level, patience_s } = bounds(&mut tuning);
+    let Bounds { level, patience_s, left_s } = bounds(&mut tuning);
     assert!((patience_s - 70.6).abs() < 0.01);
+    assert!((left_s - 300.0).abs() < 0.01);
     // A tenth, and two deviations of a noise of 2 %.
     assert!((level.unwrap().lost_at - 22.8).abs() < 1e-9);
 }

@@ -14,7 +14,7 @@ const CURVE_POINTS: usize = 100;
 ///
 /// # Errors
 ///
-/// A score that can't be computed.
+/// More thresholds than the method can tune.
 pub fn view(
     tuning: &mut Tuning,
     outcome: &Outcome,

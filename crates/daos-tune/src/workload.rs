@@ -43,6 +43,8 @@ pub struct Bounds {
     pub level: Option<Level>,
     /// After so many seconds it hangs.
     pub patience_s: f64,
+    /// So many seconds are left of the limit, and those of a baseline over it.
+    pub left_s: f64,
 }
 
 /// How much performance may be lost.
@@ -76,7 +78,7 @@ mod tests {
 
     #[test]
     fn the_level_is_lost_on_the_bad_side() {
-        let bounds = |level| Bounds { level, patience_s: 1.0 };
+        let bounds = |level| Bounds { level, patience_s: 1.0, left_s: 1.0 };
         let time = bounds(Some(Level { orig: 10.0, lost_at: 11.0 }));
         assert!(time.is_lost(11.0) && !time.is_lost(10.9) && !time.is_lost(1.0));
         let rate = bounds(Some(Level { orig: 100.0, lost_at: 90.0 }));

@@ -15,7 +15,8 @@ use super::space::Space;
 use super::spread;
 use crate::rng::{Rng, mix};
 
-/// At least one sample in so many is a baseline: everything is compared with these.
+/// At least one sample in so many is a baseline, but not the last: everything is compared with
+/// these.
 const BASELINE_EVERY: usize = 4;
 /// Candidates for a sample, and for the best.
 const FEW: usize = 40;
@@ -94,7 +95,8 @@ impl Search for Gp {
             return None;
         }
         let baselines = self.told.iter().filter(|sample| sample.at == At::NoScheme).count();
-        if baselines < 1 + taken / BASELINE_EVERY {
+        let is_last = taken > 0 && taken + 1 == self.count;
+        if baselines < 1 + taken / BASELINE_EVERY && !is_last {
             return Some(Ask { at: At::NoScheme, why: Why::Baseline });
         }
         let (measured, scores, _) = self.measured();

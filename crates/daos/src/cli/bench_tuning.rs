@@ -3,7 +3,6 @@
 use super::Plain;
 use crate::units;
 use clap::Args;
-use daos_bench::tuning::simulated;
 use daos_core::tuner::Method;
 use std::path::PathBuf;
 
@@ -20,7 +19,7 @@ const PROGRAMS: &str = "workloads/programs";
     daos bench tuning                                    simulated: six shapes, all methods\n  \
     daos bench tuning --method gp --samples 10 --seeds 1000\n  \
     daos bench tuning --zram 4G -- ./benchmark           as root\n  \
-    daos bench tuning --zram 4G --metric 'tail -n 1' --programs    all that are there, forty minutes\n\
+    daos bench tuning --zram 4G --metric 'tail -n 1' --settle 8s --programs    all, an hour\n\
     Simulated, a loss is how far from the best of a known curve the tuner ends. A program is tuned \
     for, then run alone, with the scheme as it is, and with the tuned one, in turn. It has to do \
     the same work in each run, in the process that is started.")]
@@ -55,32 +54,30 @@ pub struct BenchTuning {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Simulated")]
 pub struct Simulated {
-    /// Seeds for each shape
-    #[arg(long, value_name = "N", default_value_t = simulated::Plan::default().seeds,
-          value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
-    pub seeds: u64,
-    /// The first of them; the settings of the methods were chosen on 0 to 99
-    #[arg(long, value_name = "N", default_value_t = simulated::Plan::default().first_seed)]
-    pub first_seed: u64,
-    /// Standard deviation of the noise, as a share of the score's range
-    #[arg(long, value_name = "SHARE", value_parser = units::share, default_value = "5%")]
-    pub noise: f64,
+    /// Seeds for each shape [default: 100]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub seeds: Option<u64>,
+    /// The first of them; the settings of the methods were chosen on 0 to 99 [default: 1000]
+    #[arg(long, value_name = "N")]
+    pub first_seed: Option<u64>,
+    /// Standard deviation of the noise, as a share of the score's range [default: 5%]
+    #[arg(long, value_name = "SHARE", value_parser = units::share)]
+    pub noise: Option<f64>,
 }
 
 /// Of programs.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Programs")]
 pub struct Real {
-    /// Rounds in which a program is run in each way
-    #[arg(long, value_name = "N", default_value_t = 3,
-          value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub runs: u32,
+    /// Rounds in which a program is run in each way [default: 3]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub runs: Option<u32>,
     /// End each tuning within this time instead of after so many samples
     #[arg(long, value_name = "TIME", value_parser = units::duration_us, conflicts_with = "samples")]
     pub limit: Option<u64>,
-    /// Scheme to tune: whatever `daos tune` takes
-    #[arg(short, long, value_name = "SCHEME", default_value = "prcl")]
-    pub scheme: String,
+    /// Scheme to tune: whatever `daos tune` takes [default: prcl]
+    #[arg(short, long, value_name = "SCHEME")]
+    pub scheme: Option<String>,
     /// Threshold to tune and its range, as for `daos tune`; may be given several times
     #[arg(long = "param", value_name = "NAME=LOW..HIGH")]
     pub params: Vec<String>,
@@ -91,6 +88,9 @@ pub struct Real {
     /// can read what that printed, as `tail -n 1` does. Without it, the time from start to end
     #[arg(long, value_name = "CMD")]
     pub metric: Option<String>,
+    /// How much of the beginning of a run is not measured, such as 8s: what a program sets up
+    #[arg(long, value_name = "TIME", value_parser = units::duration_us)]
+    pub settle: Option<u64>,
     /// Swap to compressed memory of this size, such as 4G, for each run with a scheme
     #[arg(long, value_name = "SIZE", value_parser = super::bytes)]
     pub zram: Option<u64>,

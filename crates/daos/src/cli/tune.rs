@@ -19,6 +19,8 @@ pub const DEFAULT_TUNING: &str = "daos.tune";
 #[command(mut_arg("command", |arg| arg.help("Command to run again and again, behind `--`; the \
     same work each time")))]
 #[command(mut_arg("pid", |arg| arg.help("Service to watch: processes that go on")))]
+#[command(mut_arg("seed", |arg| arg.help("Seed of the random choice of pages, of points to \
+    measure, and of simulated noise")))]
 #[command(mut_arg("sim", |arg| arg.help("Simulate the access pattern of this file again and again")))]
 #[command(after_help = "Examples:\n  \
     daos tune -s prcl --limit 10m --zram 4G -- ./benchmark     runs it again and again\n  \
@@ -44,10 +46,11 @@ pub struct Tune {
     #[command(flatten)]
     pub measuring: Measuring,
     /// Directory for samples, result, scheme and plots. A tuning that is there goes on
-    /// [default: daos.tune, from the start; one that is there is moved to daos.tune.old]
+    /// [default: daos.tune, from the start; one that is there is moved to daos.tune.old, in
+    /// place of what was there]
     #[arg(short, long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Begin anew, though there is a tuning in the directory
+    /// Begin anew: the samples in the directory are removed
     #[arg(long, requires = "out")]
     pub fresh: bool,
     /// Say nothing but errors
@@ -106,17 +109,19 @@ pub struct Measuring {
     /// How long a service is watched for each sample, such as 20s
     #[arg(long, value_name = "TIME", value_parser = units::duration_us, requires = "pid")]
     pub work_time: Option<u64>,
-    /// How long it is given before that to settle on another scheme [default: a quarter of the
-    /// work time]
-    #[arg(long, value_name = "TIME", value_parser = units::duration_us, requires = "pid")]
+    /// How long each sample is given to settle before it is measured, such as 8s: a command to
+    /// set up what it works on, a service to get used to another scheme
+    /// [default: 0s; for a service a quarter of the work time]
+    #[arg(long, value_name = "TIME", value_parser = units::duration_us, conflicts_with = "sim")]
     pub settle: Option<u64>,
     /// Leave the best scheme on when a service is tuned, until Ctrl-C or its end
     #[arg(long, requires = "pid")]
     pub apply: bool,
-    /// Most of the performance that may be lost, such as 2%: a sample that loses more is cut
-    /// short and gets the worst score so far
+    /// Most of the performance that may be lost, such as 2%: what loses clearly more gets the
+    /// worst score so far, and a run is cut short as soon as it does; what is close to it is
+    /// weighed by the noise
     #[arg(long, value_name = "SHARE", value_parser = units::share_above_0, default_value = "10%",
-          conflicts_with = "score")]
+          conflicts_with_all = ["score", "sweep"])]
     pub max_loss: f64,
     /// How samples are scored: arithmetic over p, m, worst, each metric (runtime, rss, …) and
     /// orig_METRIC; or a command that reads them as JSON and prints a number

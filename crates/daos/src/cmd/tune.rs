@@ -47,8 +47,9 @@ pub fn run(args: &cli::Tune) -> Result<i32> {
         let mut run = Run::new(plan, args)?;
         command.begin(&run.store, run.tuning.records().len())?;
         let outcome = run.samples(&mut command, clock_s, &stop);
+        let status = outcome.map_err(|err| run.kept(err)).and_then(|outcome| run.finish(&outcome));
         command.end()?;
-        return run.finish(&outcome.map_err(|err| run.kept(err))?);
+        return status;
     }
     let service = service::Prepared::new(args, Arc::clone(&stop))?;
     let mut run = Run::new(plan, args)?;

@@ -77,6 +77,25 @@ fn a_run_that_fails_is_void_and_it_goes_on() {
 
 #[tag(root)]
 #[test]
+fn what_a_run_does_while_it_settles_is_not_measured() {
+    let bench = Bench::new();
+    // The third run ends while it settles.
+    let job = bench.job(
+        "x=$(head -c 40M /dev/zero | tr '\\0' x); sleep 0.3; [ $n != 3 ] || exit 0; exec sleep 1.5",
+    );
+    let ran = bench.run(&[HARMLESS, &["--samples", "3", "--settle", "1s"]].concat(), &job);
+    assert_eq!(ran.status, Some(0), "{ran:?}");
+    assert!(ran.stdout.contains("void: it ended within the 1 s it has to settle"), "{ran:?}");
+    let samples = bench.samples();
+    for sample in &samples[..2] {
+        assert!(number(sample, "/metrics/rss_max") < 20.0 * MIB, "{sample}");
+        let runtime = number(sample, "/metrics/runtime");
+        assert!((0.8..number(sample, "/took_s") - 0.9).contains(&runtime), "{sample}");
+    }
+}
+
+#[tag(root)]
+#[test]
 fn a_metric_reads_what_its_run_printed() {
     let bench = Bench::new();
     let job = bench.job("sleep 0.6; echo worked $n.5; echo and more >&2");
@@ -113,6 +132,7 @@ fn a_command_that_never_goes_well_is_known_soon() {
     assert_eq!(ran.status, Some(1), "{ran:?}");
     assert_eq!(ran.stdout.matches("void: signal 11 ended it").count(), 3, "{}", ran.stdout);
     assert!(ran.stdout.contains("nothing is known yet"), "{}", ran.stdout);
+    assert!(ran.stderr.contains("in a row were void; the last: signal 11"), "{}", ran.stderr);
     assert_eq!(bench.runs(), 3);
     assert_eq!(bench.result()["scheme"], Value::Null);
     assert!(!bench.path("best.scheme").exists());

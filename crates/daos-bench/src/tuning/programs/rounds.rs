@@ -35,6 +35,8 @@ pub struct Plan {
     /// A command of the shell that reads what a program printed and prints, as its last word,
     /// the seconds that its work took; `None`: from its start to its end.
     pub metric: Option<String>,
+    /// How much of a run's beginning does not count, in microseconds: what a program sets up.
+    pub settle_us: u64,
     /// How the best is searched; `None`: what `daos tune` does by itself.
     pub method: Option<Method>,
     /// Compressed swap for the schemes, in bytes.
@@ -52,7 +54,8 @@ pub struct Plan {
 
 impl Plan {
     fn how(&self) -> Watch<'_> {
-        Watch { daos: &self.daos, metric: self.metric.as_deref(), stop: &self.stop }
+        let settle_s = self.settle_us as f64 / 1e6;
+        Watch { daos: &self.daos, metric: self.metric.as_deref(), settle_s, stop: &self.stop }
     }
 }
 
@@ -203,6 +206,7 @@ esac
             params: vec!["min_age=1s..60s".to_owned()],
             max_loss: Some(0.02),
             metric: None,
+            settle_us: 100_000,
             method: Some(Method::Gp),
             zram_bytes: Some(4 << 30),
             runs: 2,
@@ -232,7 +236,7 @@ esac
         let log = fs::read_to_string(dir.path().join("daos.log")).unwrap();
         let lines: Vec<&str> = log.lines().collect();
         assert!(lines[0].starts_with("tune --quiet --scheme prcl --out "), "{log}");
-        let options = "--samples=10 --zram=4294967296 --param=min_age=1s..60s --max-loss=0.02 --method=gp -- sleep 0.3";
+        let options = "--samples=10 --zram=4294967296 --param=min_age=1s..60s --max-loss=0.02 --method=gp --settle=100000us -- sleep 0.3";
         assert!(lines[0].ends_with(options), "{log}");
         let apply = |scheme: &str, seed: u32| {
             format!("apply --quiet --scheme {scheme} --seed={seed} --zram=4294967296 -- sleep 0.3")

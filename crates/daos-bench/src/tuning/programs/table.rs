@@ -83,6 +83,7 @@ mod tests {
             limit: Limit::Samples(10),
             max_loss: None,
             metric: None,
+            settle_us: 0,
             params: Vec::new(),
             method: None,
             zram_bytes: None,

@@ -39,7 +39,7 @@ pub struct Tuned {
 impl Tuned {
     /// The thresholds in words.
     pub fn thresholds(&self) -> String {
-        let Some(_) = &self.scheme else { return "no scheme, which is best".to_owned() };
+        let Some(_) = &self.scheme else { return "no scheme: none is better for sure".to_owned() };
         let shown = |(name, value): (&String, &serde_json::Value)| {
             format!("{name} {}", value.as_str().map_or_else(|| value.to_string(), str::to_owned))
         };
@@ -68,6 +68,7 @@ pub fn tune(plan: &Plan, program: &Program, dir: &Path) -> Result<Tuned, BenchEr
     command.args(plan.params.iter().map(|param| format!("--param={param}")));
     command.args(plan.max_loss.map(|share| format!("--max-loss={share}")));
     command.args(plan.method.map(|method| format!("--method={}", method.name())));
+    command.args((plan.settle_us > 0).then(|| format!("--settle={}us", plan.settle_us)));
     if let Some(metric) = &plan.metric {
         command.args(["--metric", metric, "--metric-is", "less"]);
     }

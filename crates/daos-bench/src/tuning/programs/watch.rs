@@ -31,14 +31,14 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// What came of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Ran {
-    /// Seconds that its work took: what the metric says, or from when it was started to its
+    /// Seconds that its work took: what the metric says, or from when it had settled to its
     /// end.
     pub work_s: f64,
-    /// CPU time that it took itself, in seconds.
+    /// CPU time that it took itself, in seconds, from when it had settled on.
     pub cpu_s: f64,
-    /// Its resident set: the mean over the time.
+    /// Its resident set: the mean over the time, from when it had settled on.
     pub resident_bytes: f64,
-    /// What compressed swap took of memory: the mean over the time.
+    /// What compressed swap took of memory: the mean over the same time.
     pub zram_bytes: f64,
 }
 
@@ -61,6 +61,8 @@ pub struct Watch<'a> {
     /// A command of the shell that reads what the program printed and prints, as its last
     /// word, the seconds that its work took.
     pub metric: Option<&'a str>,
+    /// How much of its beginning does not count, in seconds.
+    pub settle_s: f64,
     /// Set from outside to end early.
     pub stop: &'a AtomicBool,
 }
@@ -69,7 +71,7 @@ pub struct Watch<'a> {
 pub fn watch(
     program: &Program,
     with: Option<With<'_>>,
-    Watch { daos, metric, stop }: Watch<'_>,
+    Watch { daos, metric, settle_s, stop }: Watch<'_>,
 ) -> Result<Ran, BenchError> {
     let mut printed = tempfile::tempfile().map_err(BenchError::Scratch)?;
     let stdout = || printed.try_clone().map_err(BenchError::Scratch);
@@ -100,9 +102,13 @@ pub fn watch(
             }
         }
     };
-    let looked = look(pid, zram_before, stop)?;
+    let looked = look(pid, zram_before, settle_s, stop)?;
     running.finish(PATIENCE, stop)?;
-    let ran = looked.ok_or_else(|| BenchError::TooEarly(program.name.clone()))?;
+    let name = || program.name.clone();
+    let ran = looked.ok_or_else(|| match settle_s > 0.0 {
+        true => BenchError::WhileSettling { name: name(), settle_s },
+        false => BenchError::TooEarly(name()),
+    })?;
     let Some(metric) = metric else { return Ok(ran) };
     printed.rewind().map_err(BenchError::Scratch)?;
     Ok(Ran { work_s: seconds(metric, printed)?, ..ran })
@@ -113,15 +119,23 @@ fn seconds(metric: &str, printed: File) -> Result<f64, BenchError> {
     let mut command = Command::new("sh");
     command.args(["-c", metric]).stdin(printed);
     let failed = |source| BenchError::Run { name: metric.to_owned(), source };
-    let said = command.output().map_err(failed)?;
-    let said = String::from_utf8_lossy(&said.stdout).into_owned();
+    let ended = command.output().map_err(failed)?;
+    let said = String::from_utf8_lossy(&ended.stdout);
     let word = said.split_whitespace().next_back().and_then(|word| word.parse().ok());
-    word.filter(|seconds: &f64| seconds.is_finite() && *seconds > 0.0)
-        .ok_or_else(|| BenchError::Metric { metric: metric.to_owned(), said })
+    word.filter(|seconds: &f64| ended.status.success() && seconds.is_finite() && *seconds > 0.0)
+        .ok_or_else(|| BenchError::Metric {
+            metric: metric.to_owned(),
+            said: (said + String::from_utf8_lossy(&ended.stderr)).into_owned(),
+        })
 }
 
-/// Looks at a process to its end; `None` if that was too soon.
-fn look(pid: u32, zram_before: u64, stop: &AtomicBool) -> Result<Option<Ran>, BenchError> {
+/// Looks at a process to its end, once it has settled; `None` if it ended too soon.
+fn look(
+    pid: u32,
+    zram_before: u64,
+    settle_s: f64,
+    stop: &AtomicBool,
+) -> Result<Option<Ran>, BenchError> {
     let pidfd = Pid::from_raw(pid as i32).map(|pid| pidfd_open(pid, PidfdFlags::empty()));
     let (Some(begun_s), Some(Ok(pidfd))) = (begun_s(pid), pidfd) else { return Ok(None) };
     let mut looker = Looker::new(pid, zram_before);
@@ -131,13 +145,16 @@ fn look(pid: u32, zram_before: u64, stop: &AtomicBool) -> Result<Option<Ran>, Be
         if stop.load(Ordering::Relaxed) {
             return Err(BenchError::Interrupted);
         }
-        course.samples.extend(looker.look());
+        if since_boot_s() - begun_s >= settle_s {
+            course.samples.extend(looker.look());
+        }
         next = (next + PERIOD).max(Instant::now());
     }
-    let work_s = since_boot_s() - begun_s;
-    Ok(course.samples.last().map(|last| Ran {
+    let work_s = since_boot_s() - begun_s - settle_s;
+    let (first, last) = (course.samples.first(), course.samples.last());
+    Ok(first.zip(last).map(|(first, last)| Ran {
         work_s,
-        cpu_s: last.cpu_us as f64 / 1e6,
+        cpu_s: (last.cpu_us - first.cpu_us) as f64 / 1e6,
         resident_bytes: course.mean(|sample| sample.resident_bytes).unwrap_or(0.0),
         zram_bytes: course.mean(|sample| sample.zram_bytes).unwrap_or(0.0),
     }))
@@ -148,7 +165,8 @@ fn started_by(apply: &mut Running, stop: &AtomicBool) -> Result<Option<u32>, Ben
     let Ok(parent) = Process::open(apply.pid()) else { return Ok(None) };
     let deadline = Instant::now() + STARTING;
     while Instant::now() < deadline {
-        if let Some(pid) = parent.children().into_iter().find(|pid| is_command(*pid)) {
+        let is_command = |pid: &u32| is_command(*pid, apply.pid());
+        if let Some(pid) = parent.children().into_iter().find(is_command) {
             return Ok(Some(pid));
         }
         if apply.wait_until(Instant::now() + SOON, stop)?.is_some() {
@@ -158,11 +176,12 @@ fn started_by(apply: &mut Running, stop: &AtomicBool) -> Result<Option<u32>, Ben
     Err(BenchError::Stuck("daos apply".to_owned()))
 }
 
-/// Not the guard of swap, and not a `daos` that is about to become something else.
-fn is_command(pid: u32) -> bool {
-    let Ok(line) = fs::read(format!("/proc/{pid}/cmdline")) else { return false };
-    let second = line.split(|byte| *byte == 0).nth(1).unwrap_or_default();
-    !line.is_empty() && second != guard::COMMAND.as_bytes() && second != b"apply"
+/// Not the guard of swap, and not a copy of `daos` that is about to become something else.
+fn is_command(pid: u32, daos: u32) -> bool {
+    let line = |pid| fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let (its, of_daos) = (line(pid), line(daos));
+    let second = its.split(|byte| *byte == 0).nth(1).unwrap_or_default();
+    !its.is_empty() && its != of_daos && second != guard::COMMAND.as_bytes()
 }
 
 /// When a process was started, in seconds since boot; `None` if it has ended.
@@ -188,33 +207,46 @@ fn ends_before(pidfd: &OwnedFd, deadline: Instant) -> bool {
 mod tests {
     use super::*;
 
-    fn alone(command: &[&str], metric: Option<&str>) -> Result<Ran, BenchError> {
+    fn alone(command: &[&str], metric: Option<&str>, settle_s: f64) -> Result<Ran, BenchError> {
         let command: Vec<String> = command.iter().map(|&word| word.to_owned()).collect();
-        let how = Watch { daos: Path::new("/none"), metric, stop: &AtomicBool::new(false) };
+        let stop = &AtomicBool::new(false);
+        let how = Watch { daos: Path::new("/none"), metric, settle_s, stop };
         watch(&Program::of_command(&command), None, how)
     }
 
     #[test]
     fn a_program_alone() {
-        let ran = alone(&["sleep", "0.5"], None).unwrap();
+        let ran = alone(&["sleep", "0.5"], None, 0.0).unwrap();
         assert!(ran.work_s >= 0.48 && ran.resident_bytes > 0.0, "{ran:?}");
         assert!(ran.cpu_s <= ran.work_s, "{ran:?}");
     }
 
     #[test]
+    fn what_is_set_up_does_not_count() {
+        let works = ["sh", "-c", "sleep 1; exec sleep 1"];
+        let [whole, settled] = [0.0, 1.0].map(|settle_s| alone(&works, None, settle_s).unwrap());
+        let left = whole.work_s - settled.work_s;
+        assert!((0.8..1.2).contains(&left), "{whole:?} {settled:?}");
+        let error = alone(&works, None, 9.0).unwrap_err();
+        assert!(error.to_string().contains("`sh` ended within the 9 s of --settle"), "{error}");
+    }
+
+    #[test]
     fn a_program_says_itself_what_it_took() {
         let command = ["sh", "-c", "sleep 0.3; echo worked 12.5; echo not this 7 >&2"];
-        assert_eq!(alone(&command, Some("tail -n 1")).unwrap().work_s, 12.5);
-        let error = alone(&["sleep", "0.3"], Some("tail -n 1")).unwrap_err();
+        assert_eq!(alone(&command, Some("tail -n 1"), 0.0).unwrap().work_s, 12.5);
+        let error = alone(&command, Some("echo 5; echo oh no >&2; exit 1"), 0.0).unwrap_err();
+        assert!(error.to_string().contains("oh no"), "{error}");
+        let error = alone(&["sleep", "0.3"], Some("tail -n 1"), 0.0).unwrap_err();
         assert!(error.to_string().contains("`tail -n 1` has to print"), "{error}");
     }
 
     #[test]
     fn what_fails_says_why() {
-        let error =
-            alone(&["sh", "-c", "sleep 0.3; echo no such luck >&2; exit 3"], None).unwrap_err();
+        let error = alone(&["sh", "-c", "sleep 0.3; echo no such luck >&2; exit 3"], None, 0.0)
+            .unwrap_err();
         assert!(error.to_string().contains("no such luck"), "{error}");
-        let error = alone(&["/none/at/all"], None).unwrap_err();
+        let error = alone(&["/none/at/all"], None, 0.0).unwrap_err();
         assert!(error.to_string().contains("cannot run `all`"), "{error}");
     }
 }

@@ -10,6 +10,9 @@ use std::io::stdout;
 
 /// Samples of a tuning for a program.
 const SAMPLES: u32 = 10;
+/// What is tuned for a program, and how often that is run in each way.
+const SCHEME: &str = "prcl";
+const RUNS: u32 = 3;
 
 /// Compares methods on curves whose best is known, or a tuned scheme with the scheme as it is.
 pub fn run(args: &BenchTuning) -> Result<i32> {
@@ -25,24 +28,24 @@ fn simulated(args: &BenchTuning) -> Result<i32> {
     let default = simulated::Plan::default();
     let real = &args.real;
     let for_programs = [
+        ("--runs", real.runs.is_some()),
+        ("--scheme", real.scheme.is_some()),
         ("--limit", real.limit.is_some()),
         ("--param", !real.params.is_empty()),
         ("--max-loss", real.max_loss.is_some()),
         ("--metric", real.metric.is_some()),
+        ("--settle", real.settle.is_some()),
         ("--zram", real.zram.is_some()),
         ("--out", real.out.is_some()),
     ];
-    if let Some((option, _)) = for_programs.into_iter().find(|(_, is_given)| *is_given) {
-        let message = format!("{option} is for programs: give -- COMMAND or --programs");
-        return Err(Usage(message).into());
-    }
+    refuse(&for_programs, "is for programs: give -- COMMAND or --programs")?;
     let samples = args.samples.iter().map(|&samples| samples as usize).collect();
     let plan = simulated::Plan {
         methods: if args.methods.is_empty() { default.methods } else { args.methods.clone() },
         samples: if args.samples.is_empty() { default.samples } else { samples },
-        seeds: args.simulated.seeds,
-        first_seed: args.simulated.first_seed,
-        noise: args.simulated.noise,
+        seeds: args.simulated.seeds.unwrap_or(default.seeds),
+        first_seed: args.simulated.first_seed.unwrap_or(default.first_seed),
+        noise: args.simulated.noise.unwrap_or(default.noise),
     };
     let bar = progress("shapes");
     let tuned = simulated::compare(&plan, |step| {
@@ -59,7 +62,23 @@ fn simulated(args: &BenchTuning) -> Result<i32> {
     Ok(0)
 }
 
+/// Refuses what is given of these options.
+fn refuse(options: &[(&str, bool)], why: &str) -> Result<()> {
+    match options.iter().find(|(_, is_given)| *is_given) {
+        Some((option, _)) => Err(Usage(format!("{option} {why}")).into()),
+        None => Ok(()),
+    }
+}
+
 fn real(args: &BenchTuning, programs: Vec<Program>) -> Result<i32> {
+    let simulated = &args.simulated;
+    let for_shapes = [
+        ("--seeds", simulated.seeds.is_some()),
+        ("--first-seed", simulated.first_seed.is_some()),
+        ("--noise", simulated.noise.is_some()),
+    ];
+    refuse(&for_shapes, "is for simulated shapes: leave out --programs and the command")?;
+    let scheme = args.real.scheme.as_deref().unwrap_or(SCHEME);
     let limit = match (args.real.limit, &args.samples[..]) {
         (Some(us), _) => Limit::TimeUs(us),
         (None, []) => Limit::Samples(SAMPLES),
@@ -72,17 +91,18 @@ fn real(args: &BenchTuning, programs: Vec<Program>) -> Result<i32> {
         _ => return Err(Usage("a program is tuned for with one --method".into()).into()),
     };
     // A mistake in it is found now, and not after the first run.
-    crate::schemes::Source::new(&args.real.scheme)?.read()?;
+    crate::schemes::Source::new(scheme)?.read()?;
     let plan = programs::Plan {
         programs,
-        scheme: args.real.scheme.clone(),
+        scheme: scheme.to_owned(),
         limit,
         params: args.real.params.clone(),
         max_loss: args.real.max_loss,
         metric: args.real.metric.clone(),
+        settle_us: args.real.settle.unwrap_or(0),
         method,
         zram_bytes: args.real.zram,
-        runs: args.real.runs,
+        runs: args.real.runs.unwrap_or(RUNS),
         out: args.real.out.clone(),
         daos: std::env::current_exe().context("finding the program to run")?,
         stop: signals::stop_flag(None)?,

@@ -27,6 +27,8 @@ use std::time::{Duration, Instant};
 
 /// How often it is looked whether a command that runs alone should end.
 const LOOK: Duration = Duration::from_millis(100);
+/// How many seconds a metric may take to read what a run printed.
+const METRIC_PATIENCE_S: f64 = 60.0;
 
 /// A command to be run again and again.
 #[derive(Debug)]
@@ -153,12 +155,18 @@ impl<'a> Command<'a> {
     }
 
     fn observer(&self, run: &Started) -> Result<Observer> {
-        Observer::begin(run, self.args.target.children, self.manager.swap())
+        Observer::begin(run, self.args.target.children, self.settle(), self.manager.swap())
+    }
+
+    /// How much of a run's beginning is not measured.
+    fn settle(&self) -> Duration {
+        Duration::from_micros(self.args.measuring.settle.unwrap_or(0))
     }
 
     /// A metric of the user's own can't be known before the end.
     fn is_lost(&self, bounds: &Bounds, began: Instant) -> bool {
-        self.metric.is_none() && bounds.is_lost(began.elapsed().as_secs_f64())
+        let runtime = began.elapsed().saturating_sub(self.settle());
+        self.metric.is_none() && bounds.is_lost(runtime.as_secs_f64())
     }
 }
 
@@ -205,16 +213,20 @@ impl Workload for Command<'_> {
             }
         };
         if footprint.resident.max == 0 {
-            let why = "it ended before its memory was seen; give it more work";
-            return Ok(Measured::Void(why.to_owned()));
+            let when = match self.settle() {
+                Duration::ZERO => "before its memory was seen".to_owned(),
+                settle => format!("within the {} s it has to settle", settle.as_secs_f64()),
+            };
+            return Ok(Measured::Void(format!("it ended {when}; give it more work")));
         }
+        let runtime = runtime.saturating_sub(self.settle());
         let mut values = of_memory(&footprint);
         values.insert(RUNTIME.to_owned(), runtime.as_secs_f64());
         values.insert("user".to_owned(), (after.0 - before.0) as f64 / 1e6);
         values.insert("system".to_owned(), (after.1 - before.1) as f64 / 1e6);
         if let (Some(metric), Some(printed)) = (&self.metric, printed) {
             let stop = || self.stop.load(Ordering::Relaxed);
-            match metric.once(Some(&printed), bounds.patience_s, &stop) {
+            match metric.once(Some(&printed), METRIC_PATIENCE_S, &stop) {
                 Ok(value) => values.insert(METRIC.to_owned(), value),
                 Err(_) if self.stop.load(Ordering::Relaxed) => return Ok(Measured::Interrupted),
                 Err(err) => return Ok(Measured::Void(format!("{err:#}"))),

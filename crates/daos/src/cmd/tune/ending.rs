@@ -146,9 +146,11 @@ fn headline(tuning: &Tuning, outcome: &Outcome) -> String {
     };
     let at = tuning.space().show(&best.at);
     let mut line = match (&best.at, &outcome.scheme) {
-        (At::NoScheme, _) => "no scheme is better than none: all are expected to score less".into(),
+        (At::NoScheme, _) => {
+            "it runs best without a scheme: all are expected to score less".to_owned()
+        }
         (At::Point(_), None) => format!(
-            "no scheme is better than none for sure: {at}, the best, gains {}",
+            "it runs best without a scheme, as far as is known: {at}, the best of them, gains {}",
             interval(best.gain)
         ),
         (At::Point(_), Some(_)) => {

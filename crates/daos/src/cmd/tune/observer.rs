@@ -22,8 +22,14 @@ pub struct Observer {
 
 impl Observer {
     /// Of a run that has just begun; with `children`, the memory of those that it starts
-    /// counts too. `swap` is the device that was set up for it, if any.
-    pub fn begin(run: &Started, children: bool, swap: Option<TempSwap>) -> Result<Self> {
+    /// counts too. What it takes while it settles does not. `swap` is the device that was set
+    /// up for it, if any.
+    pub fn begin(
+        run: &Started,
+        children: bool,
+        settle: Duration,
+        swap: Option<TempSwap>,
+    ) -> Result<Self> {
         let (pid, pidfd, began) = (run.pid(), run.pidfd()?, run.began());
         let observe = move || {
             let mut footprint = Footprint::default();
@@ -35,7 +41,7 @@ impl Observer {
                 let resident: u64 = all.iter().map(|one| one.resident_bytes).sum();
                 let swapped = all.iter().map(|one| one.swap_bytes).sum();
                 // Of a process that has ended nothing is known.
-                if resident > 0 {
+                if resident > 0 && elapsed >= settle {
                     let usage = swap.as_ref().and_then(|swap| swap.usage(Path::new("/")));
                     let zram = usage.map_or(0, |usage| usage.memory_bytes);
                     footprint.add(elapsed.as_micros() as u64, resident, swapped, zram);

@@ -8,6 +8,7 @@ use anyhow::{Result, bail, ensure};
 use daos_core::schemes::{Scheme, toml};
 use daos_core::tuner::{Space, Sweep};
 use daos_linux::Process;
+use daos_report::units;
 use daos_tune::{Aim, Limits, Scorer, Store, Subject, Tuning};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -43,11 +44,8 @@ impl Plan {
             )?;
         }
         // Where another form is given, clap does not ask for the --pid that these require.
-        let of_services = [
-            ("--apply", measuring.apply),
-            ("--work-time", measuring.work_time.is_some()),
-            ("--settle", measuring.settle.is_some()),
-        ];
+        let of_services =
+            [("--apply", measuring.apply), ("--work-time", measuring.work_time.is_some())];
         if let Some((flag, _)) = of_services.into_iter().find(|(_, is_given)| *is_given)
             && !is_service
         {
@@ -64,6 +62,16 @@ impl Plan {
         }
         if limits.limit == Some(0) || measuring.work_time == Some(0) {
             refuse("a time of 0 leaves nothing to measure")?;
+        }
+        if let (Some(limit), Some(work)) = (limits.limit, measuring.work_time) {
+            let one = work.saturating_add(measuring.settle.unwrap_or(work / 4));
+            if limit < one.saturating_mul(2) {
+                refuse(&format!(
+                    "each sample takes {} with the time to settle, so --limit leaves no time for \
+                     one beside the first baseline: give it ten times that",
+                    units::duration(one)
+                ))?;
+            }
         }
         let scheme = one_scheme(&args.scheme)?;
         let seed = args.monitoring.looking.seed;
@@ -178,6 +186,8 @@ fn subject(args: &cli::Tune, scheme: &Scheme, space: &Space) -> Result<Subject> 
         ("settle", measuring.settle.map(seconds)),
         ("zram", measuring.zram.map(|bytes| bytes.to_string())),
         ("metric-is", measuring.metric.as_ref().map(|_| format!("{:?}", measuring.metric_is))),
+        ("max-overhead", looking.max_overhead.map(|share| format!("{} %", 100.0 * share))),
+        ("auto-intervals", looking.auto_intervals.then(|| "chosen".to_owned())),
         ("children", args.target.children.then(|| "watched".to_owned())),
     ];
     all.extend(given.into_iter().filter_map(|(name, value)| Some((name, value?))));

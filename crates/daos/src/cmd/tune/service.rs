@@ -145,8 +145,8 @@ impl Workload for Service<'_> {
         self.manager.go_on_with(vec![scheme.cloned().unwrap_or_else(none)], false);
         // Nothing is older than it was watched.
         let settle_us = settle_us.max((least_age + settle_us).saturating_sub(self.watched_us));
-        let patience_us = (bounds.patience_s * 1e6) as u64;
-        let settle_us = settle_us.min(patience_us.saturating_sub(work_us));
+        let left_us = (bounds.left_s * 1e6) as u64;
+        let settle_us = settle_us.min(left_us.saturating_sub(work_us));
         if let Some(over) = self.go_on(settle_us, |_, _| false)? {
             return Ok(over);
         }
@@ -179,7 +179,8 @@ impl Workload for Service<'_> {
         let mut values = of_memory(footprint);
         if scheme.is_none() {
             let whole = footprint.whole.mean.saturating_sub(self.swap_before);
-            values.insert(RSS.to_owned(), whole as f64);
+            // What was in swap before may have come back.
+            values.insert(RSS.to_owned(), whole.max(footprint.resident.mean) as f64);
         }
         values.insert(METRIC.to_owned(), value);
         Ok(if lost.get() { Measured::CutShort(values) } else { Measured::Whole(values) })

@@ -53,7 +53,7 @@ impl Workload for Simulation<'_> {
 
     fn measure(&mut self, scheme: Option<&Scheme>, bounds: &Bounds) -> Result<Measured> {
         // Each run differs a little from the others.
-        let seed = self.args.monitoring.looking.seed + self.runs;
+        let seed = self.args.monitoring.looking.seed.wrapping_add(self.runs);
         self.runs += 1;
         let duration_us = self.config.duration_us();
         let scheme = scheme.cloned();

@@ -69,7 +69,7 @@ fn samples_of_something_else_are_not_mixed_in() {
         other[at] = word;
         let args = [&words[..], &other].concat();
         place.cannot(&args, what);
-        place.cannot(&args, "or --fresh to begin anew");
+        place.cannot(&args, "begin anew: remove it, or give daos tune --fresh");
     }
     let monitor = [&words[..], &as_before, &["--aggr", "200ms"]].concat();
     place.cannot(&monitor, "another monitor");

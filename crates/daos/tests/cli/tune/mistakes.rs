@@ -56,9 +56,10 @@ fn tunings_that_make_no_sense() {
         (&["--samples", "4", "--fresh"], &["--out"]),
         (&["--samples", "4", "--apply"], &["--apply", "--pid"]),
         (&["--samples", "4", "--work-time", "2s"], &["--work-time", "--pid"]),
-        (&["--samples", "4", "--settle", "2s"], &["--settle", "--pid"]),
+        (&["--samples", "4", "--settle", "2s"], &["--settle", "--sim"]),
         (&["--sweep", sweep, "--param", RANGE], &["--sweep", "--param"]),
         (&["--sweep", sweep, "--method", "poly"], &["--sweep", "--method"]),
+        (&["--sweep", sweep, "--max-loss", "2%"], &["--sweep", "--max-loss"]),
         (&["--sweep", sweep, "--repeat", "0"], &["--repeat"]),
         (&["--sweep", RANGE], &["write NAME=LOW..HIGH/STEP"]),
         (&["--sweep", "min_age=0s..2s/0s"], &["write NAME=LOW..HIGH/STEP"]),
@@ -81,5 +82,9 @@ fn tunings_that_make_no_sense() {
     place.misused(
         &[&service[..], &["--metric", "echo 1", "--work-time", "0s"]].concat(),
         "a time of 0",
+    );
+    place.misused(
+        &[&service[..], &["--metric", "echo 1", "--work-time", "20s", "--limit", "40s"]].concat(),
+        "each sample takes 25 s with the time to settle",
     );
 }

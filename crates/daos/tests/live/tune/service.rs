@@ -104,7 +104,7 @@ fn a_service_that_ends_leaves_what_is_known() {
     bench.wait_until(&mut daos, || bench.samples().len() == 3);
     drop(service.child().stdin.take());
     assert!(service.end().success());
-    assert!(daos.end().code().is_some());
+    assert_eq!(daos.end().code(), Some(1));
     assert!(bench.said("stderr").contains("the service has ended"), "{}", bench.said("stderr"));
     assert_eq!(bench.samples().len(), 3);
     let result = bench.result();
