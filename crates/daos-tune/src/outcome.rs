@@ -4,7 +4,7 @@ use crate::points::{PointStats, Spread, points};
 use crate::record::Record;
 use crate::scorer::ScoreOf;
 use crate::tuning::{End, Tuning, TuningError};
-use daos_core::schemes::{Scheme, text, toml};
+use daos_core::schemes::{self, Scheme};
 use daos_core::tuner::{At, Estimate, Interval, Likeness, Param, Space, Values, classify};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
@@ -74,14 +74,6 @@ impl Outcome {
     }
 }
 
-/// All that a scheme says, as `daos apply --scheme` takes it.
-fn whole(scheme: &Scheme) -> String {
-    match text::says_all(scheme) {
-        true => text::format(scheme),
-        false => toml::format(std::slice::from_ref(scheme)),
-    }
-}
-
 /// The shape of a sweep's scores.
 fn likeness(tuning: &Tuning, scores: &[ScoreOf]) -> Option<Likeness> {
     let space = tuning.space();
@@ -140,7 +132,7 @@ impl Serialize for Outcome {
             baselines: self.baselines,
             took_s: self.took_s,
             orig: &self.orig,
-            scheme: self.scheme.as_ref().map(whole),
+            scheme: self.scheme.as_ref().map(schemes::format),
             at: best.and_then(|best| self.named(&best.at)),
             point: best.and_then(|best| match &best.at {
                 At::NoScheme => None,
@@ -164,22 +156,5 @@ impl Serialize for Outcome {
             explained: self.likeness.as_ref().map(|like| like.explained),
         }
         .serialize(serializer)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use daos_core::schemes::{self, builtin};
-
-    #[test]
-    fn a_scheme_is_kept_with_all_that_it_says() {
-        for (name, lines) in [("prcl", 1), ("prcl-gentle", 2)] {
-            let (_, text) = builtin::get(name).unwrap();
-            let scheme = schemes::parse(text, name).unwrap().remove(0);
-            let kept = whole(&scheme);
-            assert_eq!(schemes::parse(&kept, name).unwrap(), [scheme], "{kept}");
-            assert!(kept.lines().count() >= lines, "{kept}");
-        }
     }
 }

@@ -26,8 +26,8 @@ const ALL: [&str; 8] =
 pub struct Store {
     dir: PathBuf,
     subject: Subject,
-    /// Of [`SUBJECT`], locked as long as this is.
-    _lock: Option<File>,
+    /// The directory, locked as long as this is.
+    _lock: File,
 }
 
 /// What is wrong with the directory.
@@ -95,12 +95,12 @@ impl Store {
         subject: &Subject,
         fresh: bool,
     ) -> Result<(Self, Vec<Record>), StoreError> {
-        let mut store = Self { dir: dir.to_owned(), subject: subject.clone(), _lock: None };
+        if !dir.exists() {
+            fs::create_dir_all(dir).map_err(io(dir))?;
+        }
+        let store = Self { dir: dir.to_owned(), subject: subject.clone(), _lock: lock(dir)? };
         let path = store.path(SUBJECT);
         let is_ours = path.exists();
-        if is_ours {
-            store._lock = Some(lock(dir)?);
-        }
         if is_ours && fresh {
             clear(dir)?;
         }
@@ -116,12 +116,10 @@ impl Store {
             let records = store.records()?;
             return Ok((store, records));
         }
-        if !is_ours && dir.exists() && dir.read_dir().map_err(io(dir))?.next().is_some() {
+        if !is_ours && dir.read_dir().map_err(io(dir))?.next().is_some() {
             return Err(StoreError::NotOurs(store.dir));
         }
-        fs::create_dir_all(dir).map_err(io(dir))?;
         store.write_json(SUBJECT, subject)?;
-        store._lock = Some(lock(dir)?);
         Ok((store, Vec::new()))
     }
 
@@ -254,14 +252,13 @@ impl Store {
     }
 }
 
-/// Keeps others out of a tuning, as long as the file is open.
+/// Keeps others out of a directory, as long as it is open.
 fn lock(dir: &Path) -> Result<File, StoreError> {
-    let path = dir.join(SUBJECT);
-    let file = File::open(&path).map_err(io(&path))?;
-    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(file),
+    let opened = File::open(dir).map_err(io(dir))?;
+    match flock(&opened, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(opened),
         Err(Errno::WOULDBLOCK) => Err(StoreError::InUse(dir.to_owned())),
-        Err(err) => Err(io(&path)(err.into())),
+        Err(err) => Err(io(dir)(err.into())),
     }
 }
 

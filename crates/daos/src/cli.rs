@@ -2,7 +2,7 @@
 
 mod apply;
 mod bench_schemes;
-mod bench_tuning;
+pub mod bench_tuning;
 mod tune;
 
 pub use apply::{Apply, Managing};

@@ -29,6 +29,16 @@ use std::process::ExitCode;
 #[derive(Debug)]
 pub struct Usage(pub String);
 
+impl Usage {
+    /// Refuses the first of these options that is given: it says `OPTION why`.
+    fn refuse(options: &[(&str, bool)], why: &str) -> anyhow::Result<()> {
+        match options.iter().find(|(_, is_given)| *is_given) {
+            Some((option, _)) => Err(Self(format!("{option} {why}")).into()),
+            None => Ok(()),
+        }
+    }
+}
+
 impl std::fmt::Display for Usage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} (see `daos --help`)", self.0)

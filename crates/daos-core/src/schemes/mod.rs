@@ -30,7 +30,7 @@ pub mod watermarks;
 pub use action::Action;
 pub use engine::{DryRun, Engine};
 pub use filter::{Filter, Matter};
-pub use forms::{Invalid, Problem, TextError, builtin, parse, text, toml};
+pub use forms::{Invalid, Problem, TextError, builtin, format, parse, text, toml};
 pub use goal::Goal;
 pub use metrics::{Metric, Metrics};
 pub use pattern::{Age, Bounds, Pattern};

@@ -49,7 +49,7 @@ pub use method::Method;
 pub use param::{Param, Scale, Threshold};
 pub use plain::{Random, Sweep};
 pub use poly::{OneThreshold, Poly};
-pub use score::{Better, Function, ScoreError, Scoring, Values};
+pub use score::{Better, Function, ScoreError, Scoring, Values, last_number, listing_2};
 pub use search::{Ask, At, CONFIDENCE, Estimate, Interval, Sample, Search, Why};
 pub use shapes::{Curve, Shape};
 pub use space::{Space, SpaceError};

@@ -130,13 +130,7 @@ impl Scoring {
         let m = || self.memory_saved(values, orig);
         let worst = earlier.iter().copied().reduce(f64::min);
         let score = match &self.function {
-            Function::Listing2 => {
-                let (p, m) = (p()?, m()?);
-                let kept = probability((p + self.max_loss) / noise);
-                let score = 0.5 * p + 0.5 * m;
-                // The first sample of all keeps its own score, there being no worse one.
-                kept * score + (1.0 - kept) * worst.unwrap_or(score)
-            }
+            Function::Listing2 => listing_2(p()?, m()?, self.max_loss, noise, worst),
             Function::Expression(expression) => expression.value(|name| match name {
                 "p" => p().ok(),
                 "m" => m().ok(),
@@ -173,6 +167,22 @@ fn ratio(name: &str, values: &Values, orig: &Values) -> Result<f64, ScoreError> 
     } else {
         Err(ScoreError::Nothing { name: name.to_owned(), value: base })
     }
+}
+
+/// The paper's Listing 2 for the shares of performance gained and memory saved, `max_loss` of
+/// the performance being allowed, weighed by the `noise` as [`Scoring::score`] says. The first
+/// sample of all keeps its own score, there being no worse one.
+pub fn listing_2(p: f64, m: f64, max_loss: f64, noise: f64, worst: Option<f64>) -> f64 {
+    let kept = probability((p + max_loss) / noise);
+    let score = 0.5 * p + 0.5 * m;
+    kept * score + (1.0 - kept) * worst.unwrap_or(score)
+}
+
+/// The value of a metric from what a command printed: the last word, so that a line of a
+/// metrics page will do. `None` if that is no finite number.
+pub fn last_number(printed: &str) -> Option<f64> {
+    let word = printed.split_whitespace().next_back()?;
+    word.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
 /// So many standard deviations beyond the service level it is violated for sure: in 98 of

@@ -3,11 +3,15 @@
 use super::Plain;
 use crate::units;
 use clap::Args;
+use daos_bench::tuning::simulated;
 use daos_core::tuner::Method;
 use std::path::PathBuf;
 
 /// Where the programs are that come with daos.
 const PROGRAMS: &str = "workloads/programs";
+/// What is tuned for a program, and how often that is run in each way.
+pub const SCHEME: &str = "prcl";
+pub const RUNS: u32 = 3;
 
 #[derive(Debug, Args)]
 #[command(
@@ -54,14 +58,16 @@ pub struct BenchTuning {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Simulated")]
 pub struct Simulated {
-    /// Seeds for each shape [default: 100]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000),
+          help = format!("Seeds for each shape [default: {}]", simulated::Plan::default().seeds))]
     pub seeds: Option<u64>,
-    /// The first of them; the settings of the methods were chosen on 0 to 99 [default: 1000]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N",
+          help = format!("The first of them; the settings of the methods were chosen on 0 to 99 \
+              [default: {}]", simulated::Plan::default().first_seed))]
     pub first_seed: Option<u64>,
-    /// Standard deviation of the noise, as a share of the score's range [default: 5%]
-    #[arg(long, value_name = "SHARE", value_parser = units::share)]
+    #[arg(long, value_name = "SHARE", value_parser = units::share,
+          help = format!("Standard deviation of the noise, as a share of the score's range \
+              [default: {}%]", 100.0 * simulated::Plan::default().noise))]
     pub noise: Option<f64>,
 }
 
@@ -69,14 +75,14 @@ pub struct Simulated {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Programs")]
 pub struct Real {
-    /// Rounds in which a program is run in each way [default: 3]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000),
+          help = format!("Rounds in which a program is run in each way [default: {RUNS}]"))]
     pub runs: Option<u32>,
     /// End each tuning within this time instead of after so many samples
     #[arg(long, value_name = "TIME", value_parser = units::duration_us, conflicts_with = "samples")]
     pub limit: Option<u64>,
-    /// Scheme to tune: whatever `daos tune` takes [default: prcl]
-    #[arg(short, long, value_name = "SCHEME")]
+    #[arg(short, long, value_name = "SCHEME",
+          help = format!("Scheme to tune: whatever `daos tune` takes [default: {SCHEME}]"))]
     pub scheme: Option<String>,
     /// Threshold to tune and its range, as for `daos tune`; may be given several times
     #[arg(long = "param", value_name = "NAME=LOW..HIGH")]

@@ -133,6 +133,13 @@ pub struct Measuring {
     pub zram: Option<u64>,
 }
 
+impl Measuring {
+    /// How long each sample settles, in microseconds.
+    pub fn settle_us(&self) -> u64 {
+        self.settle.unwrap_or(self.work_time.unwrap_or(0) / 4)
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Good {
     More,

@@ -9,7 +9,7 @@ use crate::figures::Unit;
 use crate::finding::{Finding, Goal};
 use crate::rows::Row;
 use daos_core::median;
-use daos_core::tuner::Scoring;
+use daos_core::tuner::{Scoring, listing_2};
 
 /// Where the scheme as it is slows a program by more than this share, tuning has something to
 /// remove.
@@ -89,7 +89,7 @@ impl Alone {
     fn way<'a>(&self, runs: impl Iterator<Item = &'a Ran> + Clone) -> Option<Way> {
         let slowdown = median(runs.clone().map(|ran| self.slowdown(ran)))?;
         let saved = median(runs.map(|ran| self.saved(ran)))?;
-        let score = if slowdown < LEVEL { (saved - slowdown) / 2.0 } else { 0.0 };
+        let score = listing_2(-slowdown, saved, LEVEL, 0.0, Some(0.0));
         Some(Way { slowdown, score })
     }
 }

@@ -6,6 +6,7 @@ use crate::course::Course;
 use crate::error::BenchError;
 use crate::looker::{Looker, zram_bytes};
 use crate::process::Running;
+use daos_core::tuner::last_number;
 use daos_linux::process::start_ticks;
 use daos_linux::{Process, guard};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -121,12 +122,12 @@ fn seconds(metric: &str, printed: File) -> Result<f64, BenchError> {
     let failed = |source| BenchError::Run { name: metric.to_owned(), source };
     let ended = command.output().map_err(failed)?;
     let said = String::from_utf8_lossy(&ended.stdout);
-    let word = said.split_whitespace().next_back().and_then(|word| word.parse().ok());
-    word.filter(|seconds: &f64| ended.status.success() && seconds.is_finite() && *seconds > 0.0)
-        .ok_or_else(|| BenchError::Metric {
+    last_number(&said).filter(|seconds| ended.status.success() && *seconds > 0.0).ok_or_else(|| {
+        BenchError::Metric {
             metric: metric.to_owned(),
             said: (said + String::from_utf8_lossy(&ended.stderr)).into_owned(),
-        })
+        }
+    })
 }
 
 /// Looks at a process to its end, once it has settled; `None` if it ended too soon.

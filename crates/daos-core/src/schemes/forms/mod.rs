@@ -38,3 +38,27 @@ pub fn parse(text: &str, source: &str) -> Result<Vec<Scheme>, TextError> {
         text::parse(text, source)
     }
 }
+
+/// Writes all that a scheme says: its seven fields, or TOML if it has more.
+pub fn format(scheme: &Scheme) -> String {
+    match text::says_all(scheme) {
+        true => text::format(scheme),
+        false => toml::format(std::slice::from_ref(scheme)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scheme_is_kept_with_all_that_it_says() {
+        for (name, lines) in [("prcl", 1), ("prcl-gentle", 2)] {
+            let (_, text) = builtin::get(name).unwrap();
+            let scheme = parse(text, name).unwrap().remove(0);
+            let kept = format(&scheme);
+            assert_eq!(parse(&kept, name).unwrap(), [scheme], "{kept}");
+            assert!(kept.lines().count() >= lines, "{kept}");
+        }
+    }
+}

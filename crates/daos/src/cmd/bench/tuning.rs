@@ -1,7 +1,8 @@
 //! `daos bench tuning`: how good the tuner is, simulated and for real programs.
 
 use super::progress;
-use crate::cli::{BenchTuning, Plain};
+use crate::cli::Plain;
+use crate::cli::bench_tuning::{BenchTuning, RUNS, SCHEME};
 use crate::{Usage, signals};
 use anyhow::{Context, Result};
 use daos_bench::tuning::programs::{self, Limit, Program};
@@ -10,9 +11,6 @@ use std::io::stdout;
 
 /// Samples of a tuning for a program.
 const SAMPLES: u32 = 10;
-/// What is tuned for a program, and how often that is run in each way.
-const SCHEME: &str = "prcl";
-const RUNS: u32 = 3;
 
 /// Compares methods on curves whose best is known, or a tuned scheme with the scheme as it is.
 pub fn run(args: &BenchTuning) -> Result<i32> {
@@ -38,7 +36,7 @@ fn simulated(args: &BenchTuning) -> Result<i32> {
         ("--zram", real.zram.is_some()),
         ("--out", real.out.is_some()),
     ];
-    refuse(&for_programs, "is for programs: give -- COMMAND or --programs")?;
+    Usage::refuse(&for_programs, "is for programs: give -- COMMAND or --programs")?;
     let samples = args.samples.iter().map(|&samples| samples as usize).collect();
     let plan = simulated::Plan {
         methods: if args.methods.is_empty() { default.methods } else { args.methods.clone() },
@@ -62,14 +60,6 @@ fn simulated(args: &BenchTuning) -> Result<i32> {
     Ok(0)
 }
 
-/// Refuses what is given of these options.
-fn refuse(options: &[(&str, bool)], why: &str) -> Result<()> {
-    match options.iter().find(|(_, is_given)| *is_given) {
-        Some((option, _)) => Err(Usage(format!("{option} {why}")).into()),
-        None => Ok(()),
-    }
-}
-
 fn real(args: &BenchTuning, programs: Vec<Program>) -> Result<i32> {
     let simulated = &args.simulated;
     let for_shapes = [
@@ -77,7 +67,7 @@ fn real(args: &BenchTuning, programs: Vec<Program>) -> Result<i32> {
         ("--first-seed", simulated.first_seed.is_some()),
         ("--noise", simulated.noise.is_some()),
     ];
-    refuse(&for_shapes, "is for simulated shapes: leave out --programs and the command")?;
+    Usage::refuse(&for_shapes, "is for simulated shapes: leave out --programs and the command")?;
     let scheme = args.real.scheme.as_deref().unwrap_or(SCHEME);
     let limit = match (args.real.limit, &args.samples[..]) {
         (Some(us), _) => Limit::TimeUs(us),

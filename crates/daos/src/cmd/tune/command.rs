@@ -160,7 +160,7 @@ impl<'a> Command<'a> {
 
     /// How much of a run's beginning is not measured.
     fn settle(&self) -> Duration {
-        Duration::from_micros(self.args.measuring.settle.unwrap_or(0))
+        Duration::from_micros(self.args.measuring.settle_us())
     }
 
     /// A metric of the user's own can't be known before the end.

@@ -4,7 +4,7 @@ use super::table::span;
 use crate::cli::{Color, When};
 use crate::cmd::report::output;
 use anyhow::{Context, Result};
-use daos_core::schemes::{text, toml};
+use daos_core::schemes::{self, text};
 use daos_core::tuner::{At, Interval, Space};
 use daos_report::tuning::{TuningView, render};
 use daos_report::{Format, Style};
@@ -19,18 +19,15 @@ pub fn keep(tuning: &Tuning, outcome: &Outcome, picture: &TuningView, store: &St
         render(picture, format, &Style::default(), &mut file)?;
         store.write(name, &file)?;
     }
-    let [plain, table] = SCHEMES;
     match &outcome.scheme {
         None => SCHEMES.iter().try_for_each(|name| store.remove(name))?,
         Some(scheme) => {
             let head = comment(tuning, outcome)?;
+            let [plain, table] = SCHEMES;
             let is_plain = text::says_all(scheme);
-            let (name, other, body) = if is_plain {
-                (plain, table, text::format(scheme) + "\n")
-            } else {
-                (table, plain, toml::format(std::slice::from_ref(scheme)))
-            };
-            store.write(name, format!("{head}{body}").as_bytes())?;
+            let (name, other) = if is_plain { (plain, table) } else { (table, plain) };
+            let body = schemes::format(scheme);
+            store.write(name, format!("{head}{}\n", body.trim_end()).as_bytes())?;
             store.remove(other)?;
         }
     }

@@ -3,6 +3,7 @@
 
 use crate::child::{Stage, Started};
 use anyhow::{Context, Result, bail};
+use daos_core::tuner::last_number;
 use std::fs::File;
 use std::io::{Read, Seek, Write};
 use std::time::{Duration, Instant};
@@ -36,7 +37,7 @@ impl Metric {
     ) -> Result<f64> {
         let printed = run(&self.text, input, patience_s, stop);
         let printed = printed.with_context(|| format!("the metric `{}`", self.text))?;
-        number(&printed).with_context(|| {
+        last_number(&printed).with_context(|| {
             let last = printed.trim().lines().last().unwrap_or_default();
             let text = &self.text;
             format!("the metric `{text}` has to print a number as its last word, not {last:?}")
@@ -84,12 +85,6 @@ pub fn run(
     out.rewind()?;
     out.read_to_end(&mut printed).context("reading what it prints")?;
     Ok(String::from_utf8_lossy(&printed).into_owned())
-}
-
-/// The last word, so that a line of a metrics page will do.
-pub fn number(printed: &str) -> Option<f64> {
-    let word = printed.split_whitespace().next_back()?;
-    word.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
 #[cfg(test)]

@@ -46,10 +46,9 @@ impl Plan {
         // Where another form is given, clap does not ask for the --pid that these require.
         let of_services =
             [("--apply", measuring.apply), ("--work-time", measuring.work_time.is_some())];
-        if let Some((flag, _)) = of_services.into_iter().find(|(_, is_given)| *is_given)
-            && !is_service
-        {
-            refuse(&format!("{flag} is for a service that goes on: name it with --pid PID"))?;
+        if !is_service {
+            let why = "is for a service that goes on: name it with --pid PID";
+            Usage::refuse(&of_services, why)?;
         }
         if measuring.metric_is == Good::Total && !is_service {
             refuse("--metric-is total is a rate while a service goes on: name one with --pid PID")?;
@@ -64,7 +63,7 @@ impl Plan {
             refuse("a time of 0 leaves nothing to measure")?;
         }
         if let (Some(limit), Some(work)) = (limits.limit, measuring.work_time) {
-            let one = work.saturating_add(measuring.settle.unwrap_or(work / 4));
+            let one = work.saturating_add(measuring.settle_us());
             if limit < one.saturating_mul(2) {
                 refuse(&format!(
                     "each sample takes {} with the time to settle, so --limit leaves no time for \

@@ -1,10 +1,10 @@
 //! How samples are scored: by the paper's function, an expression, or a command.
 
-use super::metric::{input, number, run};
+use super::metric::{input, run};
 use crate::Usage;
 use crate::cli::{self, Good};
 use anyhow::{Context, Result, bail};
-use daos_core::tuner::{Better, Expression, Function, Scoring};
+use daos_core::tuner::{Better, Expression, Function, Scoring, last_number};
 use daos_tune::{RSS, RUNTIME, Scorer};
 use std::path::Path;
 use std::sync::Arc;
@@ -80,7 +80,7 @@ fn judge(text: String, stop: Arc<AtomicBool>) -> impl FnMut(&str) -> Result<f64,
         let asked = input(&format!("{json}\n"));
         let printed = asked.and_then(|asked| run(&text, Some(&asked), PATIENCE_S, &stop));
         let score = printed.and_then(|printed| {
-            number(&printed).with_context(|| {
+            last_number(&printed).with_context(|| {
                 format!("has to print a number as its last word, not {:?}", printed.trim())
             })
         });

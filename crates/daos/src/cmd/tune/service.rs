@@ -138,7 +138,7 @@ impl Workload for Service<'_> {
     fn measure(&mut self, scheme: Option<&Scheme>, bounds: &Bounds) -> Result<Measured> {
         let measuring = &self.args.measuring;
         let work_us = measuring.work_time.context("the plan asks for a work time")?;
-        let settle_us = measuring.settle.unwrap_or(work_us / 4);
+        let settle_us = measuring.settle_us();
         let none = || Scheme::new(Pattern::ANY, Action::Stat);
         let least_age =
             scheme.map_or(0, |scheme| scheme.pattern.age.min.us(self.args.monitoring.looking.aggr));
