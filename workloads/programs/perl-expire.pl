@@ -2,9 +2,9 @@
 use strict;
 use warnings;
 use POSIX ();
-use Time::HiRes qw(sleep time);
+use Time::HiRes qw(time);
 
-my $ready = time + 8;
+require "./pace.pl";
 srand(7);
 my @letters = ("a" .. "z");
 my @words = map { join "", map { $letters[rand @letters] } 1 .. 8 } 1 .. 60;
@@ -15,17 +15,13 @@ my ($pages, $new) = (500_000, 10_000);
 my @cache = map { [$_, "page $_ " . substr $text, $_, 2000] } 1 .. $pages;
 $| = 1;
 print length $source, " letters, $pages pages\n";
-# Eight seconds are the most that it takes to set up: the work of all runs begins then.
-my $rest = $ready - time;
-sleep $rest if $rest > 0;
-my ($begun, $length) = (time, 0);
+my ($begun, $length) = (begin_work(), 0);
 for my $sweep (1 .. 3) {
     my ($begin, $old) = (time, 0);
     # 20,000 requests a second, for ten seconds.
     for my $turn (1 .. 1000) {
         $length += length $cache[$pages - 1 - int rand $new][1] for 1 .. 200;
-        my $left = $begin + $turn / 100 - time;
-        sleep $left if $left > 0;
+        wait_until($begin + $turn / 100);
     }
     $old += ord $_->[1] < ord "p" for @cache;
     print "sweep $sweep: $old pages are too old\n";

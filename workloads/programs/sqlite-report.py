@@ -5,9 +5,10 @@ import random
 import sqlite3
 import time
 
+import pace
+
 ARCHIVE, SALES, NEW = 350_000, 650_000, 20_000
 
-ready = time.monotonic() + 8
 random.seed(7)
 words = ["".join(random.choices("abcdefghijklmnopqrstuvwxyz", k=8)) for _ in range(60)]
 notes = " ".join(random.choices(words, k=100_000)).encode()
@@ -22,9 +23,7 @@ for table, rows in ("archive", ARCHIVE), ("sale", SALES):
     )
 shop.execute("CREATE INDEX by_customer ON sale (customer)")
 print(ARCHIVE, "old sales,", SALES, "sales", flush=True)
-# Eight seconds are the most that it takes to set up: the work of all runs begins then.
-time.sleep(max(0.0, ready - time.monotonic()))
-begun = time.monotonic()
+begun = pace.begin_work()
 for report in range(3):
     begin = time.monotonic()
     found = 0
@@ -33,7 +32,7 @@ for report in range(3):
         for i in range(200):
             sale = SALES - (turn * 200 + i) * 7919 % NEW
             found += shop.execute("SELECT note FROM sale WHERE id = ?", (sale,)).fetchone()[0] > b"n"
-        time.sleep(max(0.0, begin + (turn + 1) / 100 - time.monotonic()))
+        pace.wait_until(begin + (turn + 1) / 100)
     by_customer = "SELECT customer, sum(length(note)) FROM sale GROUP BY customer"
     customers = len(shop.execute(by_customer).fetchall())
     print("report", report, found, customers, "customers", flush=True)
