@@ -6,13 +6,11 @@
 
 use crate::addr::{AddrRange, PAGE_SIZE};
 use crate::snapshot::TargetInfo;
-use serde::{Deserialize, Serialize};
 
 /// Names a target for as long as a monitor lives. Never used twice for
 /// different targets, unlike a process number.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct TargetId(pub u32);
 
 /// A live target and the address ranges that it has mapped right now.

@@ -1,6 +1,5 @@
 //! Addresses, in bytes, and half-open ranges of them.
 
-use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Bytes in a base page. Every boundary that the monitor sets is a multiple of it.
@@ -10,7 +9,8 @@ pub const PAGE_SIZE: u64 = 4096;
 pub const HUGE_PAGE_SIZE: u64 = 512 * PAGE_SIZE;
 
 /// A half-open range of addresses, `start..end`, in bytes.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct AddrRange {
     /// First byte in the range.
     pub start: u64,

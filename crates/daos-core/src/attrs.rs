@@ -1,13 +1,13 @@
 //! The attributes of a monitor: three intervals and two bounds.
 
-use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// How closely and how often to look. The defaults are the paper's.
 ///
 /// Time is counted in ticks of one sampling interval, as the kernel does since
 /// 6.7: the other two intervals are rounded to whole ticks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct MonitorAttrs {
     /// Sampling interval in microseconds: from arming a page to checking it.
     pub sample_us: u64,

@@ -1,9 +1,8 @@
 //! The machine that something was measured on, as plain facts.
 
-use serde::{Deserialize, Serialize};
-
 /// A machine. `daos-linux` fills it in; records keep it.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Host {
     /// Release of the kernel, as `uname -r` gives it.
     pub kernel: String,

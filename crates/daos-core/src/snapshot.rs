@@ -1,9 +1,8 @@
 //! What a monitor hands out at the end of each aggregation interval.
 
+use crate::Done;
 use crate::access::{Spent, TargetId};
 use crate::addr::AddrRange;
-use crate::schemes::Done;
-use serde::{Deserialize, Serialize};
 
 /// The access rate, 0 to 1, from which on memory is called hot.
 pub const HOT_RATE: f64 = 0.25;
@@ -90,16 +89,17 @@ pub struct PageRun {
 }
 
 /// What a snapshot cost.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Cost {
     /// Windows checked in each tick of the interval that looked; a window of the
     /// reference monitor is a page.
     pub checks: Vec<u32>,
     /// Pages that those windows had, and those that were only read.
-    #[serde(default)]
+    #[cfg_attr(feature = "serde", serde(default))]
     pub pages: u64,
     /// Pages that were armed.
-    #[serde(default)]
+    #[cfg_attr(feature = "serde", serde(default))]
     pub armed: u64,
     /// Ticks that came late by more than a tenth of a sampling interval.
     pub late_ticks: u32,
@@ -108,7 +108,7 @@ pub struct Cost {
     /// CPU time of the monitor in microseconds, user and system, in the interval.
     pub cpu_us: u64,
     /// CPU time in microseconds that monitoring took from the targets, estimated.
-    #[serde(default)]
+    #[cfg_attr(feature = "serde", serde(default))]
     pub target_us: u64,
 }
 
@@ -157,12 +157,13 @@ impl Snapshot {
 }
 
 /// Who a target is, and what it has mapped: for records and reports.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct TargetInfo {
     /// The target.
     pub id: TargetId,
     /// Its process number, where it is a process.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none", default))]
     pub pid: Option<u32>,
     /// Its command line, or the name of what is simulated.
     pub name: String,
@@ -201,10 +202,11 @@ impl TargetInfo {
 }
 
 /// A mapped range and its name.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Mapping {
     /// Its addresses.
-    #[serde(flatten)]
+    #[cfg_attr(feature = "serde", serde(flatten))]
     pub range: AddrRange,
     /// A path, `[heap]`, `[stack]`, or empty for anonymous memory.
     pub name: String,
@@ -243,7 +245,7 @@ pub trait SnapshotSource {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schemes::Action;
+    use crate::Action;
 
     #[test]
     fn cropping_cuts_all_that_has_addresses() {

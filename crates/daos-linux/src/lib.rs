@@ -19,7 +19,6 @@
 //! | [`claim`] | one monitor for a process |
 //! | [`damon`] | the kernel's own DAMON, noticed |
 //! | [`cpu`] | CPU time, and the CPU to run on |
-//! | [`driver`] | the loop that drives a monitor |
 //! | [`host`] | what this machine is |
 //! | [`support`] | what it offers: rights, BTF, swap, huge pages |
 
@@ -27,7 +26,6 @@ pub mod cgroup;
 pub mod claim;
 pub mod cpu;
 pub mod damon;
-pub mod driver;
 pub mod guard;
 pub mod host;
 pub mod madvise;
@@ -42,7 +40,6 @@ pub mod temp_cgroup;
 pub mod temp_swap;
 pub mod zram;
 
-pub use driver::{Driver, DriverError, Stop};
 pub use guard::GuardedSwap;
 pub use metrics::HostMetrics;
 pub use process::{Process, ProcessError};

@@ -2,7 +2,7 @@
 
 use crate::host;
 use crate::memory::ProcessMemory;
-use daos_core::schemes::{Metric, Metrics};
+use daos_core::{Metric, Metrics};
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -3,7 +3,7 @@
 //! A record without it was cut off: its recorder was killed, or still runs. The
 //! rule for new fields is that of the [header](crate::header).
 
-use daos_core::schemes::Stats;
+use daos_core::Stats;
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// Why a recording ended and what it cost.

@@ -35,7 +35,7 @@ pub struct Header {
     /// The target as the user asked for it, word by word.
     pub command: Vec<String>,
     /// The schemes that act on what is seen, each by its name or its text;
-    /// [`Done::scheme`](daos_core::schemes::Done) is the place in this list. None where it
+    /// [`Done::scheme`](daos_core::Done) is the place in this list. None where it
     /// is only watched.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub schemes: Vec<String>,

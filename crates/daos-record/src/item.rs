@@ -8,7 +8,7 @@ use crate::end::End;
 use crate::error::ReadError;
 use crate::frame::{self, Fault, Frames};
 use crate::schemes::Added;
-use daos_core::schemes::Done;
+use daos_core::Done;
 use daos_core::{Snapshot, TargetInfo};
 use serde::de::DeserializeOwned;
 use std::fs::File;

@@ -4,8 +4,8 @@
 //! goes out at once and whole. The fields are those of
 //! [`SnapshotJson`], as in `report regions --format json`.
 
+use crate::json::SnapshotJson;
 use daos_core::Snapshot;
-use daos_core::json::SnapshotJson;
 use std::io::{self, Write};
 
 /// Writes snapshots to `W` as JSON lines.
@@ -37,7 +37,7 @@ impl<W: Write> JsonLines<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use daos_core::schemes::{Action, Done};
+    use daos_core::{Action, Done};
     use daos_core::{AddrRange, PageRun, RegionSnapshot, TargetId, TargetSnapshot};
 
     #[test]

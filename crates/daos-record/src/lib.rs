@@ -37,6 +37,7 @@ mod done;
 mod frame;
 mod identify;
 mod item;
+pub mod json;
 mod runs;
 mod scan;
 mod schemes;

@@ -54,7 +54,7 @@ impl Record {
     /// that it began with, then those that came later. [`Done::scheme`] of its snapshots is
     /// a place in this list.
     ///
-    /// [`Done::scheme`]: daos_core::schemes::Done::scheme
+    /// [`Done::scheme`]: daos_core::Done::scheme
     pub fn schemes(&self) -> &[String] {
         &self.scan.schemes
     }

@@ -13,7 +13,7 @@ use crate::error::WriteError;
 use crate::frame::{self, MAGIC};
 use crate::header::Header;
 use crate::schemes::{Added, Numbers};
-use daos_core::schemes::Done;
+use daos_core::Done;
 use daos_core::{Snapshot, TargetInfo};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Recorded, TestFile};
-use daos_core::schemes::{Action, Done, Refusal, Stats};
+use daos_core::{Action, Done, Refusal, Stats};
 use daos_core::{AddrRange, PAGE_SIZE, Rng, Snapshot, SnapshotSource, TargetId};
 use daos_record::{End, Flaw, Header, Record, SchemeEnd, Writer};
 

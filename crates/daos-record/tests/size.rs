@@ -2,7 +2,7 @@
 
 mod common;
 
-use daos_core::schemes::{Action, Done};
+use daos_core::{Action, Done};
 use daos_core::{AddrRange, MonitorAttrs, PAGE_SIZE, PageRun, Rng, TargetId};
 use daos_record::Writer;
 

@@ -3,7 +3,7 @@
 //! The colours of heat are warm; those of actions are not.
 
 use crate::canvas::Hatch;
-use daos_core::schemes::Action;
+use daos_core::Action;
 
 /// How an action looks.
 pub fn hatch(action: Action) -> Hatch {

@@ -1,6 +1,6 @@
 //! A small record made by hand, and rendering to a string.
 
-use daos_core::schemes::{Action, Done};
+use daos_core::{Action, Done};
 use daos_core::{
     AddrRange, Cost, Mapping, PageRun, RegionSnapshot, Snapshot, TargetId, TargetInfo,
     TargetSnapshot,

@@ -4,8 +4,8 @@ use super::*;
 use crate::cost::Counters;
 use crate::memory::{MemoryModel, MemoryUse};
 use crate::space::SimOptions;
-use daos_core::schemes::{Metric, Metrics};
 use daos_core::{AccessCheck, Observation, PAGE_SIZE, Window};
+use daos_core::{Metric, Metrics};
 use daos_workload::Config;
 use proptest::prelude::*;
 

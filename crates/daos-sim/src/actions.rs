@@ -14,7 +14,7 @@ use crate::block::BLOCK_SIZE;
 use crate::memory::bytes;
 use crate::space::{SimSpace, TARGET};
 use crate::world::Segment;
-use daos_core::schemes::{Action, ActionSink, Outcome, Refusal};
+use daos_core::{Action, ActionSink, Outcome, Refusal};
 use daos_core::{AddrRange, Mapping, TargetId};
 use std::convert::Infallible;
 

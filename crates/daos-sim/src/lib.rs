@@ -12,7 +12,6 @@
 //! | [`cost`] | what was asked of it, and what that would cost on a real machine |
 //! | [`actions`] | what schemes do to it |
 //! | [`memory`], [`metrics`] | what it has of memory, what that costs and gains, and how schemes are told |
-//! | [`source`] | [`SimSource`]: a monitor run over it in simulated time |
 
 #![forbid(unsafe_code)]
 
@@ -26,7 +25,6 @@ mod load;
 pub mod memory;
 pub mod metrics;
 mod paging;
-pub mod source;
 pub mod space;
 mod timeline;
 mod world;
@@ -34,5 +32,4 @@ mod world;
 pub use cost::{CostModel, Counters};
 pub use memory::{MemoryModel, MemoryUse};
 pub use metrics::SimMetrics;
-pub use source::SimSource;
-pub use space::{Misplaced, RangeRate, SimOptions, SimSpace};
+pub use space::{Misplaced, RangeRate, SimOptions, SimSpace, TARGET};

@@ -1,6 +1,6 @@
 //! What can be measured beside the accesses, simulated.
 
-use daos_core::schemes::{Metric, Metrics};
+use daos_core::{Metric, Metrics};
 
 /// Over how long the pressure is an average, in microseconds.
 const PRESSURE_US: f64 = 10e6;

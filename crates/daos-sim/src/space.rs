@@ -25,7 +25,7 @@ use std::convert::Infallible;
 use thiserror::Error;
 
 /// The one target.
-pub(crate) const TARGET: TargetId = TargetId(0);
+pub const TARGET: TargetId = TargetId(0);
 
 /// How to simulate a configuration, beyond what it says itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -236,8 +236,9 @@ impl SimSpace {
         self.counters
     }
 
-    pub(crate) fn counters_mut(&mut self) -> &mut Counters {
-        &mut self.counters
+    /// Counts that whoever looks was woken for a tick.
+    pub fn wake(&mut self) {
+        self.counters.wakes += 1;
     }
 
     /// What the state of accessed bits and of absent memory takes, in bytes.

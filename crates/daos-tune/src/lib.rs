@@ -1,7 +1,7 @@
 //! A tuning, from its first baseline to its result: what is measured next, whether there
 //! is time for it, what it scores, and where it is kept.
 //!
-//! The searches themselves are in [`daos_core::tuner`]. Nothing here starts a process or
+//! The searches themselves are in [`crate::search`]. Nothing here starts a process or
 //! looks at a clock: a [`Workload`] measures, and says how long that took.
 //!
 //! | module | holds |
@@ -21,6 +21,7 @@ pub mod points;
 pub mod record;
 pub mod repeats;
 pub mod scorer;
+pub mod search;
 pub mod store;
 pub mod tuning;
 pub mod view;

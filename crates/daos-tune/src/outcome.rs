@@ -3,9 +3,9 @@
 use crate::points::{PointStats, Spread, points};
 use crate::record::Record;
 use crate::scorer::ScoreOf;
+use crate::search::{At, Estimate, Interval, Likeness, Param, Space, Values, classify};
 use crate::tuning::{End, Tuning, TuningError};
-use daos_core::schemes::{self, Scheme};
-use daos_core::tuner::{At, Estimate, Interval, Likeness, Param, Space, Values, classify};
+use daos_schemes::{self, Scheme};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
@@ -132,7 +132,7 @@ impl Serialize for Outcome {
             baselines: self.baselines,
             took_s: self.took_s,
             orig: &self.orig,
-            scheme: self.scheme.as_ref().map(schemes::format),
+            scheme: self.scheme.as_ref().map(daos_schemes::format),
             at: best.and_then(|best| self.named(&best.at)),
             point: best.and_then(|best| match &best.at {
                 At::NoScheme => None,

@@ -2,7 +2,7 @@
 
 use crate::record::Record;
 use crate::scorer::{ScoreOf, Scored};
-use daos_core::tuner::{At, by_point, mean_and_sd};
+use crate::search::{At, by_point, mean_and_sd};
 use serde::Serialize;
 
 /// A point and its samples.
@@ -58,7 +58,7 @@ pub fn points(records: &[Record], scores: &[ScoreOf]) -> Vec<PointStats> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use daos_core::tuner::Values;
+    use crate::search::Values;
 
     #[test]
     fn repeats_are_put_together() {

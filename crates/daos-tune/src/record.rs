@@ -1,6 +1,6 @@
 //! What a sample was, as it is kept.
 
-use daos_core::tuner::{At, Values, Why};
+use crate::search::{At, Values, Why};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

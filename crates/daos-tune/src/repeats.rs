@@ -5,8 +5,8 @@
 //! median deviations don't mind one of a few.
 
 use crate::record::Record;
+use crate::search::{Values, by_point};
 use daos_core::median;
-use daos_core::tuner::{Values, by_point};
 
 /// The noise to expect before there is any repeat: a standard deviation as a share,
 const EXPECTED: f64 = 0.02;

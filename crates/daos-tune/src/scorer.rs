@@ -5,8 +5,8 @@
 
 use crate::record::Record;
 use crate::repeats::{noise, orig};
+use crate::search::{Function, Scoring, Values};
 use crate::workload::Level;
-use daos_core::tuner::{Function, Scoring, Values};
 use serde::Serialize;
 use std::collections::HashMap;
 use std::fmt;

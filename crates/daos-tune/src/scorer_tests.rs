@@ -71,7 +71,7 @@ fn void_samples_have_no_score() {
 fn another_score_does_not_take_what_was_cut_short_for_lost() {
     let mut cut = record(Some(1e6), 11.0, 10.0);
     cut.cut_short = true;
-    let function = Function::Expression(daos_core::tuner::Expression::parse("m").unwrap());
+    let function = Function::Expression(crate::search::Expression::parse("m").unwrap());
     let mut scorer = Scorer::new(Scoring { function, ..Scoring::default() });
     let scored = scorer.scores(&[record(None, 10.0, 100.0), cut]);
     assert!(scored[1].as_ref().unwrap_err().contains("cut short"), "{scored:?}");
@@ -79,7 +79,7 @@ fn another_score_does_not_take_what_was_cut_short_for_lost() {
 
 #[test]
 fn what_the_score_does_not_need_may_be_missing() {
-    let function = Function::Expression(daos_core::tuner::Expression::parse("m").unwrap());
+    let function = Function::Expression(crate::search::Expression::parse("m").unwrap());
     let mut scorer = Scorer::new(Scoring { function, ..Scoring::default() });
     let records = [record(None, 0.0, 100.0), record(Some(1e6), 0.0, 25.0)];
     assert_eq!(scores(&mut scorer, &records), [0.0, 0.75]);

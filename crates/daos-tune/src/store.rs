@@ -278,7 +278,7 @@ fn remove(path: &Path) -> Result<(), StoreError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use daos_core::tuner::Values;
+    use crate::search::Values;
 
     fn subject(workload: &str) -> Subject {
         Subject([("workload".to_owned(), workload.to_owned())].into())

@@ -7,12 +7,12 @@
 use crate::record::Record;
 use crate::repeats::orig;
 use crate::scorer::{ScoreOf, Scorer};
-use crate::workload::{Bounds, Measured, Workload};
-use daos_core::schemes::Scheme;
-use daos_core::tuner::{
+use crate::search::{
     Ask, At, Estimate, Interval, Method, OneThreshold, Sample, Search, Space, SpaceError, Sweep,
     Values, Why,
 };
+use crate::workload::{Bounds, Measured, Workload};
+use daos_schemes::Scheme;
 use thiserror::Error;
 
 /// At least one sample in so many is a baseline.

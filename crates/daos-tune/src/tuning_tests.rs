@@ -1,9 +1,9 @@
 use super::*;
 use crate::Outcome;
 use crate::scorer::{RSS, RUNTIME};
+use crate::search::{Scoring, shapes::gaussian};
 use daos_core::rng::Rng;
-use daos_core::schemes::text;
-use daos_core::tuner::{Scoring, shapes::gaussian};
+use daos_schemes::text;
 use std::cell::Cell;
 use std::convert::Infallible;
 use std::rc::Rc;

@@ -2,8 +2,8 @@
 
 use crate::outcome::Outcome;
 use crate::points::PointStats;
+use crate::search::{At, Interval, Param, Why};
 use crate::tuning::{Tuning, TuningError};
-use daos_core::tuner::{At, Interval, Param, Why};
 use daos_report::tuning::{Expected, Measured, PointKind, TuningPanel, TuningView};
 
 /// Points that a fitted curve is drawn through.
@@ -134,10 +134,10 @@ fn expected(Interval { mean, low, high }: Interval) -> Expected {
 mod tests {
     use super::*;
     use crate::scorer::Scorer;
+    use crate::search::{Method, Scoring, Space, Sweep, Values};
     use crate::tuning::{Aim, End, Limits};
     use crate::{RSS, RUNTIME, Record};
-    use daos_core::schemes::text;
-    use daos_core::tuner::{Method, Scoring, Space, Sweep, Values};
+    use daos_schemes::text;
 
     fn record(age_s: Option<f64>, saved: f64) -> Record {
         Record {
@@ -155,7 +155,7 @@ mod tests {
         let (limits, scorer) = (Limits::default(), Scorer::new(Scoring::default()));
         let space = match &aim {
             Aim::Best(_) => Space::default(),
-            Aim::Sweep(sweep) => daos_core::tuner::Search::space(sweep).clone(),
+            Aim::Sweep(sweep) => crate::search::Search::space(sweep).clone(),
         };
         let tuning = Tuning::new((scheme, 100_000), space, aim, limits, 1, scorer).unwrap();
         let mut tuning = tuning.after(records);

@@ -1,7 +1,7 @@
 //! The seam to what is measured: a command that ends, a service, a simulation.
 
-use daos_core::schemes::Scheme;
-use daos_core::tuner::Values;
+use crate::search::Values;
+use daos_schemes::Scheme;
 
 /// Something whose performance and memory can be measured with a scheme and without one.
 pub trait Workload {

@@ -14,7 +14,7 @@ use crate::BpfError;
 use crate::programs::Facts;
 use crate::vaddr::{Space, VirtualMemory};
 use daos_core::AddrRange;
-use daos_core::schemes::{Outcome, Refusal};
+use daos_core::{Outcome, Refusal};
 use daos_linux::cgroup::MemoryCgroup;
 use daos_linux::{cpu, host};
 use rustix::io::Errno;

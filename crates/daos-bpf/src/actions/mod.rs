@@ -30,7 +30,7 @@ mod willneed;
 
 use crate::BpfError;
 use crate::vaddr::VirtualMemory;
-use daos_core::schemes::{Action, ActionSink, Outcome, Refusal};
+use daos_core::{Action, ActionSink, Outcome, Refusal};
 use daos_core::{AddrRange, Mapping, TargetId};
 use daos_linux::cpu;
 use std::path::Path;

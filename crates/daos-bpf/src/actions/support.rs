@@ -1,6 +1,6 @@
 //! Which actions can be done on this host, and what to do where one can't.
 
-use daos_core::schemes::Action;
+use daos_core::Action;
 use daos_linux::host;
 use daos_linux::support::{HugePages, Swap};
 use std::path::Path;

@@ -10,7 +10,7 @@ use crate::programs::Facts;
 use crate::runs;
 use crate::vaddr::VirtualMemory;
 use daos_core::AddrRange;
-use daos_core::schemes::{Outcome, Refusal};
+use daos_core::{Outcome, Refusal};
 use daos_linux::cpu;
 use daos_linux::madvise::Advice;
 

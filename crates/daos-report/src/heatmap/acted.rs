@@ -4,8 +4,8 @@
 //! moment is in or ends, however long the interval was.
 
 use super::layout::Row;
+use daos_core::Action;
 use daos_core::Snapshot;
-use daos_core::schemes::Action;
 use std::collections::BTreeMap;
 
 /// Bytes that each action was done to, by cell, as they come in.

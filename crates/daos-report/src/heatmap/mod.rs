@@ -30,7 +30,7 @@ use crate::error::RenderError;
 use crate::format::Format;
 use crate::style::Style;
 use crate::{names, units};
-use daos_core::schemes::Action;
+use daos_core::Action;
 use daos_core::{AddrRange, Snapshot, TargetId, TargetInfo};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;

@@ -6,7 +6,7 @@ use crate::actions::hatch;
 use crate::canvas::{Anchor, Canvas, GREY, INK, Rect};
 use crate::ramp::{self, MARKS, SHADES};
 use crate::{ticks, units};
-use daos_core::schemes::Action;
+use daos_core::Action;
 use std::collections::BTreeSet;
 
 /// Columns and rows of cells that suit the picture: four dots each.

@@ -3,7 +3,7 @@
 use super::{Heatmap, Segment};
 use crate::error::RenderError;
 use crate::{csv, units};
-use daos_core::schemes::Action;
+use daos_core::Action;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::Write;

@@ -2,7 +2,7 @@ use super::*;
 use crate::testing::{
     HEAP, MIB, MMAP, acting, record, region, run, snapshot, source, targets, written,
 };
-use daos_core::schemes::Done;
+use daos_core::Done;
 use daos_core::{Mapping, RegionSnapshot};
 use proptest::prelude::*;
 use std::convert::Infallible;

@@ -10,7 +10,7 @@ use crate::error::RenderError;
 use crate::ramp::{self, MARKS};
 use crate::style::Style;
 use crate::{ticks, units};
-use daos_core::schemes::Action;
+use daos_core::Action;
 use std::io::Write;
 
 /// Characters to the left of the cells: an address, a blank and the axis.

@@ -9,8 +9,8 @@ use crate::error::StreamError;
 use crate::format::Format;
 use crate::style::Style;
 use crate::{csv, names, parts, units};
-use daos_core::json::{RegionJson, SnapshotJson};
 use daos_core::{Snapshot, TargetId, TargetInfo};
+use daos_record::json::{RegionJson, SnapshotJson};
 use std::io::{self, Write};
 
 /// The formats of regions.

@@ -13,7 +13,7 @@ use crate::error::RenderError;
 use crate::format::Format;
 use crate::style::Style;
 use crate::{names, png, units};
-use daos_core::schemes::{Action, Stats};
+use daos_core::{Action, Stats};
 use daos_core::{Snapshot, TargetId, TargetInfo};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;

@@ -3,7 +3,7 @@
 use super::{Scheme, Schemes};
 use crate::csv;
 use crate::error::RenderError;
-use daos_core::schemes::{Action, Stats};
+use daos_core::{Action, Stats};
 use serde::Serialize;
 use std::io::Write;
 

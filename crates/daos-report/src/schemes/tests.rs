@@ -1,6 +1,6 @@
 use super::*;
 use crate::testing::{MIB, SCHEMES, acting, record, source, targets, written};
-use daos_core::schemes::Refusal;
+use daos_core::Refusal;
 
 const STYLE: Style = Style { color: false, unicode: true, width: 90, height: 30 };
 

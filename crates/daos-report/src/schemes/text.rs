@@ -4,7 +4,7 @@ use super::{Scheme, Schemes};
 use crate::error::RenderError;
 use crate::style::Style;
 use crate::{bars, names, units};
-use daos_core::schemes::{Refusal, Stats};
+use daos_core::{Refusal, Stats};
 use std::io::Write;
 
 /// Writes a row for each scheme, a row of its counters if there are any, and when it acted.

@@ -1,8 +1,8 @@
 //! What can be said of schemes on the command line.
 
 use super::{Monitoring, Target};
-use crate::units;
 use clap::Args;
+use daos_cli::values;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -24,7 +24,7 @@ pub struct Apply {
     #[command(flatten)]
     pub schemes: Managing,
     /// Stop after this long, such as 20s or 5m. A command that was started is asked to end then
-    #[arg(short, long, value_name = "TIME", value_parser = units::duration_us)]
+    #[arg(short, long, value_name = "TIME", value_parser = values::duration_us)]
     pub duration: Option<u64>,
     /// Say nothing but errors
     #[arg(short, long)]

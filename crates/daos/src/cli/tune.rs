@@ -1,9 +1,9 @@
 //! What can be said of a tuning on the command line.
 
 use super::{Monitoring, Target};
-use crate::units;
 use clap::{Args, ValueEnum};
-use daos_core::tuner::Method;
+use daos_cli::values;
+use daos_tune::search::Method;
 use std::path::PathBuf;
 
 /// Where a tuning is kept unless told otherwise.
@@ -65,7 +65,7 @@ pub struct Tune {
 pub struct Limits {
     /// End within this time, such as 10m, baselines included. What is simulated counts as if
     /// it ran
-    #[arg(short, long, value_name = "TIME", value_parser = units::duration_us)]
+    #[arg(short, long, value_name = "TIME", value_parser = values::duration_us)]
     pub limit: Option<u64>,
     /// End after so many samples, baselines included
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=10_000))]
@@ -81,7 +81,7 @@ pub struct Search {
     #[arg(long = "param", value_name = "NAME=LOW..HIGH")]
     pub params: Vec<String>,
     /// How to search: gp (Gaussian process), poly (the paper's), random
-    #[arg(long, value_name = "NAME", value_parser = units::method,
+    #[arg(long, value_name = "NAME", value_parser = values::method,
           default_value = Method::default().name())]
     pub method: Method,
     /// Measure every point of a range instead of searching, such as min_age=0s..60s/1s
@@ -107,12 +107,12 @@ pub struct Measuring {
     #[arg(long, value_enum, value_name = "WAY", default_value_t = Good::More, requires = "metric")]
     pub metric_is: Good,
     /// How long a service is watched for each sample, such as 20s
-    #[arg(long, value_name = "TIME", value_parser = units::duration_us, requires = "pid")]
+    #[arg(long, value_name = "TIME", value_parser = values::duration_us, requires = "pid")]
     pub work_time: Option<u64>,
     /// How long each sample is given to settle before it is measured, such as 8s: a command to
     /// set up what it works on, a service to get used to another scheme
     /// [default: 0s; for a service a quarter of the work time]
-    #[arg(long, value_name = "TIME", value_parser = units::duration_us, conflicts_with = "sim")]
+    #[arg(long, value_name = "TIME", value_parser = values::duration_us, conflicts_with = "sim")]
     pub settle: Option<u64>,
     /// Leave the best scheme on when a service is tuned, until Ctrl-C or its end
     #[arg(long, requires = "pid")]
@@ -120,7 +120,7 @@ pub struct Measuring {
     /// Most of the performance that may be lost, such as 2%: what loses clearly more gets the
     /// worst score so far, and a run is cut short as soon as it does; what is close to it is
     /// weighed by the noise
-    #[arg(long, value_name = "SHARE", value_parser = units::share_above_0, default_value = "10%",
+    #[arg(long, value_name = "SHARE", value_parser = values::share_above_0, default_value = "10%",
           conflicts_with_all = ["score", "sweep"])]
     pub max_loss: f64,
     /// How samples are scored: arithmetic over p, m, worst, each metric (runtime, rss, …) and

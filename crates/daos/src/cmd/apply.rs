@@ -1,14 +1,14 @@
 //! `daos apply`: runs schemes on a target.
 
-use crate::Usage;
-use crate::child::Stage;
 use crate::cli;
 use crate::cmd::manager::Manager;
 use crate::cmd::monitoring;
 use crate::cmd::session::{self, Prepared};
-use crate::signals;
 use anyhow::Result;
-use daos_core::AnyMonitor;
+use daos_cli::Usage;
+use daos_cli::command::Stage;
+use daos_cli::signals;
+use daos_monitor::AnyMonitor;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -56,7 +56,7 @@ fn live(args: &cli::Apply, monitor: AnyMonitor) -> Result<i32> {
     if let Err(err) = &applied
         && session.has_command()
     {
-        say!("daos: applying ended early: {err:#}; the command goes on");
+        daos_cli::say!("daos: applying ended early: {err:#}; the command goes on");
     }
     let ending = session.finish()?;
     // The counters are worth having also when something failed.

@@ -1,7 +1,7 @@
 //! One file for each subcommand.
 
 pub mod apply;
-pub mod bench;
+
 pub mod doctor;
 pub mod manager;
 pub mod monitoring;
@@ -9,4 +9,3 @@ pub mod record;
 pub mod report;
 pub mod session;
 pub mod tune;
-pub mod workload;

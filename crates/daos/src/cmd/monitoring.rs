@@ -1,9 +1,9 @@
 //! What is to be watched, and how: as the command line says, if it can be.
 
-use crate::Usage;
 use crate::cli::{self, Backend};
 use anyhow::Result;
-use daos_core::{AnyMonitor, MonitorOptions};
+use daos_cli::Usage;
+use daos_monitor::{AnyMonitor, MonitorOptions};
 use std::path::Path;
 
 /// The monitor asked for, if it can do what is asked of it.

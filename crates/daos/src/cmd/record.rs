@@ -5,10 +5,10 @@ mod output;
 mod simulated;
 mod summary;
 
-use crate::Usage;
 use crate::cli;
 use crate::cmd::monitoring;
 use anyhow::Result;
+use daos_cli::Usage;
 use daos_record::Header;
 
 /// Records until the target ends, the time is over or Ctrl-C. The exit status is

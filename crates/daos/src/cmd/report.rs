@@ -3,9 +3,9 @@
 pub mod output;
 mod source;
 
-use crate::Usage;
 use crate::cli::{self, Common, Report};
 use anyhow::Result;
+use daos_cli::Usage;
 use daos_report::{RenderError, heatmap, info, overhead, regions, schemes, wss};
 use output::{Output, style};
 use source::Source;

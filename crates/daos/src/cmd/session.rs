@@ -1,11 +1,13 @@
 //! Live processes under watch: from those that were named, or a command, to their end.
 
-use crate::child::{Stage, Started};
 use crate::cli;
 use anyhow::{Context, Result};
 use daos_bpf::VirtualMemory;
-use daos_core::{AnyMonitor, Snapshot, SnapshotSource};
-use daos_linux::{Driver, Process, ProcessError, Stop, cpu, damon};
+use daos_cli::command::{Stage, Started};
+use daos_core::{Snapshot, SnapshotSource};
+use daos_linux::{Process, ProcessError, cpu, damon};
+use daos_monitor::AnyMonitor;
+use daos_session::{Driver, Stop};
 use indicatif::ProgressBar;
 use std::io::IsTerminal;
 use std::os::fd::{AsFd, OwnedFd};
@@ -170,7 +172,7 @@ pub fn named(target: &cli::Target) -> Vec<String> {
 /// Others clear accessed bits too, and then memory looks colder than it is.
 pub fn tell_of_others() {
     if let Some(kdamond) = damon::running(Path::new("/sys")).first() {
-        say!(
+        daos_cli::say!(
             "daos: note: a DAMON of the kernel is running ({kdamond}); it clears accessed bits too, so some accesses may be missed"
         );
     }

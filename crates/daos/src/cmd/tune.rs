@@ -12,8 +12,8 @@ mod table;
 
 use crate::cli;
 use crate::cmd::{monitoring, session};
-use crate::signals;
 use anyhow::{Result, bail};
+use daos_cli::signals;
 use daos_tune::{End, Next, Outcome, Store, Tuning, Workload};
 use plan::Plan;
 use std::sync::Arc;
@@ -117,7 +117,9 @@ impl Run {
     fn kept(&self, err: anyhow::Error) -> anyhow::Error {
         if !self.tuning.records().is_empty() {
             let (count, dir) = (self.tuning.records().len(), self.store.dir().display());
-            say!("daos: the samples so far ({count}) are kept; --out {dir} goes on with them");
+            daos_cli::say!(
+                "daos: the samples so far ({count}) are kept; --out {dir} goes on with them"
+            );
         }
         err
     }

@@ -2,7 +2,7 @@
 //! output alone.
 
 use crate::support::Place;
-use daos_core::json::SnapshotJson;
+use daos_record::json::SnapshotJson;
 use serde_json::Value;
 use std::io::Write;
 use std::process::{Command, Stdio};

@@ -1,7 +1,7 @@
 //! What reports show of schemes, from a record that is written here by hand.
 
 use crate::support::Place;
-use daos_core::schemes::{Action, Done, Stats};
+use daos_core::{Action, Done, Stats};
 use daos_core::{AddrRange, Snapshot, TargetId};
 use daos_record::{Destination, Record, SchemeEnd};
 

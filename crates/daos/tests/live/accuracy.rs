@@ -5,7 +5,7 @@
 use crate::support::{
     Foster, MONITORS, Process, Scratch, WINDOWS, only_target, read_truth, ready_pid, score,
 };
-use daos_bench::Score;
+use daos_eval::Score;
 use daos_record::Record;
 use std::fs;
 use std::io::BufReader;

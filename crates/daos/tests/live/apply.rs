@@ -2,8 +2,8 @@
 
 use crate::support::{Process, Scratch, WINDOWS, Workload, daos, sleep_s, snapshots};
 use crate::swap::Devices;
+use daos_core::Action;
 use daos_core::AddrRange;
-use daos_core::schemes::Action;
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;

@@ -43,6 +43,6 @@ fn the_bound_is_kept_by_default() {
     workload.stop();
     let overhead = overhead(&scratch);
     println!("{overhead}");
-    let most = 110.0 * daos_core::monitor::windows::DEFAULT_MAX_OVERHEAD;
+    let most = 110.0 * daos_monitor::windows::DEFAULT_MAX_OVERHEAD;
     assert!(overhead["worst_10s_percent"].as_f64().is_some_and(|w| w <= most), "{overhead}");
 }

@@ -1,8 +1,8 @@
 //! `daos record -- COMMAND`, and who may watch whom.
 
 use crate::support::{Process, Scratch, WINDOWS, daos, sleep_s};
-use daos_core::json::SnapshotJson;
 use daos_record::Record;
+use daos_record::json::SnapshotJson;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Output};

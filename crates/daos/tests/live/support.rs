@@ -1,7 +1,7 @@
 //! Processes that end with the test, workloads with their truth, and records.
 
-use daos_bench::{Score, Scorer, TruePhase};
 use daos_core::{AddrRange, RegionSnapshot, Snapshot, TargetId};
+use daos_eval::{Score, Scorer, TruePhase};
 use daos_record::Record;
 use daos_workload::PhaseTruth;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open, pidfd_send_signal};

@@ -7,8 +7,8 @@ mod reclaim;
 mod target;
 
 use crate::VirtualMemory;
-use daos_core::schemes::{Action, ActionSink, Outcome, Refusal};
 use daos_core::{AccessCheck, AddrRange, PAGE_SIZE, TargetId};
+use daos_core::{Action, ActionSink, Outcome, Refusal};
 use host::{OtherSwap, ThpPolicy, Zram};
 use target::{HUGE, Making, PageState, Target};
 

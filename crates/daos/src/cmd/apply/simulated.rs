@@ -3,7 +3,7 @@
 use crate::cli;
 use crate::cmd::manager::simulated::Simulated;
 use anyhow::Result;
-use daos_core::AnyMonitor;
+use daos_monitor::AnyMonitor;
 use std::path::Path;
 
 /// Applies the schemes to the access pattern in `file`.
@@ -13,7 +13,7 @@ pub fn run(args: &cli::Apply, monitor: AnyMonitor, file: &Path) -> Result<i32> {
     while simulated.next_snapshot()?.is_some() {}
     simulated.write_stats()?;
     if !args.quiet {
-        say!("daos: simulated, not measured: the times and costs are those of a model");
+        daos_cli::say!("daos: simulated, not measured: the times and costs are those of a model");
         simulated.tell();
     }
     Ok(0)

@@ -1,7 +1,7 @@
 //! Which actions of schemes work here and, for each that does not, what to do.
 
 use super::Finding;
-use daos_core::schemes::{Action, ActionSink};
+use daos_core::{Action, ActionSink};
 use std::collections::BTreeMap;
 
 /// All of them, as `sink` says; without one nothing can be acted on.

@@ -40,11 +40,11 @@ pub fn clean() -> Result<i32> {
         match swap.take_away(Path::new(ROOT)) {
             Ok(()) => println!("{} was taken away", swap.device().display()),
             Err(err @ SwapError::DoesNotFit { .. }) => {
-                say!("daos: {err}");
+                daos_cli::say!("daos: {err}");
                 status = 1;
             }
             Err(err) => {
-                say!("daos: {}: {err}", swap.device().display());
+                daos_cli::say!("daos: {}: {err}", swap.device().display());
                 status = 1;
             }
         }

@@ -2,11 +2,12 @@
 
 use super::footprint::{Course, Footprint};
 use super::rules::Rules;
-use crate::whole_file::WholeFile;
 use anyhow::{Context, Result};
+use daos_cli::whole_file::WholeFile;
 use daos_core::Spent;
-use daos_core::schemes::{Action, Scheme, Stats};
+use daos_core::{Action, Stats};
 use daos_report::units;
+use daos_schemes::Scheme;
 use serde::Serialize;
 use std::io::Write;
 use std::path::Path;
@@ -67,7 +68,7 @@ impl Account<'_> {
     pub fn tell(&self) {
         let seconds = self.elapsed_us as f64 / 1e6;
         for (scheme, stats) in self.rules.stats() {
-            say!(
+            daos_cli::say!(
                 "daos: {}: {}{}",
                 scheme.label(),
                 self.gist(scheme, stats),
@@ -81,7 +82,7 @@ impl Account<'_> {
                 0 => String::new(),
                 mean => format!(" and {} of compressed swap", units::bytes(mean)),
             };
-            say!(
+            daos_cli::say!(
                 "daos: resident set {} at the end, {} at its peak; on average {}{with_zram}, of {}: {} less",
                 units::bytes(resident.last),
                 units::bytes(resident.max),
@@ -91,7 +92,7 @@ impl Account<'_> {
             );
         }
         let share = |us: f64| units::percent(us / self.elapsed_us.max(1) as f64);
-        say!(
+        daos_cli::say!(
             "daos: over {seconds:.1} s, monitoring took {} of one CPU and {} of the target's, the schemes {} and {}",
             share(self.monitor.monitor_us),
             share(self.monitor.target_us),

@@ -1,12 +1,13 @@
 //! The schemes that were named, at work, and read again when they change.
 
 use crate::cli;
-use crate::schemes::Source;
 use anyhow::Result;
+use daos_cli::SchemeSource;
 use daos_core::Snapshot;
-use daos_core::schemes::engine::dry_run::Counted;
-use daos_core::schemes::{ActionSink, DryRun, Engine, Metrics, Scheme, Stats};
+use daos_core::{ActionSink, Metrics, Stats};
 use daos_record::SchemeEnd;
+use daos_schemes::engine::dry_run::Counted;
+use daos_schemes::{DryRun, Engine, Scheme};
 use std::io::IsTerminal;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +19,7 @@ const LOOK: Duration = Duration::from_secs(1);
 /// An engine, and where its schemes come from.
 #[derive(Debug)]
 pub struct Rules {
-    sources: Vec<Source>,
+    sources: Vec<SchemeSource>,
     engine: Engine,
     /// What was counted instead of done.
     dry_run: Option<Counted>,
@@ -36,7 +37,7 @@ impl Rules {
     pub fn new(args: &cli::Managing) -> Result<Self> {
         let mut sources = Vec::new();
         for scheme in &args.schemes {
-            sources.push(Source::new(scheme)?);
+            sources.push(SchemeSource::new(scheme)?);
         }
         let schemes = read(&mut sources)?;
         let dry_run = args.dry_run.then(Counted::default);
@@ -123,7 +124,7 @@ impl Rules {
         // The same signal says that the terminal was closed.
         self.abandoned |= asked && self.had_terminal && !std::io::stderr().is_terminal();
         self.looked = Instant::now();
-        if !asked && !self.sources.iter().any(Source::changed_since_last_read) {
+        if !asked && !self.sources.iter().any(SchemeSource::changed_since_last_read) {
             return;
         }
         let schemes = read(&mut self.sources).and_then(|schemes| {
@@ -134,9 +135,9 @@ impl Rules {
             Ok(schemes) => {
                 self.engine.replace(schemes);
                 self.changed = true;
-                say!("daos: read the schemes again: {}", self.labels().join("; "));
+                daos_cli::say!("daos: read the schemes again: {}", self.labels().join("; "));
             }
-            Err(err) => say!("daos: {err:#}; the schemes stay as they were"),
+            Err(err) => daos_cli::say!("daos: {err:#}; the schemes stay as they were"),
         }
     }
 
@@ -161,7 +162,7 @@ impl Rules {
 }
 
 /// Reads all of them also when one is bad, so that each is read once for each change.
-fn read(sources: &mut [Source]) -> Result<Vec<Scheme>> {
-    let read: Vec<Result<Vec<Scheme>>> = sources.iter_mut().map(Source::read).collect();
+fn read(sources: &mut [SchemeSource]) -> Result<Vec<Scheme>> {
+    let read: Vec<Result<Vec<Scheme>>> = sources.iter_mut().map(SchemeSource::read).collect();
     Ok(read.into_iter().collect::<Result<Vec<_>>>()?.concat())
 }

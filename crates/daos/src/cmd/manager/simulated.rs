@@ -5,10 +5,12 @@ use super::footprint::Footprint;
 use super::rules::Rules;
 use crate::cli;
 use anyhow::Result;
-use daos_core::{AnyMonitor, Snapshot, SnapshotSource, Spent, TargetInfo};
+use daos_core::{Snapshot, SnapshotSource, Spent, TargetInfo};
+use daos_monitor::AnyMonitor;
 use daos_record::SchemeEnd;
 use daos_report::units;
-use daos_sim::{CostModel, MemoryModel, SimOptions, SimSource, SimSpace};
+use daos_session::SimSource;
+use daos_sim::{CostModel, MemoryModel, SimOptions, SimSpace};
 use daos_workload::Config;
 use std::path::{Path, PathBuf};
 
@@ -123,7 +125,7 @@ impl Simulated {
         self.account().tell();
         let memory = self.source.space_mut().memory();
         let slowdown = memory.slowdown();
-        say!(
+        daos_cli::say!(
             "daos: the target was {} by {}: {} waited for pages of swap, {} saved by huge pages",
             if slowdown < 0.0 { "sped up" } else { "slowed" },
             units::percent(slowdown.abs()),

@@ -3,12 +3,14 @@
 use super::header;
 use super::output::Output;
 use super::summary::Totals;
-use crate::child::Stage;
+use crate::cli;
 use crate::cmd::manager::Manager;
 use crate::cmd::session::{self, Prepared};
-use crate::{cli, is_broken_pipe, signals};
 use anyhow::{Result, anyhow};
-use daos_core::{AccessCheck, AnyMonitor, HOT_RATE, Snapshot, SnapshotSource};
+use daos_cli::command::Stage;
+use daos_cli::{is_broken_pipe, signals};
+use daos_core::{AccessCheck, HOT_RATE, Snapshot, SnapshotSource};
+use daos_monitor::AnyMonitor;
 use daos_report::units;
 use indicatif::ProgressBar;
 use std::sync::Arc;
@@ -55,7 +57,7 @@ pub fn run(args: &cli::Record, monitor: AnyMonitor) -> Result<i32> {
 
     let recorded = match recorded {
         Err(err) if session.has_command() && !is_broken_pipe(&err) => {
-            say!("daos: recording ended early: {err:#}; the command goes on");
+            daos_cli::say!("daos: recording ended early: {err:#}; the command goes on");
             Err(anyhow!("the record lacks its end"))
         }
         recorded => recorded,

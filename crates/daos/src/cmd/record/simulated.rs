@@ -6,7 +6,7 @@ use super::summary::Totals;
 use crate::cli;
 use crate::cmd::manager::simulated::Simulated;
 use anyhow::Result;
-use daos_core::AnyMonitor;
+use daos_monitor::AnyMonitor;
 use std::path::Path;
 
 /// Simulates the access pattern in `file` for its own length, or `--duration`.
@@ -25,7 +25,7 @@ pub fn run(args: &cli::Record, monitor: AnyMonitor, file: &Path) -> Result<i32> 
     recording.finish(&end)?;
     simulated.write_stats()?;
     if !args.quiet {
-        say!("daos: simulated, not measured: the times and costs are those of a model");
+        daos_cli::say!("daos: simulated, not measured: the times and costs are those of a model");
         totals.tell(&end, &args.output.display().to_string());
         simulated.tell();
     }

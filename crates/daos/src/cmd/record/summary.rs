@@ -78,19 +78,19 @@ impl Totals {
     pub fn tell(&self, end: &End, output: &str) {
         let seconds = end.elapsed_us as f64 / 1e6;
         if end.snapshots == 0 {
-            say!(
+            daos_cli::say!(
                 "daos: recorded no snapshot: it was over before the first aggregation interval was"
             );
             return;
         }
         let (fewest, most) = self.regions.unwrap_or_default();
-        say!(
+        daos_cli::say!(
             "daos: recorded {seconds:.1} s: {} snapshots of {fewest} to {most} regions, {}",
             end.snapshots,
             checked(end.checks, self.pages)
         );
         let share = |us: u64| 100.0 * us as f64 / end.elapsed_us.max(1) as f64;
-        say!(
+        daos_cli::say!(
             "daos: the monitor used {:.2} % of one CPU and {} of memory at most{}{}",
             share(end.cpu_us),
             units::bytes(end.peak_rss_bytes),
@@ -105,16 +105,16 @@ impl Totals {
             }
         );
         if let Some(line) = self.intervals.tell() {
-            say!("daos: {line}");
+            daos_cli::say!("daos: {line}");
         }
         let unobserved = 100.0 * self.unobserved / self.watched.max(1.0);
         if unobserved >= 1.0 {
-            say!(
+            daos_cli::say!(
                 "daos: {unobserved:.0} % of the checks found memory that can't be observed (shared, locked or of a device)"
             );
         }
         if output != "-" {
-            say!("daos: in {output}; try `daos report heatmap {output}`");
+            daos_cli::say!("daos: in {output}; try `daos report heatmap {output}`");
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Where a report goes, in which form and style.
 
-use crate::Usage;
 use crate::cli::{self, Color, Common, When};
-use crate::whole_file::WholeFile;
 use anyhow::{Context, Result};
+use daos_cli::Usage;
+use daos_cli::whole_file::WholeFile;
 use daos_report::{Format, Style, UnknownFormat};
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write, stdout};
 use std::path::{Path, PathBuf};

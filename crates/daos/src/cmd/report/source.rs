@@ -17,7 +17,7 @@ impl Source {
     pub fn open(path: &Path) -> Result<Self> {
         let record = Record::open(path)?;
         if let Some(damage) = record.damage() {
-            say!("daos: {damage}");
+            daos_cli::say!("daos: {damage}");
         }
         Ok(Self { record })
     }

@@ -4,10 +4,10 @@ use super::table::span;
 use crate::cli::{Color, When};
 use crate::cmd::report::output;
 use anyhow::{Context, Result};
-use daos_core::schemes::{self, text};
-use daos_core::tuner::{At, Interval, Space};
 use daos_report::tuning::{TuningView, render};
 use daos_report::{Format, Style};
+use daos_schemes::{self, text};
+use daos_tune::search::{At, Interval, Space};
 use daos_tune::{End, Outcome, PointStats, Spread, Store, Tuning};
 use std::io::Write;
 
@@ -26,7 +26,7 @@ pub fn keep(tuning: &Tuning, outcome: &Outcome, picture: &TuningView, store: &St
             let [plain, table] = SCHEMES;
             let is_plain = text::says_all(scheme);
             let (name, other) = if is_plain { (plain, table) } else { (table, plain) };
-            let body = schemes::format(scheme);
+            let body = daos_schemes::format(scheme);
             store.write(name, format!("{head}{}\n", body.trim_end()).as_bytes())?;
             store.remove(other)?;
         }
@@ -177,6 +177,6 @@ fn interval(of: Interval) -> String {
     if !of.low.is_finite() || !of.high.is_finite() {
         return format!("{:.3} (how sure that is can't be said)", of.mean);
     }
-    let confidence = 100.0 * daos_core::tuner::CONFIDENCE;
+    let confidence = 100.0 * daos_tune::search::CONFIDENCE;
     format!("{:.3} ({:.3} to {:.3} with {confidence:.0} % confidence)", of.mean, of.low, of.high)
 }

@@ -1,9 +1,9 @@
 //! A metric of the user's own: a command that prints a number, from what a run printed or
 //! from anywhere else.
 
-use crate::child::{Stage, Started};
 use anyhow::{Context, Result, bail};
-use daos_core::tuner::last_number;
+use daos_cli::command::{Stage, Started};
+use daos_tune::search::last_number;
 use std::fs::File;
 use std::io::{Read, Seek, Write};
 use std::time::{Duration, Instant};
@@ -22,7 +22,7 @@ impl Metric {
     /// Refuses an empty one.
     pub fn new(text: &str) -> Result<Self> {
         if text.trim().is_empty() {
-            bail!(crate::Usage("--metric is empty; give a command that prints a number".into()));
+            bail!(daos_cli::Usage("--metric is empty; give a command that prints a number".into()));
         }
         Ok(Self { text: text.to_owned() })
     }

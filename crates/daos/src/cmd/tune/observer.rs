@@ -1,9 +1,9 @@
 //! What a run takes of memory, and when it ends: seen in the same way whether it is watched
 //! or runs alone, so that the difference is the scheme's.
 
-use crate::child::Started;
 use crate::cmd::manager::footprint::Footprint;
 use anyhow::{Result, anyhow};
+use daos_cli::command::Started;
 use daos_linux::memory::ProcessMemory;
 use daos_linux::{Process, TempSwap};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};

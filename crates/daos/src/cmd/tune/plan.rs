@@ -1,14 +1,14 @@
 //! What is to be tuned, for what, and how: as the command line says, if it can be.
 
 use super::scoring::scorer;
-use crate::Usage;
 use crate::cli::{self, DEFAULT_TUNING, Good};
-use crate::schemes::Source;
 use anyhow::{Result, bail, ensure};
-use daos_core::schemes::{Scheme, toml};
-use daos_core::tuner::{Space, Sweep};
+use daos_cli::SchemeSource;
+use daos_cli::Usage;
 use daos_linux::Process;
 use daos_report::units;
+use daos_schemes::{Scheme, toml};
+use daos_tune::search::{Space, Sweep};
 use daos_tune::{Aim, Limits, Scorer, Store, Subject, Tuning};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -83,7 +83,7 @@ impl Plan {
         } else {
             let repeats = args.search.repeat as usize;
             let sweep = Sweep::parse(sweeps(), repeats, seed).map_err(|err| usage(&err))?;
-            (daos_core::tuner::Search::space(&sweep).clone(), Aim::Sweep(sweep))
+            (daos_tune::search::Search::space(&sweep).clone(), Aim::Sweep(sweep))
         };
         Ok(Self {
             subject: subject(args, &scheme, &space)?,
@@ -117,7 +117,7 @@ impl Plan {
                 if let Some(old) = Store::set_aside(dir)?
                     && !self.quiet
                 {
-                    say!(
+                    daos_cli::say!(
                         "daos: the tuning that was in {DEFAULT_TUNING} is in {} now",
                         old.display()
                     );
@@ -128,7 +128,7 @@ impl Plan {
         let (store, records) = Store::open(dir, &self.subject, self.fresh)?;
         if !records.is_empty() && !self.quiet {
             let count = records.len();
-            say!(
+            daos_cli::say!(
                 "daos: goes on with the {count} samples in {} (--fresh begins anew)",
                 dir.display()
             );
@@ -143,7 +143,7 @@ fn refuse(what: &str) -> Result<()> {
 
 /// The scheme that is tuned: thresholds of several would be hard to tell apart.
 fn one_scheme(arg: &str) -> Result<Scheme> {
-    let mut schemes = Source::new(arg)?.read()?;
+    let mut schemes = SchemeSource::new(arg)?.read()?;
     let count = schemes.len();
     ensure!(
         count == 1,

@@ -1,10 +1,10 @@
 //! How samples are scored: by the paper's function, an expression, or a command.
 
 use super::metric::{input, run};
-use crate::Usage;
 use crate::cli::{self, Good};
 use anyhow::{Context, Result, bail};
-use daos_core::tuner::{Better, Expression, Function, Scoring, last_number};
+use daos_cli::Usage;
+use daos_tune::search::{Better, Expression, Function, Scoring, last_number};
 use daos_tune::{RSS, RUNTIME, Scorer};
 use std::path::Path;
 use std::sync::Arc;

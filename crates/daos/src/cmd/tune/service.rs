@@ -8,14 +8,15 @@
 use super::command::{managing, of_memory};
 use super::metric::Metric;
 use super::scoring::METRIC;
-use crate::child::Stage;
 use crate::cli::{self, Good};
 use crate::cmd::manager::Manager;
 use crate::cmd::{monitoring, session};
 use anyhow::{Context, Result};
+use daos_cli::command::Stage;
+use daos_core::Action;
 use daos_core::SnapshotSource;
-use daos_core::schemes::{Action, Pattern, Scheme};
 use daos_linux::memory::ProcessMemory;
+use daos_schemes::{Pattern, Scheme};
 use daos_tune::{Bounds, Measured, RSS, Workload};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -103,12 +104,12 @@ impl Service<'_> {
     pub fn keep(&mut self, scheme: Option<Scheme>, quiet: bool) -> Result<()> {
         let Some(scheme) = scheme else {
             if !quiet {
-                say!("daos: nothing is applied");
+                daos_cli::say!("daos: nothing is applied");
             }
             return Ok(());
         };
         if !quiet {
-            say!("daos: applying {} until Ctrl-C", scheme.label());
+            daos_cli::say!("daos: applying {} until Ctrl-C", scheme.label());
         }
         self.manager.go_on_with(vec![scheme], false);
         let bar = session::progress(!quiet, "applying", None);

@@ -5,9 +5,10 @@ use crate::cmd::manager::rules::Rules;
 use crate::cmd::manager::simulated::Simulated;
 use crate::cmd::monitoring;
 use anyhow::Result;
+use daos_core::Action;
 use daos_core::rng::{Rng, mix};
-use daos_core::schemes::{Action, Pattern, Scheme};
-use daos_core::tuner::{Values, shapes};
+use daos_schemes::{Pattern, Scheme};
+use daos_tune::search::{Values, shapes};
 use daos_tune::{Bounds, Measured, RSS, RUNTIME, Workload};
 use daos_workload::Config;
 use std::cell::Cell;
@@ -31,7 +32,9 @@ impl<'a> Simulation<'a> {
     pub fn new(args: &'a cli::Tune, file: &Path) -> Result<Self> {
         monitoring::monitor(&args.monitoring)?;
         if !args.quiet {
-            say!("daos: simulated, not measured: the times and costs are those of a model");
+            daos_cli::say!(
+                "daos: simulated, not measured: the times and costs are those of a model"
+            );
         }
         Ok(Self { args, config: Config::read(file)?, runs: 0, clock_s: Rc::default() })
     }

@@ -1,8 +1,8 @@
 //! The samples as they come: a line for each, and a bar with the time that is left.
 
 use anyhow::Result;
-use daos_core::tuner::{At, Space};
 use daos_report::units;
+use daos_tune::search::{At, Space};
 use daos_tune::{RSS, RUNTIME, Record, ScoreOf, Scored, Step, Tuning};
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use std::io::{IsTerminal, Write};
@@ -35,7 +35,8 @@ impl Table {
     pub fn new(tuning: &Tuning, quiet: bool) -> Self {
         let left = Arc::new(Mutex::new(Left { seconds: None, at: Instant::now() }));
         let space = tuning.space().clone();
-        let shown = |value: f64, param: &daos_core::tuner::Param| param.threshold.show(value).len();
+        let shown =
+            |value: f64, param: &daos_tune::search::Param| param.threshold.show(value).len();
         let widths = space.params().iter().map(|param| {
             let name = param.threshold.name().len();
             name.max(shown(param.low, param)).max(shown(param.high, param)).max(6)

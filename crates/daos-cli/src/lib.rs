@@ -1,0 +1,36 @@
+//! What the commands `daos` and `daos-eval` share.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`values`] | values as people type them: times, sizes, shares, addresses, names |
+//! | [`monitoring`] | the flags that say how closely to look |
+//! | [`outcome`] | what went wrong, in words and as an exit status |
+//! | [`scheme_source`] | what `--scheme ARG` means, read again when it changes |
+//! | [`command`] | a command that was started, to its end |
+//! | [`signals`] | Ctrl-C and its like |
+//! | [`whole_file`] | files that are seen under their name only once they are whole |
+
+#![forbid(unsafe_code)]
+
+pub mod command;
+pub mod monitoring;
+pub mod outcome;
+pub mod scheme_source;
+pub mod signals;
+pub mod values;
+pub mod whole_file;
+
+pub use monitoring::{Backend, Looking, Plain};
+pub use outcome::{Usage, exit_code, is_broken_pipe};
+pub use scheme_source::Source as SchemeSource;
+pub use whole_file::WholeFile;
+
+/// Writes a line to standard error. Where nobody can read it any more, as on a terminal that
+/// was closed, nothing comes of it.
+#[macro_export]
+macro_rules! say {
+    ($($what:tt)*) => {{
+        use std::io::Write as _;
+        let _ = writeln!(std::io::stderr(), $($what)*);
+    }};
+}

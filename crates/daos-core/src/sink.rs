@@ -1,0 +1,103 @@
+//! The seam to what acts on memory.
+
+use crate::access::{AccessCheck, TargetId};
+use crate::action::Action;
+use crate::addr::AddrRange;
+use crate::snapshot::Mapping;
+
+/// Why memory was not acted on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum Refusal {
+    /// It is locked, of a device, of hugetlbfs, or otherwise not for this action.
+    Unsuitable,
+    /// Other processes map it too.
+    Shared,
+    /// Too little of it is present, or accessed, for a huge page to be worth it.
+    NotWorth,
+    /// There is no room: no swap left, no huge page to be had.
+    NoRoom,
+    /// The kernel was asked and left it as it was.
+    Kept,
+    /// The process has ended, or may not be acted on.
+    Gone,
+}
+
+impl Refusal {
+    /// In words.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Unsuitable => "unsuitable",
+            Self::Shared => "shared",
+            Self::NotWorth => "not worth it",
+            Self::NoRoom => "no room",
+            Self::Kept => "kept by the kernel",
+            Self::Gone => "process gone",
+        }
+    }
+}
+
+/// What became of what was asked for.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Outcome {
+    /// Bytes that were changed: paged out, made huge, …
+    pub applied_bytes: u64,
+    /// The ranges in which that happened, sorted.
+    pub applied: Vec<AddrRange>,
+    /// Bytes that were left, by reason.
+    pub refused: Vec<(Refusal, u64)>,
+    /// Bytes that became resident by it (a huge page's pages that were not there before),
+    /// or, if negative, that were given back.
+    pub bloat_bytes: i64,
+}
+
+impl Outcome {
+    /// Counts bytes that were left.
+    pub fn refuse(&mut self, why: Refusal, bytes: u64) {
+        if bytes == 0 {
+            return;
+        }
+        match self.refused.iter_mut().find(|(reason, _)| *reason == why) {
+            Some((_, sum)) => *sum += bytes,
+            None => self.refused.push((why, bytes)),
+        }
+    }
+}
+
+/// Acts on the memory of targets that it can also look at.
+///
+/// A target that has ended is not an error: everything is refused as
+/// [`Refusal::Gone`].
+pub trait ActionSink: AccessCheck {
+    /// Whether this action can be done here; if not, why, and what to do about it.
+    fn supports(&self, action: Action) -> Result<(), String>;
+
+    /// Does `action` to page-aligned, sorted, disjoint `ranges` of `target`, as far as
+    /// there is something to do: what is as the action would make it is neither applied
+    /// nor refused. A batch is at most [`BATCH_BYTES`] unless one huge page is larger.
+    fn apply(
+        &mut self,
+        action: Action,
+        target: TargetId,
+        ranges: &[AddrRange],
+    ) -> Result<Outcome, Self::Error>;
+
+    /// A clock: microseconds since some time in the past. What passes while looking and
+    /// acting is charged to the scheme.
+    fn clock_us(&self) -> f64;
+
+    /// Where accessed bits that were set have been cleared since this was last asked, by
+    /// whoever arms here: what they told of accesses can't be read any more. Asked for the
+    /// first time, it begins to be noted.
+    fn take_cleared(&mut self) -> Vec<(TargetId, AddrRange)>;
+
+    /// What `target` has mapped, by rising address; none when it has ended.
+    fn mappings(&self, target: TargetId) -> &[Mapping];
+
+    /// The cgroup that `target` is in, as a path from the root of the hierarchy.
+    fn cgroup(&self, target: TargetId) -> Option<String>;
+}
+
+/// Most bytes that a sink is asked to act on at once: the granularity of quotas.
+pub const BATCH_BYTES: u64 = 16 << 20;

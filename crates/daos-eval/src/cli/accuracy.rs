@@ -1,0 +1,93 @@
+//! What can be said of `daos-eval accuracy`.
+
+use super::{Huge, monitor};
+use clap::Args;
+use daos_cli::values::{self, bytes};
+use daos_cli::{Looking, Plain};
+use daos_eval::monitors::MonitorKind;
+use daos_eval::{PageSize, Shape};
+use daos_workload::quantity;
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    daos-eval accuracy --sim                                  1 and 10 GB, simulated\n  \
+    daos-eval accuracy --sim --size 5T --hot 10%,1% --shape blocks --max-overhead 1\n  \
+    daos-eval accuracy --size 1G --shape block,blocks         on real memory, as root\n  \
+    daos-eval accuracy --workload workloads/*.cfg             patterns in files\n\
+    Shapes: block (one), blocks (scattered), stripes (every so many pages one), moving, phased \
+    (two sets of blocks in turn), zipf, sparse (8522 mappings in 36.7 GB, with --sim), turning \
+    (a tenth turns hot, another cold).")]
+pub struct Accuracy {
+    /// Access patterns to run, as for `daos-eval workload`
+    #[arg(short, long = "workload", value_name = "FILE", num_args = 1..,
+          conflicts_with_all = ["sizes", "hot", "shapes", "pages", "blocks"])]
+    pub workloads: Vec<PathBuf>,
+    /// Sizes of the memory, such as 1G,5T; by default 1G, and 10G too if it is simulated
+    #[arg(long = "size", value_name = "SIZE", value_delimiter = ',', value_parser = bytes)]
+    pub sizes: Vec<u64>,
+    /// Shares of it that are hot
+    #[arg(long, value_name = "SHARE", value_delimiter = ',',
+          value_parser = values::share, default_value = "10%")]
+    pub hot: Vec<f64>,
+    /// Where the hot memory lies
+    #[arg(long = "shape", value_name = "SHAPE", value_delimiter = ',',
+          value_parser = shape, default_value = "block,blocks")]
+    pub shapes: Vec<Shape>,
+    /// Sizes of pages: 4k, 2m
+    #[arg(long = "page", value_name = "SIZE", value_delimiter = ',',
+          value_parser = page_size, default_value = "4k")]
+    pub pages: Vec<PageSize>,
+    /// Hot blocks, where there are many; by default 64 simulated ones, 37 on real memory
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub blocks: Option<u32>,
+    /// Monitors to compare; by default those that find regions by themselves
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = monitor)]
+    pub monitors: Vec<MonitorKind>,
+    /// Runs of each; the table has their medians
+    #[arg(long, value_name = "N", default_value_t = 3,
+          value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub runs: u32,
+    /// Seconds that a run takes; less if the pattern ends before
+    #[arg(long, value_name = "N", default_value = "20", value_parser = values::seconds_us)]
+    pub seconds: u64,
+    /// Seconds from the start of monitoring, and of a phase in a file, that do not count for
+    /// accuracy
+    #[arg(long, value_name = "N", default_value = "10", value_parser = values::seconds_us)]
+    pub warmup: u64,
+    /// Threads that access the memory
+    #[arg(long, value_name = "N", default_value_t = 1,
+          value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub threads: u32,
+    /// Huge pages for the memory, with --workload
+    #[arg(long, value_enum, default_value_t = Huge::Default)]
+    pub thp: Huge,
+    /// Simulate the memory; costs are those of a model then
+    #[arg(long)]
+    pub sim: bool,
+    /// Simulated accesses a second; by default those of a scenario make each page of hot blocks
+    /// be accessed in 9 of 10 sampling intervals
+    #[arg(long, value_name = "N", requires = "sim")]
+    pub accesses: Option<std::num::NonZeroU64>,
+    /// Run on real memory and again simulated, and show how far the simulator is off
+    #[arg(long, conflicts_with = "sim")]
+    pub validate: bool,
+    /// How to print the result
+    #[arg(long, value_enum, default_value_t = Plain::Text)]
+    pub format: Plain,
+    #[command(flatten)]
+    pub looking: Looking,
+}
+
+/// The name of a shape.
+fn shape(text: &str) -> Result<Shape, String> {
+    values::named(text, "shape", Shape::ALL, Shape::name)
+}
+
+/// A size of pages.
+fn page_size(text: &str) -> Result<PageSize, String> {
+    let sizes = [PageSize::Small, PageSize::Huge];
+    let bytes = quantity::bytes(text).ok();
+    let named = sizes.into_iter().find(|size| Some(size.bytes()) == bytes);
+    named.ok_or_else(|| "pages are of 4k or of 2m".to_owned())
+}

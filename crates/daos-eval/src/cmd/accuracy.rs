@@ -1,0 +1,132 @@
+//! `daos-eval accuracy`: what monitors report against what workloads truly access.
+
+use super::progress;
+use crate::cli::{self, Huge};
+use anyhow::Result;
+use daos_cli::signals;
+use daos_cli::{Backend, Plain, Usage};
+use daos_eval::monitors::MonitorKind;
+use daos_eval::{
+    Ground, Plan, RealMemory, Scenario, Simulator, Step, Work, compare, report, validate,
+};
+use daos_sim::CostModel;
+use indicatif::ProgressBar;
+use std::io::stdout;
+use std::num::NonZeroU64;
+use std::path::PathBuf;
+
+/// Compares what monitors report with what workloads truly access.
+pub fn run(args: &cli::Accuracy, daos: PathBuf) -> Result<i32> {
+    let plan = plan(args)?;
+    let bar = progress("runs");
+    let tell = |step: Step<'_>| show(&bar, &step);
+    let mut out = stdout().lock();
+    if args.validate {
+        let pairs = validate::validate(&real(args, daos)?, model(args), &plan, tell);
+        bar.finish_and_clear();
+        match args.format {
+            Plain::Text => validate::text(&pairs?, &mut out)?,
+            Plain::Json => validate::json(&pairs?, &mut out)?,
+        }
+        return Ok(0);
+    }
+    let ground = ground(args, daos)?;
+    let outcomes = compare(&*ground, &plan, tell);
+    bar.finish_and_clear();
+    match args.format {
+        Plain::Text => report::text(&outcomes?, &plan, ground.name(), &mut out)?,
+        Plain::Json => report::json(&outcomes?, &plan, ground.name(), &mut out)?,
+    }
+    Ok(0)
+}
+
+/// What was asked for, refused before it takes minutes if it can't work.
+fn plan(args: &cli::Accuracy) -> Result<Plan> {
+    let attrs = args.looking.attrs();
+    attrs.validate().map_err(|err| Usage(err.to_string()))?;
+    if args.seconds <= args.warmup {
+        return Err(
+            Usage("--seconds must be more than --warmup, else nothing counts".into()).into()
+        );
+    }
+    let mut monitors = args.monitors.clone();
+    if monitors.is_empty() {
+        monitors.extend(MonitorKind::ALL.iter().filter(|kind| !kind.is_yardstick()));
+    }
+    Ok(Plan {
+        works: works(args),
+        monitors,
+        runs: args.runs,
+        length_us: args.seconds,
+        warmup_us: args.warmup,
+        attrs,
+        options: args.looking.options(),
+        seed: args.looking.seed,
+    })
+}
+
+/// The files, or every combination of what scenarios consist of.
+fn works(args: &cli::Accuracy) -> Vec<Work> {
+    if !args.workloads.is_empty() {
+        return args.workloads.iter().cloned().map(Work::File).collect();
+    }
+    let blocks = args.blocks.unwrap_or(if args.sim { 64 } else { 37 });
+    let sizes = match &args.sizes[..] {
+        [] if args.sim => &[1 << 30, 10 << 30][..],
+        [] => &[1 << 30],
+        sizes => sizes,
+    };
+    let mut works = Vec::new();
+    for &shape in &args.shapes {
+        for &page in &args.pages {
+            for &bytes in sizes {
+                for &hot in &args.hot {
+                    let bytes = shape.own_bytes().unwrap_or(bytes);
+                    let hot = shape.own_hot().unwrap_or(hot);
+                    let work = Work::Drawn(Scenario { shape, bytes, hot, page, blocks });
+                    // A shape of its own size is the same for every size.
+                    if !works.contains(&work) {
+                        works.push(work);
+                    }
+                }
+            }
+        }
+    }
+    works
+}
+
+fn ground(args: &cli::Accuracy, daos: PathBuf) -> Result<Box<dyn Ground>> {
+    match (args.sim, args.looking.backend) {
+        (false, Backend::Sim) => Err(Usage("--backend sim takes --sim here".into()).into()),
+        (true, Backend::Ebpf) => {
+            Err(Usage("--sim is simulated; leave out --backend ebpf".into()).into())
+        }
+        (true, _) => Ok(Box::new(Simulator {
+            huge_pages: args.thp == Huge::Always,
+            model: model(args),
+            accesses_per_sec: args.accesses.map(NonZeroU64::get),
+            as_on_real_memory: false,
+        })),
+        (false, _) => Ok(Box::new(real(args, daos)?)),
+    }
+}
+
+fn real(args: &cli::Accuracy, daos: PathBuf) -> Result<RealMemory> {
+    Ok(RealMemory {
+        daos,
+        threads: args.threads,
+        huge_pages: args.thp.into(),
+        stop: signals::stop_flag(None)?,
+    })
+}
+
+/// A monitor shares the CPU of a target of one thread, and interrupts others.
+fn model(args: &cli::Accuracy) -> CostModel {
+    if args.threads == 1 { CostModel::SAME_CPU } else { CostModel::OTHER_CPU }
+}
+
+fn show(bar: &ProgressBar, step: &Step<'_>) {
+    bar.set_length(step.total);
+    bar.set_position(step.done);
+    bar.set_message(format!("{} on {}", step.monitor.name(), step.work));
+}

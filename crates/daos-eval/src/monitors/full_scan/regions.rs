@@ -1,0 +1,155 @@
+//! From what is known of each page to regions, and to runs of pages where those are too
+//! coarse.
+
+use super::table::Table;
+use super::{HIGHEST, TRIALS};
+use daos_core::addr::{AddrRange, PAGE_SIZE};
+use daos_core::snapshot::{PageRun, RegionSnapshot};
+
+/// A table is cut at its edges if it has no more of them than this.
+const MOST_EDGES: usize = 8;
+
+/// Neighbouring pages.
+#[derive(Debug, Clone, Copy)]
+struct Piece {
+    range: AddrRange,
+    /// The sum of their access frequencies.
+    accesses: u64,
+    /// The sum of pages that could not be observed.
+    unobserved: u64,
+    age: u32,
+}
+
+impl Piece {
+    fn mean(&self) -> u32 {
+        mean(self.accesses, self.range)
+    }
+
+    fn merge(&mut self, behind: &Piece) {
+        self.range.end = behind.range.end;
+        self.accesses += behind.accesses;
+        self.unobserved += behind.unobserved;
+        self.age = self.age.min(behind.age);
+    }
+}
+
+/// A mean over pages that is 0 only if all of them are.
+fn mean(sum: u64, range: AddrRange) -> u32 {
+    let rounded = (sum as f64 / range.pages().max(1) as f64).round() as u32;
+    if sum > 0 { rounded.max(1) } else { 0 }
+}
+
+/// At most `most` regions of tables, more only if there are more mappings, and the pages
+/// that differ from them.
+pub(super) fn describe(tables: &[Table], most: usize) -> (Vec<RegionSnapshot>, Vec<PageRun>) {
+    let mut pieces: Vec<Piece> = Vec::new();
+    for table in tables {
+        add_pieces(table, &mut pieces);
+    }
+    let mut tolerance = 0;
+    merge(&mut pieces, tolerance);
+    while pieces.len() > most && tolerance < HIGHEST {
+        tolerance = (tolerance * 2).max(1);
+        merge(&mut pieces, tolerance);
+    }
+    let regions: Vec<RegionSnapshot> = pieces
+        .iter()
+        .map(|piece| RegionSnapshot {
+            range: piece.range,
+            nr_accesses: piece.mean(),
+            nr_unobserved: mean(piece.unobserved * u64::from(HIGHEST), piece.range),
+            age: piece.age,
+        })
+        .collect();
+    let runs = different(tables, &regions);
+    (regions, runs)
+}
+
+/// The parts of a table between its edges from pages in use to others.
+fn add_pieces(table: &Table, pieces: &mut Vec<Piece>) {
+    let piece = |first: u32, end: u32, accesses: u64| {
+        let at = |page: u32| table.start + u64::from(page) * PAGE_SIZE;
+        let share = u64::from(table.unobservable) * u64::from(end - first);
+        Piece {
+            range: AddrRange::new(at(first), at(end)),
+            accesses,
+            unobserved: share / u64::from(table.pages),
+            age: table.age,
+        }
+    };
+    if table.is_idle() {
+        pieces.push(piece(0, table.pages, 0));
+        return;
+    }
+    let before = pieces.len();
+    let (mut first, mut sum, mut total) = (0, 0, 0);
+    let mut last = table.frequency(0);
+    for page in 0..table.pages {
+        let frequency = table.frequency(page);
+        if (frequency > 0) != (last > 0) {
+            pieces.push(piece(first, page, sum));
+            (first, sum) = (page, 0);
+        }
+        sum += u64::from(frequency);
+        total += u64::from(frequency);
+        last = frequency;
+    }
+    pieces.push(piece(first, table.pages, sum));
+    if pieces.len() - before > MOST_EDGES + 1 {
+        pieces.truncate(before);
+        pieces.push(piece(0, table.pages, total));
+    }
+}
+
+/// Merges neighbours that touch and whose means differ by no more than `tolerance`.
+fn merge(pieces: &mut Vec<Piece>, tolerance: u32) {
+    pieces.dedup_by(|behind, before| {
+        let alike = behind.mean().abs_diff(before.mean()) <= tolerance;
+        let touch = before.range.end == behind.range.start;
+        if touch && alike {
+            before.merge(behind);
+        }
+        touch && alike
+    });
+}
+
+/// Runs of pages that are in use where their region is not, or the other way round, or are
+/// used much more or less than it.
+fn different(tables: &[Table], regions: &[RegionSnapshot]) -> Vec<PageRun> {
+    let mut runs: Vec<PageRun> = Vec::new();
+    let mut regions = regions.iter();
+    let Some(mut region) = regions.next() else { return runs };
+    for table in tables {
+        // Regions end at tables' ends or within them.
+        let range = table.range();
+        while region.range.end <= range.start {
+            let Some(next) = regions.next() else { return runs };
+            region = next;
+        }
+        if table.is_idle() && region.nr_accesses == 0 && region.range.end >= range.end {
+            continue;
+        }
+        for page in 0..table.pages {
+            let start = range.start + u64::from(page) * PAGE_SIZE;
+            if region.range.end <= start {
+                let Some(next) = regions.next() else { return runs };
+                region = next;
+            }
+            let frequency = table.frequency(page);
+            let far = frequency.abs_diff(region.nr_accesses) > HIGHEST / 2;
+            if !far && (frequency == 0) == (region.nr_accesses == 0) {
+                continue;
+            }
+            let range = AddrRange::new(start, start + PAGE_SIZE);
+            // How long ago a page was in use is known as far as its trials reach.
+            let age = if frequency == 0 { TRIALS as u32 } else { 0 };
+            match runs.last_mut() {
+                Some(run) if run.range.end == start && run.nr_accesses == frequency => {
+                    run.range.end = range.end;
+                }
+                _ => runs.push(PageRun { range, nr_accesses: frequency, age }),
+            }
+        }
+    }
+    runs
+}

@@ -1,0 +1,289 @@
+//! All that is planned: program by program, the tuning first, then the rounds.
+
+use super::gains::{Gains, Round};
+use super::program::Program;
+use super::tuned::{self, Tuned};
+use super::watch::{Watch, With, watch};
+use crate::error::BenchError;
+use daos_tune::search::Method;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// How long a tuning may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Limit {
+    /// So many samples, those without a scheme included.
+    Samples(u32),
+    /// Microseconds.
+    TimeUs(u64),
+}
+
+/// What to run.
+#[derive(Debug)]
+pub struct Plan {
+    /// The programs.
+    pub programs: Vec<Program>,
+    /// The scheme, as it is: whatever `daos apply --scheme` takes.
+    pub scheme: String,
+    /// How long it may be tuned for each program.
+    pub limit: Limit,
+    /// What is tuned, as `daos tune --param` takes it; empty: what that does by itself.
+    pub params: Vec<String>,
+    /// Most of the performance that may be lost, as a share; as `daos tune` has it else.
+    pub max_loss: Option<f64>,
+    /// A command of the shell that reads what a program printed and prints, as its last word,
+    /// the seconds that its work took; `None`: from its start to its end.
+    pub metric: Option<String>,
+    /// How much of a run's beginning does not count, in microseconds: what a program sets up.
+    pub settle_us: u64,
+    /// How the best is searched; `None`: what `daos tune` does by itself.
+    pub method: Option<Method>,
+    /// Compressed swap for the schemes, in bytes.
+    pub zram_bytes: Option<u64>,
+    /// Rounds.
+    pub runs: u32,
+    /// A directory in which each program's tuning is kept, by its name; one that is there
+    /// goes on. `None`: nothing is kept.
+    pub out: Option<PathBuf>,
+    /// The `daos` to run.
+    pub daos: PathBuf,
+    /// Set from outside to end early.
+    pub stop: Arc<AtomicBool>,
+}
+
+impl Plan {
+    fn how(&self) -> Watch<'_> {
+        let settle_s = self.settle_us as f64 / 1e6;
+        Watch { daos: &self.daos, metric: self.metric.as_deref(), settle_s, stop: &self.stop }
+    }
+}
+
+/// What is about to run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Step<'a> {
+    /// What is done. A tuning counts as much as its rounds.
+    pub done: u64,
+    /// What there will be.
+    pub total: u64,
+    /// With this program
+    pub program: &'a str,
+    /// this.
+    pub doing: &'static str,
+}
+
+/// What the runs of a program showed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// Which.
+    pub program: Program,
+    /// What was tuned for it.
+    pub tuned: Tuned,
+    /// Rounds of runs.
+    pub runs: usize,
+    /// What came of it.
+    pub gains: Gains,
+}
+
+/// The ways in which a program is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Arm {
+    Alone,
+    Manual,
+    Tuned,
+}
+
+const ARMS: [(Arm, &str); 3] =
+    [(Arm::Alone, "alone"), (Arm::Manual, "the scheme as it is"), (Arm::Tuned, "tuned")];
+
+/// Runs it all, and leaves nothing running, and the host as it was, also on an error. What
+/// is known until then is added to `outcomes` as it comes.
+pub fn run(
+    plan: &Plan,
+    outcomes: &mut Vec<Outcome>,
+    mut tell: impl FnMut(Step<'_>),
+) -> Result<(), BenchError> {
+    let scratch = tempfile::tempdir().map_err(BenchError::Scratch)?;
+    let of_one = u64::from(plan.runs) * ARMS.len() as u64;
+    let total = 2 * of_one * plan.programs.len() as u64;
+    let mut done = 0;
+    for program in &plan.programs {
+        let mut tell = |done, doing| tell(Step { done, total, program: &program.name, doing });
+        tell(done, "tuning");
+        let dir = plan.out.as_deref().unwrap_or(scratch.path()).join(&program.name);
+        let tuned = tuned::tune(plan, program, &dir)?;
+        done += of_one;
+        let mut rounds = Vec::new();
+        let mut ended = Ok(());
+        for round in 0..plan.runs {
+            let told = |arm| {
+                tell(done, arm);
+                done += 1;
+            };
+            match run_round(plan, program, &tuned, round, told) {
+                Ok(ran) => rounds.push(ran),
+                Err(error) => {
+                    ended = Err(error);
+                    break;
+                }
+            }
+        }
+        if let Some(gains) = Gains::of(&rounds) {
+            let (program, runs) = (program.clone(), rounds.len());
+            outcomes.push(Outcome { program, tuned, runs, gains });
+        }
+        ended?;
+    }
+    Ok(())
+}
+
+/// All arms once; each round begins with another.
+fn run_round(
+    plan: &Plan,
+    program: &Program,
+    tuned: &Tuned,
+    round: u32,
+    mut tell: impl FnMut(&'static str),
+) -> Result<Round, BenchError> {
+    let mut ran = Round::default();
+    for at in 0..ARMS.len() {
+        let (arm, name) = ARMS[(at + round as usize) % ARMS.len()];
+        tell(name);
+        let (scheme, place) = match arm {
+            Arm::Alone => (None, &mut ran.alone),
+            Arm::Manual => (Some(plan.scheme.as_str()), &mut ran.manual),
+            // Where no scheme is best, tuned is without one.
+            Arm::Tuned => (tuned.scheme.as_deref(), &mut ran.tuned),
+        };
+        let seed = u64::from(round) + 1;
+        let with = scheme.map(|scheme| With { scheme, zram_bytes: plan.zram_bytes, seed });
+        *place = watch(program, with, plan.how())?;
+    }
+    Ok(ran)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::path::Path;
+    use std::process::Command;
+
+    /// In place of `daos`: it finds a scheme at once, applies it by starting the command, and
+    /// writes down what it was asked for.
+    const STUB: &str = r#"#!/bin/sh
+echo "$*" >>"$0.log"
+case $1 in
+tune)
+    while [ "$1" != --out ]; do shift; done
+    mkdir -p "$2" && echo '{"samples":10,"scheme":SCHEME,"at":{"min_age":"8 s"}}' >"$2/result.json"
+    ;;
+apply)
+    while [ "$1" != -- ]; do shift; done
+    shift
+    "$@"
+    ;;
+esac
+"#;
+
+    fn stub(dir: &Path, scheme: &str) -> PathBuf {
+        let path = dir.join("daos");
+        let text = STUB.replace("SCHEME", scheme);
+        // Not written by ourselves: a file can't be executed while anybody may write it, as
+        // what another test starts at this moment could.
+        let mut write = Command::new("sh");
+        write.args(["-c", "printf %s \"$1\" >\"$0\" && chmod +x \"$0\""]).arg(&path).arg(text);
+        assert!(write.status().unwrap().success());
+        path
+    }
+
+    fn plan(daos: PathBuf, command: &[&str]) -> Plan {
+        let command: Vec<String> = command.iter().map(|&word| word.to_owned()).collect();
+        Plan {
+            programs: vec![Program::of_command(&command)],
+            scheme: "prcl".to_owned(),
+            limit: Limit::Samples(10),
+            params: vec!["min_age=1s..60s".to_owned()],
+            max_loss: Some(0.02),
+            metric: None,
+            settle_us: 100_000,
+            method: Some(Method::Gp),
+            zram_bytes: Some(4 << 30),
+            runs: 2,
+            out: None,
+            daos,
+            stop: Arc::default(),
+        }
+    }
+
+    #[test]
+    fn each_program_is_tuned_for_and_run_in_each_way() {
+        let dir = tempfile::tempdir().unwrap();
+        let plan = plan(stub(dir.path(), "\"the tuned one\""), &["sleep", "0.3"]);
+        let mut steps = Vec::new();
+        let mut outcomes = Vec::new();
+        run(&plan, &mut outcomes, |step| steps.push((step.done, step.doing))).unwrap();
+        let expected = [
+            (0, "tuning"),
+            (6, "alone"),
+            (7, "the scheme as it is"),
+            (8, "tuned"),
+            (9, "the scheme as it is"),
+            (10, "tuned"),
+            (11, "alone"),
+        ];
+        assert_eq!(steps, expected);
+        let log = fs::read_to_string(dir.path().join("daos.log")).unwrap();
+        let lines: Vec<&str> = log.lines().collect();
+        assert!(lines[0].starts_with("tune --quiet --scheme prcl --out "), "{log}");
+        let options = "--samples=10 --zram=4294967296 --param=min_age=1s..60s --max-loss=0.02 --method=gp --settle=100000us -- sleep 0.3";
+        assert!(lines[0].ends_with(options), "{log}");
+        let apply = |scheme: &str, seed: u32| {
+            format!("apply --quiet --scheme {scheme} --seed={seed} --zram=4294967296 -- sleep 0.3")
+        };
+        let schemes = [("prcl", 1), ("the tuned one", 1), ("prcl", 2), ("the tuned one", 2)];
+        assert_eq!(lines[1..], schemes.map(|(scheme, seed)| apply(scheme, seed)));
+        let tuned = &outcomes[0].gains.tuned;
+        assert!(tuned.slowdown.abs() < 0.3 && outcomes[0].tuned.samples == 10, "{tuned:?}");
+    }
+
+    #[test]
+    fn where_no_scheme_is_best_there_is_none() {
+        let dir = tempfile::tempdir().unwrap();
+        let plan = Plan { runs: 1, ..plan(stub(dir.path(), "null"), &["sleep", "0.2"]) };
+        run(&plan, &mut Vec::new(), |_| {}).unwrap();
+        let log = fs::read_to_string(dir.path().join("daos.log")).unwrap();
+        assert_eq!(log.lines().count(), 2, "a tuning, and the scheme as it is: {log}");
+    }
+
+    #[test]
+    fn a_program_that_fails_says_why() {
+        let dir = tempfile::tempdir().unwrap();
+        let command = ["sh", "-c", "sleep 0.2; echo no such luck >&2; exit 3"];
+        let plan = plan(stub(dir.path(), "null"), &command);
+        let error = run(&plan, &mut Vec::new(), |_| {}).unwrap_err();
+        assert!(error.to_string().contains("no such luck"), "{error}");
+    }
+
+    #[test]
+    fn it_can_be_interrupted() {
+        let dir = tempfile::tempdir().unwrap();
+        let plan = plan(stub(dir.path(), "null"), &["sleep", "30"]);
+        plan.stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        let ended = run(&plan, &mut Vec::new(), |_| {});
+        assert!(matches!(ended, Err(BenchError::Interrupted)));
+    }
+
+    #[test]
+    fn what_was_run_before_an_error_is_known() {
+        let dir = tempfile::tempdir().unwrap();
+        let plan = plan(stub(dir.path(), "null"), &["sleep", "0.2"]);
+        let (mut outcomes, stop) = (Vec::new(), Arc::clone(&plan.stop));
+        // In the second round.
+        let ended = run(&plan, &mut outcomes, |step| {
+            stop.store(step.done > 9, std::sync::atomic::Ordering::Relaxed);
+        });
+        assert!(matches!(ended, Err(BenchError::Interrupted)));
+        assert_eq!((outcomes.len(), outcomes[0].runs), (1, 1));
+    }
+}

@@ -1,0 +1,246 @@
+//! The bound on what monitoring may cost.
+//!
+//! A bucket fills at the rate that is allowed and holds half a second of it; what was
+//! spent is taken out. So over any ten seconds hardly more is spent than allowed for ten
+//! and a half. What a look will cost the monitor is guessed from the primitive's prices,
+//! and the guess corrected by what looks really cost.
+//!
+//! What it costs the targets can come late and all at once: memory that turns hot after
+//! it was armed. It is paid back over the next seconds, so that the monitor is not blind
+//! in the very moment in which there is something to see.
+
+use daos_core::access::{Prices, Spent};
+
+/// How long the bucket takes to fill, in microseconds.
+const FILLS_IN_US: f64 = 500_000.0;
+/// The share of what is allowed that is planned with: the rest is for what can't be.
+const PLANNED: f64 = 0.94;
+/// The part of what comes in that goes into paying back, at least; more when more is owed,
+/// and all of it from so many microseconds' worth on.
+const PAID_BACK: f64 = 0.4;
+const OWED_AT_MOST_US: f64 = 2_000_000.0;
+/// What remains of older bills when a new one comes in.
+const REMEMBERED: f64 = 0.95;
+
+/// What something costs: microseconds of CPU time, and wake-ups.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct Price {
+    pub monitor: f64,
+    pub target: f64,
+    pub wakes: f64,
+}
+
+/// CPU time in microseconds that may be spent.
+#[derive(Debug, Clone)]
+pub(super) struct Budget {
+    /// Share of one CPU.
+    share: f64,
+    left: f64,
+    /// What the targets spent and was not taken out yet.
+    owed: f64,
+    filled_us: u64,
+    /// What is expected to be on the next bill, by the prices.
+    expected: Price,
+    /// What a tick costs in which nothing is looked at.
+    wake: f64,
+    /// Whether something was looked at since the last bill.
+    looked: bool,
+    /// Sums of what looking cost the monitor, and of what was expected of it.
+    billed: f64,
+    foreseen: f64,
+    prices: Prices,
+}
+
+impl Budget {
+    pub fn new(share: f64) -> Self {
+        Self {
+            share: share * PLANNED,
+            left: share * PLANNED * FILLS_IN_US,
+            owed: 0.0,
+            filled_us: 0,
+            expected: Price::default(),
+            wake: Prices::default().wake,
+            looked: false,
+            billed: 0.0,
+            foreseen: 0.0,
+            prices: Prices::default(),
+        }
+    }
+
+    pub fn set_prices(&mut self, prices: Prices) {
+        self.prices = prices;
+        self.wake = prices.wake;
+    }
+
+    /// Lets time pass.
+    pub fn fill(&mut self, now_us: u64) {
+        let passed = now_us.saturating_sub(self.filled_us) as f64;
+        self.filled_us = now_us;
+        let earned = passed * self.share;
+        let part = (self.owed / (self.share * OWED_AT_MOST_US)).clamp(PAID_BACK, 1.0);
+        let paid = self.owed.min(earned * part);
+        self.owed -= paid;
+        self.left = (self.left + earned - paid).min(self.capacity());
+    }
+
+    /// What the bucket holds when it is full.
+    fn capacity(&self) -> f64 {
+        // Whatever the bound, it must hold the wake-ups of a round, and something to look at.
+        (self.share * FILLS_IN_US).max(3.0 * self.wake + 20.0)
+    }
+
+    /// How many times as much as foreseen looks cost the monitor here.
+    fn factor(&self) -> f64 {
+        // A few bills say little.
+        let (billed, foreseen) = (self.billed + 500.0, self.foreseen + 500.0);
+        (billed / foreseen).clamp(0.2, 10.0)
+    }
+
+    /// What a tick may spend but for `kept`, a share of a full bucket.
+    fn available(&self, kept: f64) -> f64 {
+        self.left - kept * self.capacity() - self.real(self.expected)
+    }
+
+    /// What something will really cost, both sides.
+    fn real(&self, price: Price) -> f64 {
+        price.monitor * self.factor() + price.target + price.wakes * self.wake
+    }
+
+    /// Whether there is enough for something, and at least the share `kept` left then.
+    pub fn can_afford(&self, price: Price, kept: f64) -> bool {
+        self.available(kept) >= self.real(price)
+    }
+
+    /// The share of a full bucket that is left, 0 to 1.
+    pub fn fullness(&self) -> f64 {
+        (self.available(0.0) / self.capacity()).clamp(0.0, 1.0)
+    }
+
+    /// Takes the price of something out, if it leaves at least the share `kept`.
+    pub fn afford(&mut self, price: Price, kept: f64) -> bool {
+        let can = self.can_afford(price, kept);
+        if can {
+            self.expect(price);
+        }
+        can
+    }
+
+    /// Tells that this tick is no mere wake-up.
+    pub fn look(&mut self) {
+        self.looked = true;
+    }
+
+    /// Takes a price out that must be paid.
+    pub fn expect(&mut self, price: Price) {
+        self.expected.monitor += price.monitor;
+        self.expected.target += price.target;
+        self.expected.wakes += price.wakes;
+    }
+
+    /// The bill for the last tick.
+    pub fn charge(&mut self, spent: Spent) {
+        self.left -= spent.monitor_us;
+        self.owed += spent.target_us;
+        if !std::mem::take(&mut self.looked) {
+            self.wake = self.wake * REMEMBERED + spent.monitor_us * (1.0 - REMEMBERED);
+        } else {
+            let looking = (spent.monitor_us - self.wake).max(0.0);
+            self.billed = self.billed * REMEMBERED + looking;
+            self.foreseen = self.foreseen * REMEMBERED + self.expected.monitor;
+        }
+        self.expected = Price::default();
+    }
+
+    /// How often the aggregation interval must be doubled for two wakes in it to take
+    /// at most half of what may be spent.
+    pub fn stretch(&self, aggregation_us: u64) -> u32 {
+        let wakes = 4.0 * self.wake;
+        let mut allowed = self.share * aggregation_us as f64;
+        let mut doubled = 0;
+        while allowed < wakes && doubled < 20 {
+            allowed *= 2.0;
+            doubled += 1;
+        }
+        doubled
+    }
+
+    /// To be woken.
+    pub fn wake(&self) -> Price {
+        Price { wakes: 1.0, ..Price::default() }
+    }
+
+    /// To read a window of so many pages.
+    pub fn reading(&self, pages: u64) -> Price {
+        let monitor = self.prices.read_window + self.prices.read_page * pages as f64;
+        Price { monitor, ..Price::default() }
+    }
+
+    /// To arm a window of so many pages, and to read it later; `rate` of its pages are
+    /// accessed in between.
+    pub fn sampling(&self, pages: u64, rate: f64) -> Price {
+        let Prices { arm_run, arm_page, set_again, .. } = self.prices;
+        // An arming reads first.
+        let reading = 2.0 * self.reading(pages).monitor;
+        Price {
+            monitor: arm_run + arm_page * pages as f64 + reading,
+            target: set_again * rate * pages as f64,
+            wakes: 0.0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn bills_correct_the_guess() {
+        let mut budget = Budget::new(0.01);
+        let mut now_us = 0;
+        for _ in 0..200 {
+            now_us += 100_000;
+            budget.fill(now_us);
+            let price = budget.sampling(8, 0.0);
+            let mut monitor_us = 0.0;
+            budget.look();
+            while budget.afford(price, 0.5) {
+                monitor_us += 3.0 * price.monitor;
+            }
+            budget.charge(Spent { monitor_us, target_us: 0.0 });
+        }
+        assert!((2.5..3.1).contains(&budget.factor()), "{}", budget.factor());
+    }
+
+    proptest! {
+        #[test]
+        fn the_bound_is_kept_over_any_ten_seconds(
+            share in 0.001f64..0.05,
+            off in 0.5f64..4.0,
+            waits in prop::collection::vec(1_000u64..200_000, 300..400),
+        ) {
+            let mut budget = Budget::new(share);
+            let mut bills = Vec::new();
+            let mut now_us = 0;
+            for wait in waits {
+                now_us += wait;
+                budget.fill(now_us);
+                let price = budget.sampling(16, 0.5);
+                let mut spent = Spent::default();
+                budget.look();
+                while budget.afford(price, 0.0) {
+                    spent.monitor_us += off * price.monitor;
+                    spent.target_us += off * price.target;
+                }
+                budget.charge(spent);
+                bills.push((now_us, spent.monitor_us + spent.target_us));
+            }
+            // The guess is off by a factor at first.
+            for (at, _) in bills.iter().filter(|b| b.0 > 5_000_000) {
+                let window = |b: &&(u64, f64)| b.0 > *at && b.0 <= *at + 10_000_000;
+                let spent: f64 = bills.iter().filter(window).map(|b| b.1).sum();
+                prop_assert!(spent <= 1.1 * share * 10e6 + 60.0, "{spent} of {}", share * 10e6);
+            }
+        }
+    }
+}

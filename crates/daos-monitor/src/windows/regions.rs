@@ -1,0 +1,217 @@
+//! From cells to regions.
+//!
+//! Neighbours are one region unless the evidence says that their rates differ. When
+//! that leaves more regions than may be, those that differ least are taken for one.
+
+use super::cell::Cell;
+use super::mesh::Mesh;
+use daos_core::addr::{AddrRange, PAGE_SIZE};
+use daos_core::snapshot::{PageRun, RegionSnapshot};
+
+/// The scale of the access counts that regions are given.
+pub(super) const MAX_NR_ACCESSES: u32 = 1000;
+
+/// Neighbouring cells that are alike.
+#[derive(Debug, Clone, Copy)]
+struct Run {
+    cell: Cell,
+    /// Sums over its pages: the rate, and what could not be observed.
+    rate: f64,
+    unobserved: f64,
+    /// Pages of its cells, without the gaps between them.
+    pages: f64,
+}
+
+impl Run {
+    fn of(cell: &Cell) -> Self {
+        let pages = cell.range.pages() as f64;
+        let rate = cell.evidence.rate() * pages;
+        Self { cell: *cell, rate, unobserved: cell.unobserved * pages, pages }
+    }
+
+    fn mean_rate(&self) -> f64 {
+        self.rate / self.pages
+    }
+
+    fn absorb(&mut self, next: &Self) {
+        let share = next.pages / (self.pages + next.pages);
+        let (old, new) = (self.cell.since_us, next.cell.since_us);
+        // The mean age, weighted by size.
+        let since = old as f64 + (new as f64 - old as f64) * share;
+        self.cell.since_us = since.max(0.0) as u64;
+        self.cell.range.end = next.cell.range.end;
+        self.cell.evidence = self.cell.evidence.with(&next.cell.evidence, share);
+        self.rate += next.rate;
+        self.unobserved += next.unobserved;
+        self.pages += next.pages;
+    }
+
+    /// Whether the rates may be the same; with `slack`, also when they differ by no more.
+    fn is_like(&self, next: &Self, slack: f64, now_us: u64) -> bool {
+        let hidden = |run: &Self| run.unobserved / run.pages;
+        if slack < 1.0 && (hidden(self) - hidden(next)).abs() > 0.5 {
+            return false;
+        }
+        if slack == 0.0 && self.cell.is_of_another_age(&next.cell, now_us) {
+            return false;
+        }
+        let off = (self.mean_rate() - next.mean_rate()).abs();
+        off <= slack || self.cell.evidence.is_like(&next.cell.evidence)
+    }
+}
+
+/// The regions of each mesh, at most `max` and as a rule at least `min` in total, and what
+/// they were made of where they had to be made coarser than what is known. `age` gives
+/// the age of what has been so since a time.
+pub(super) fn sum_up(
+    meshes: &[Mesh],
+    (min, max): (usize, usize),
+    now_us: u64,
+    age: impl Fn(u64) -> u32,
+) -> Vec<(Vec<RegionSnapshot>, Vec<PageRun>)> {
+    let mut runs: Vec<Vec<Run>> = meshes.iter().map(|m| joined(m, now_us)).collect();
+    let total = |runs: &[Vec<Run>]| runs.iter().map(Vec::len).sum::<usize>();
+    let (mut slack, mut gap) = (0.0, 0);
+    let mut known = Vec::new();
+    loop {
+        if slack == 0.0 && gap == 0 && total(&runs) > max {
+            known = runs.clone();
+        }
+        if total(&runs) <= max || (gap > u64::MAX / 4 && slack >= 1.0) {
+            break;
+        }
+        // Bridging a gap is better than giving up a difference, up to 64 KiB.
+        if gap < 64 << 10 || slack >= 1.0 {
+            gap = (gap * 2).max(PAGE_SIZE);
+        } else {
+            slack = (slack * 2.0f64).max(0.01);
+        }
+        for runs in &mut runs {
+            join(runs, slack, gap, now_us);
+        }
+    }
+
+    let bytes: u64 = runs.iter().flatten().map(|r| r.cell.range.len()).sum();
+    let limit = (bytes / PAGE_SIZE / min.max(1) as u64).max(1);
+    let mut room = max.saturating_sub(total(&runs)) as u64;
+    let mut regions = Vec::with_capacity(runs.len());
+    for (target, runs) in runs.into_iter().enumerate() {
+        let known = known.get(target).map_or(&[][..], Vec::as_slice);
+        let finer = runs_inside(known, &runs, &age);
+        let mut of_target = Vec::with_capacity(runs.len());
+        for run in runs {
+            let scale = f64::from(MAX_NR_ACCESSES) / run.pages;
+            let region = RegionSnapshot {
+                range: run.cell.range,
+                nr_accesses: ((run.rate * scale).round() as u32).min(MAX_NR_ACCESSES),
+                nr_unobserved: ((run.unobserved * scale).round() as u32).min(MAX_NR_ACCESSES),
+                age: age(run.cell.since_us),
+            };
+            let pages = region.range.pages();
+            let parts = pages.div_ceil(limit).min(room + 1);
+            room -= parts - 1;
+            let at = |part: u64| region.range.start + pages * part / parts * PAGE_SIZE;
+            let cut = (0..parts).map(|part| AddrRange::new(at(part), at(part + 1)));
+            // A cut may fall into a gap that was bridged.
+            let cut = cut.filter_map(|range| meshes[target].without_gaps_at_ends(range));
+            of_target.extend(cut.map(|range| RegionSnapshot { range, ..region }));
+        }
+        regions.push((of_target, finer));
+    }
+    regions
+}
+
+/// The cells of a mesh, those that touch and are alike as one.
+fn joined(mesh: &Mesh, now_us: u64) -> Vec<Run> {
+    let mut runs: Vec<Run> = Vec::new();
+    for cell in &mesh.cells {
+        let run = Run::of(cell);
+        match runs.last_mut() {
+            Some(last)
+                if last.cell.range.end == cell.range.start && last.is_like(&run, 0.0, now_us) =>
+            {
+                last.absorb(&run);
+            }
+            _ => runs.push(run),
+        }
+    }
+    runs
+}
+
+/// Those of `known`, sorted, that were joined to others to become one of `runs`.
+fn runs_inside(known: &[Run], runs: &[Run], age: &impl Fn(u64) -> u32) -> Vec<PageRun> {
+    let mut finer = Vec::new();
+    let mut rest = known;
+    for run in runs {
+        let parts = rest.partition_point(|k| k.cell.range.start < run.cell.range.end);
+        let (inside, behind) = rest.split_at(parts);
+        rest = behind;
+        if inside.len() > 1 {
+            finer.extend(inside.iter().map(|part| {
+                let rate = part.mean_rate() * f64::from(MAX_NR_ACCESSES);
+                let nr_accesses = (rate.round() as u32).min(MAX_NR_ACCESSES);
+                let idle = nr_accesses == 0;
+                let age = if idle { age(part.cell.since_us) } else { 0 };
+                PageRun { range: part.cell.range, nr_accesses, age }
+            }));
+        }
+    }
+    finer
+}
+
+/// Joins neighbours that are alike, over gaps of up to `gap` bytes.
+fn join(runs: &mut Vec<Run>, slack: f64, gap: u64, now_us: u64) {
+    runs.dedup_by(|next, left| {
+        let near = next.cell.range.start - left.cell.range.end <= gap;
+        let alike = near && left.is_like(next, slack, now_us);
+        if alike {
+            left.absorb(next);
+        }
+        alike
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::evidence::Evidence;
+    use super::*;
+    use daos_core::access::TargetId;
+
+    fn mesh(cells: &[(u64, u64, f64)]) -> Mesh {
+        let mut mesh = Mesh::new(TargetId(0));
+        mesh.cells = cells
+            .iter()
+            .map(|&(start, end, rate)| {
+                let range = AddrRange::new(start * PAGE_SIZE, end * PAGE_SIZE);
+                let evidence = Evidence::of(rate * 100.0, 100.0);
+                Cell { evidence, fresh: false, ..Cell::new(range, start) }
+            })
+            .collect();
+        mesh
+    }
+
+    fn regions(cells: &[(u64, u64, f64)], min: usize, max: usize) -> Vec<(u64, u64, u32)> {
+        let all = sum_up(&[mesh(cells)], (min, max), 0, |_| 0);
+        all[0]
+            .0
+            .iter()
+            .map(|r| (r.range.start / PAGE_SIZE, r.range.end / PAGE_SIZE, r.nr_accesses))
+            .collect()
+    }
+
+    #[test]
+    fn alike_neighbours_are_one_region() {
+        let cells = [(0, 10, 0.0), (10, 30, 0.0), (30, 40, 0.9), (40, 50, 0.88), (60, 70, 0.9)];
+        assert_eq!(regions(&cells, 1, 100), [(0, 30, 0), (30, 50, 890), (60, 70, 900)]);
+    }
+
+    #[test]
+    fn the_bounds_hold() {
+        let cells: Vec<_> = (0..100).map(|i| (i, i + 1, (i % 10) as f64 / 10.0)).collect();
+        assert!(regions(&cells, 1, 30).len() <= 30);
+        let apart: Vec<_> = (0..100).map(|i| (i * 1000, i * 1000 + 1, 0.0)).collect();
+        assert!(regions(&apart, 1, 7).len() <= 7);
+        assert_eq!(regions(&[(0, 100, 0.5)], 10, 100).len(), 10);
+        assert_eq!(regions(&[(0, 3, 0.5)], 10, 100).len(), 3);
+    }
+}

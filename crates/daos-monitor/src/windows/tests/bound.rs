@@ -1,0 +1,90 @@
+//! What is asked for may cost no more than a bound, which is kept by all means.
+
+use super::memory::{Memory, mib, pages};
+use super::run::{Run, attrs};
+use crate::windows::DEFAULT_MAX_OVERHEAD;
+use daos_core::access::Prices;
+use proptest::prelude::*;
+
+/// The most that was spent in any ten seconds, as a share of one CPU.
+fn worst(run: &Run) -> f64 {
+    let spent_from = |from_us: u64| {
+        let within =
+            run.bills.iter().filter(|(at, _)| (from_us..from_us + 10_000_000).contains(at));
+        within.map(|(_, us)| us).sum::<f64>() / 10e6
+    };
+    run.bills.iter().map(|(at, _)| spent_from(*at)).fold(0.0, f64::max)
+}
+
+/// A third of it in use, in large parts and small ones.
+fn memory() -> Memory {
+    let mut hot = vec![mib(30, 50)];
+    hot.extend((0..40).map(|at| pages(16_000 + at * 100, 16_003 + at * 100)));
+    Memory::one(&[mib(1, 100)], &hot)
+}
+
+#[test]
+fn the_default_bound_is_kept() {
+    let mut run = Run::new(memory(), attrs(10, 1000), None, 1);
+    run.until(20.0);
+    assert!(worst(&run) <= 1.1 * DEFAULT_MAX_OVERHEAD, "{}", worst(&run));
+    // And used, as there is something to find out.
+    assert!(worst(&run) >= 0.2 * DEFAULT_MAX_OVERHEAD, "{}", worst(&run));
+}
+
+#[test]
+fn a_low_bound_stretches_the_intervals_and_says_so() {
+    let lengths = |bound| {
+        let mut run = Run::new(memory(), attrs(10, 1000), Some(bound), 1);
+        run.until(12.0);
+        assert!(worst(&run) <= 1.1 * bound, "{} of {bound}", worst(&run));
+        for snapshot in run.snapshots.iter() {
+            assert_eq!(snapshot.end_us - snapshot.start_us, snapshot.aggregation_us);
+        }
+        run.last().aggregation_us
+    };
+    assert_eq!(lengths(0.01), 100_000);
+    assert!(lengths(0.0005) >= 200_000);
+    assert!(lengths(0.0002) > lengths(0.0005));
+}
+
+/// What turns hot after it was armed costs the target something all at once. Nobody can
+/// know before, but it is paid back.
+#[test]
+fn a_shock_is_paid_back() {
+    let bound = 0.002;
+    let mut run = Run::new(Memory::one(&[mib(1, 200)], &[]), attrs(10, 1000), Some(bound), 1);
+    run.until(10.0);
+    run.memory.hot = vec![mib(1, 200)];
+    let before = run.bills.len();
+    run.until(40.0);
+    let spent: f64 = run.bills[before..].iter().map(|(_, us)| us).sum();
+    assert!(spent <= 1.1 * bound * 30e6, "{spent} us in 30 s");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    #[test]
+    fn any_bound_is_kept_over_any_ten_seconds(
+        seed in any::<u64>(),
+        percent in prop_oneof![0.05f64..0.2, 0.2f64..1.0, 1.0f64..5.0],
+        wake in 5.0f64..60.0,
+        arm_run in 0.5f64..40.0,
+        set_again in 0.02f64..0.5,
+        changes in any::<bool>(),
+    ) {
+        let bound = percent / 100.0;
+        let prices = Prices { wake, arm_run, set_again, ..Prices::default() };
+        let memory = Memory { prices, ..memory() };
+        let mut run = Run::new(memory, attrs(10, 200), Some(bound), seed);
+        for second in 1..=16 {
+            if changes && second % 3 == 0 {
+                let at = second * 4 % 90;
+                run.memory.hot = vec![mib(at, at + 9)];
+            }
+            run.until(second as f64);
+        }
+        prop_assert!(worst(&run) <= 1.1 * bound, "{} of {bound}", worst(&run));
+    }
+}

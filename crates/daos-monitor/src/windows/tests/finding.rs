@@ -1,0 +1,176 @@
+//! What is found, how soon and how exactly.
+
+use super::memory::{Memory, mib, pages, target};
+use super::run::{Run, attrs, hot, hot_share, middle, region_at, regions};
+use crate::Monitor;
+use daos_core::addr::AddrRange;
+use daos_core::snapshot::Snapshot;
+
+/// 256 MiB.
+const ALL: AddrRange = AddrRange { start: 16 << 20, end: 272 << 20 };
+
+/// A tenth of it, that ends nowhere in particular.
+fn block() -> AddrRange {
+    pages(30_011, 36_567)
+}
+
+#[test]
+fn a_hot_block_is_found_to_the_page() {
+    let mut run = Run::of(Memory::one(&[ALL], &[block()]));
+    run.until(4.0);
+    assert_eq!(hot(run.last()), [block()]);
+    let region = region_at(run.last(), middle(block()));
+    assert!(run.last().access_rate(region) > 0.9, "{region:?}");
+    let first = run.last().targets[0].regions[0];
+    assert_eq!(run.last().access_rate(&first), 0.0);
+}
+
+#[test]
+fn scattered_blocks_are_found() {
+    let blocks: Vec<AddrRange> =
+        (0..12).map(|i| pages(6_000 + i * 5_000, 6_000 + i * 5_000 + 90 * (i + 1))).collect();
+    let mut run = Run::of(Memory::one(&[ALL], &blocks));
+    run.until(10.0);
+    for block in &blocks {
+        assert!(hot_share(run.last(), *block) >= 0.95, "{block:?} in {:?}", hot(run.last()));
+    }
+    let truth: u64 = blocks.iter().map(|b| b.pages()).sum();
+    let found: u64 = hot(run.last()).iter().map(|r| r.pages()).sum();
+    assert!(found <= truth + truth / 20, "{found} pages, not {truth}");
+}
+
+#[test]
+fn a_block_of_huge_pages_is_found() {
+    let block = mib(100, 126);
+    let mut run = Run::of(Memory { huge: true, ..Memory::one(&[ALL], &[block]) });
+    run.until(8.0);
+    assert_eq!(hot(run.last()), [block]);
+}
+
+/// The snapshots of the intervals that began after something changed now.
+fn from_now(run: &mut Run, seconds: f64) -> Vec<Snapshot> {
+    let (seen, now_us) = (run.snapshots.len(), run.now_us);
+    run.until(now_us as f64 / 1e6 + seconds);
+    run.snapshots[seen..].iter().filter(|s| s.start_us >= now_us).cloned().collect()
+}
+
+#[test]
+fn a_block_that_turns_hot_is_noticed() {
+    let mut run = Run::of(Memory::one(&[ALL], &[mib(200, 210)]));
+    run.until(6.0);
+    run.memory.hot.push(block());
+    let after = from_now(&mut run, 1.3);
+    assert!(hot_share(&after[1], block()) >= 0.5, "{:?}", hot(&after[1]));
+    assert!(hot_share(&after[9], block()) >= 0.95, "{:?}", hot(&after[9]));
+    assert!(hot_share(&after[9], mib(200, 210)) >= 0.99, "the other one stays");
+}
+
+#[test]
+fn a_block_that_turns_cold_is_noticed() {
+    let mut run = Run::of(Memory::one(&[ALL], &[mib(200, 210), block()]));
+    run.until(6.0);
+    assert!(hot_share(run.last(), block()) >= 0.99);
+    run.memory.hot.pop();
+    let after = from_now(&mut run, 1.3);
+    assert!(hot_share(&after[1], block()) <= 0.5, "{:?}", hot(&after[1]));
+    assert!(hot_share(&after[9], block()) <= 0.05, "{:?}", hot(&after[9]));
+    assert!(hot_share(&after[9], mib(200, 210)) >= 0.99, "the other one stays");
+}
+
+#[test]
+fn what_is_cold_ages_by_one_an_interval() {
+    let mut run = Run::of(Memory::one(&[ALL], &[block()]));
+    run.until(5.0);
+    let cold = ALL.start;
+    let ages: Vec<u32> = run.snapshots[20..].iter().map(|s| region_at(s, cold).age).collect();
+    assert!(ages.windows(2).all(|pair| pair[1] == pair[0] + 1), "{ages:?}");
+    let intervals = run.snapshots.len() as u32;
+    let last = *ages.last().unwrap();
+    assert!((intervals - 3..=intervals).contains(&last), "{last} of {intervals}");
+}
+
+#[test]
+fn what_turns_cold_begins_a_new_age() {
+    let mut run = Run::of(Memory::one(&[ALL], &[block()]));
+    run.until(4.0);
+    assert!(region_at(run.last(), middle(block())).age >= 30, "it has been hot for long");
+    run.memory.hot.clear();
+    let after = from_now(&mut run, 2.0);
+    for (nr, snapshot) in after.iter().enumerate().skip(2) {
+        let region = region_at(snapshot, middle(block()));
+        assert!(region.age as usize <= nr + 1, "{region:?} {nr} intervals on");
+        assert!(region.age as usize + 3 >= nr, "{region:?} {nr} intervals on");
+    }
+    assert!(region_at(after.last().unwrap(), ALL.start).age >= 50, "the rest stays old");
+}
+
+#[test]
+fn what_is_not_in_memory_is_hardly_looked_at() {
+    let all = mib(0, 1024);
+    let read = |absent: &[AddrRange]| {
+        let mut run = Run::of(Memory { absent: absent.to_vec(), ..Memory::one(&[all], &[]) });
+        run.until(4.0);
+        assert!(regions(run.last()).all(|r| r.nr_accesses == 0 && r.nr_unobserved == 0));
+        let settled = &run.snapshots[20..];
+        let sum = |count: fn(&Snapshot) -> u64| settled.iter().map(count).sum::<u64>();
+        (sum(|s| s.cost.pages), sum(|s| s.cost.armed))
+    };
+    let (pages, armed) = read(&[all]);
+    assert_eq!(armed, 0);
+    assert!(pages * 20 < read(&[]).0, "{pages} pages of nothing");
+}
+
+#[test]
+fn what_comes_into_memory_is_noticed() {
+    let mut run = Run::of(Memory { absent: vec![ALL], ..Memory::one(&[ALL], &[block()]) });
+    run.until(3.0);
+    run.memory.absent.clear();
+    run.until(6.0);
+    assert!(hot_share(run.last(), block()) >= 0.95, "{:?}", hot(run.last()));
+}
+
+#[test]
+fn unobservable_memory_is_told_from_cold() {
+    let unobservable = mib(100, 164);
+    let memory = Memory::one(&[ALL], &[unobservable]);
+    let mut run = Run::of(Memory { unobservable: vec![unobservable], ..memory });
+    run.until(5.0);
+    let last = run.last();
+    let whole: f64 = regions(last).map(|r| last.unobserved_share(r) * r.range.pages() as f64).sum();
+    let truth = unobservable.pages() as f64;
+    assert!((whole - truth).abs() < 0.1 * truth, "{whole} pages, not {truth}");
+    assert!(last.unobserved_share(region_at(last, middle(unobservable))) > 0.9);
+    assert!(hot(last).is_empty());
+}
+
+#[test]
+fn targets_come_and_go_at_an_update() {
+    let mut run = Run::of(Memory::one(&[mib(0, 64)], &[mib(5, 6)]));
+    let ids = |run: &Run| run.last().targets.iter().map(|t| t.id.0).collect::<Vec<_>>();
+    run.until(2.0);
+    assert_eq!(ids(&run), [0]);
+    run.memory.targets.push(target(7, &[mib(5, 8)]));
+    run.until(6.0);
+    assert_eq!(ids(&run), [0, 7]);
+    let new = &run.last().targets[1];
+    let found = new.regions.iter().filter(|r| run.last().access_rate(r) >= 0.25).map(|r| r.range);
+    assert_eq!(AddrRange::joined(found), [mib(5, 6)]);
+    run.memory.targets.remove(0);
+    run.until(8.0);
+    assert_eq!(ids(&run), [7]);
+    run.memory.targets.clear();
+    run.until(10.0);
+    assert!(!run.monitor.has_targets());
+}
+
+#[test]
+fn the_stream_of_snapshots_is_fixed_by_the_seed() {
+    let snapshots = |seed| {
+        let memory = Memory::one(&[ALL], &[block(), pages(50_000, 50_003)]);
+        let mut run = Run::new(memory, attrs(10, 300), None, seed);
+        run.until(4.0);
+        run.snapshots
+    };
+    assert_eq!(snapshots(3), snapshots(3));
+    assert_ne!(snapshots(3), snapshots(4));
+}

@@ -1,0 +1,113 @@
+//! Schemes that only say what they would do.
+
+use super::look::look;
+use super::spans::Spans;
+use daos_core::access::{AccessCheck, Capabilities, Observation, Prices, Target, TargetId, Window};
+use daos_core::action::Action;
+use daos_core::addr::{AddrRange, PAGE_SIZE};
+use daos_core::sink::{ActionSink, Outcome};
+use daos_core::snapshot::{Mapping, TargetInfo};
+use std::collections::BTreeMap;
+
+/// Looks like what it wraps, and counts instead of acting: memory that would be acted on
+/// several times, once.
+#[derive(Debug)]
+pub struct DryRun<'a, S> {
+    real: &'a mut S,
+    counted: &'a mut Counted,
+}
+
+/// What was counted so far.
+#[derive(Debug, Clone, Default)]
+pub struct Counted(BTreeMap<(Action, TargetId), Spans>);
+
+impl<'a, S: ActionSink> DryRun<'a, S> {
+    /// Counts in `counted` what would be done to the memory behind `real`.
+    pub fn new(real: &'a mut S, counted: &'a mut Counted) -> Self {
+        Self { real, counted }
+    }
+}
+
+impl<S: ActionSink> ActionSink for DryRun<'_, S> {
+    fn supports(&self, _: Action) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Counts the pages that are present, or those that are not where they are to be.
+    fn apply(
+        &mut self,
+        action: Action,
+        target: TargetId,
+        ranges: &[AddrRange],
+    ) -> Result<Outcome, S::Error> {
+        let counted = self.counted.0.entry((action, target)).or_default();
+        let mut fresh = Vec::new();
+        for range in ranges {
+            let parts = counted.over(*range).filter(|(_, before)| before.is_none());
+            fresh.extend(parts.map(|(part, _)| part));
+        }
+        fresh.iter().for_each(|range| counted.set(*range, 0));
+        let mut outcome = Outcome::default();
+        for (window, seen) in look(self.real, target, &fresh)? {
+            let pages = match action {
+                // What is there already needs not be brought back.
+                Action::Willneed | Action::Lock => window.pages - seen.present,
+                Action::Nohugepage if !seen.is_huge(window.pages) => 0,
+                _ => seen.present,
+            };
+            if pages > 0 {
+                outcome.applied_bytes += u64::from(pages) * PAGE_SIZE;
+                outcome.applied.push(window.range());
+            }
+        }
+        Ok(outcome)
+    }
+
+    fn clock_us(&self) -> f64 {
+        self.real.clock_us()
+    }
+
+    fn take_cleared(&mut self) -> Vec<(TargetId, AddrRange)> {
+        self.real.take_cleared()
+    }
+
+    fn mappings(&self, target: TargetId) -> &[Mapping] {
+        self.real.mappings(target)
+    }
+
+    fn cgroup(&self, target: TargetId) -> Option<String> {
+        self.real.cgroup(target)
+    }
+}
+
+impl<S: AccessCheck> AccessCheck for DryRun<'_, S> {
+    type Error = S::Error;
+
+    fn capabilities(&self) -> Capabilities {
+        self.real.capabilities()
+    }
+
+    fn targets(&mut self) -> Result<Vec<Target>, S::Error> {
+        self.real.targets()
+    }
+
+    fn arm(&mut self, windows: &[Window]) -> Result<(), S::Error> {
+        self.real.arm(windows)
+    }
+
+    fn check(&mut self, windows: &[Window], found: &mut Vec<Observation>) -> Result<(), S::Error> {
+        self.real.check(windows, found)
+    }
+
+    fn prices(&self) -> Prices {
+        self.real.prices()
+    }
+
+    fn take_target_us(&mut self) -> f64 {
+        self.real.take_target_us()
+    }
+
+    fn changed_targets(&mut self) -> Vec<TargetInfo> {
+        self.real.changed_targets()
+    }
+}

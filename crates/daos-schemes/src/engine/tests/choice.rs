@@ -1,0 +1,204 @@
+//! Which memory is acted on, and when.
+
+use super::toy::{Plenty, SECOND, Toy, hot, idle, pages};
+use crate::engine::dry_run::Counted;
+use crate::{Bounds, DryRun, Engine, Filter, Matter, Pattern, Scheme};
+use daos_core::PageRun;
+use daos_core::{Action, Refusal, Stats};
+use daos_core::{Mapping, MonitorAttrs, PAGE_SIZE};
+use daos_monitor::{AnyMonitor, Monitor, MonitorKind, MonitorOptions};
+
+fn stats(engine: &Engine) -> &Stats {
+    engine.stats().next().unwrap().1
+}
+
+#[test]
+fn idle_memory_goes_when_it_is_old_enough_and_not_before() {
+    let mut toy = Toy::new(2000);
+    let mut engine = Engine::new(vec![idle(5, Action::Pageout)]);
+    // The region has been idle from the start; each page, for all that is known, since it
+    // was armed after an eighth of that age.
+    toy.run(&mut engine, 5_600_000);
+    assert_eq!(toy.present(), 2000);
+    toy.run(&mut engine, 200_000);
+    assert_eq!(toy.present(), 0);
+    assert_eq!(stats(&engine).applied_bytes, 2000 * PAGE_SIZE);
+}
+
+#[test]
+fn single_pages_in_use_are_left_where_their_region_looks_idle() {
+    let mut toy = Toy::new(2000).used(700, 701).used(1200, 1210);
+    let mut engine = Engine::new(vec![idle(5, Action::Pageout)]);
+    toy.run(&mut engine, 20 * SECOND);
+    assert_eq!(toy.present(), 11);
+    let touched =
+        |from, to| toy.log.iter().any(|done| done.2.intersect(&pages(from, to)).is_some());
+    assert!(!touched(700, 701) && !touched(1200, 1210), "not even tried");
+    assert!(stats(&engine).spared_bytes >= 11 * PAGE_SIZE);
+}
+
+#[test]
+fn pages_of_which_nothing_is_known_are_left() {
+    let mut toy = Toy::new(2000);
+    toy.pages[100..103].iter_mut().for_each(|page| page.stuck = true);
+    let mut engine = Engine::new(vec![idle(2, Action::Pageout)]);
+    toy.run(&mut engine, 20 * SECOND);
+    assert_eq!(toy.present(), 3);
+    assert!(toy.pages[100..103].iter().all(|page| page.present));
+}
+
+/// A real monitor looks at the same pages, and clears bits that the engine waits for.
+#[test]
+fn pages_in_seldom_use_are_left_whoever_watches() {
+    for kind in [MonitorKind::Windows, MonitorKind::Reference] {
+        for seconds in [1, 2, 3, 4] {
+            let mut toy = Toy::new(2048);
+            let attrs = MonitorAttrs { max_regions: 100, ..MonitorAttrs::default() };
+            let options = MonitorOptions { max_overhead: Some(0.1), ..MonitorOptions::default() };
+            let mut monitor = AnyMonitor::new(kind, attrs, options, seconds).unwrap();
+            let mut engine = Engine::new(vec![idle(5, Action::Pageout)]);
+            let mut used_us = 0;
+            while toy.now_us < 30 * SECOND {
+                if toy.now_us >= used_us {
+                    toy.pages.iter_mut().for_each(|page| page.used = true);
+                    toy.use_pages();
+                    toy.pages.iter_mut().for_each(|page| page.used = false);
+                    used_us = toy.now_us + seconds * SECOND;
+                }
+                let now_us = toy.now_us;
+                if let Some(mut snapshot) = monitor.tick(&mut toy, now_us).unwrap() {
+                    engine.pass(&mut snapshot, &mut toy, &mut Plenty).unwrap();
+                }
+                toy.now_us += monitor.wait_us();
+            }
+            let paged_out: u64 = toy.log.iter().map(|done| done.3).sum();
+            assert_eq!(paged_out, 0, "{kind:?}, used every {seconds} s");
+        }
+    }
+}
+
+#[test]
+fn pages_known_to_be_in_use_are_left_without_a_proof_too() {
+    let seldom = Pattern { rate: Bounds { min: 0.0, max: 0.05 }, ..Pattern::ANY };
+    let mut toy = Toy::new(100);
+    toy.runs = vec![PageRun { range: pages(40, 41), nr_accesses: 900, age: 0 }];
+    let mut engine = Engine::new(vec![Scheme::new(seldom, Action::Pageout)]);
+    toy.pass(&mut engine);
+    assert_eq!(toy.present(), 1);
+    assert!(toy.pages[40].present);
+}
+
+#[test]
+fn idle_pages_among_those_in_use_go() {
+    let mut toy = Toy::new(100).used(0, 10).used(11, 100).knows(&[(0, 100, 0.5)]);
+    toy.runs = vec![PageRun { range: pages(10, 11), nr_accesses: 0, age: 80 }];
+    let mut engine = Engine::new(vec![idle(5, Action::Pageout)]);
+    toy.run(&mut engine, 6 * SECOND);
+    assert_eq!((toy.present(), toy.pages[10].present), (99, false));
+}
+
+#[test]
+fn memory_in_use_fits_nothing_that_is_for_idle_memory() {
+    let mut toy = Toy::new(1000).used(0, 1000).knows(&[(0, 1000, 0.3)]);
+    let mut engine = Engine::new(vec![idle(1, Action::Pageout), idle(1, Action::Cold)]);
+    toy.run(&mut engine, 10 * SECOND);
+    assert!(toy.log.is_empty());
+    assert_eq!((stats(&engine).tried_bytes, toy.armed_pages), (0, 0));
+}
+
+#[test]
+fn an_age_starts_anew_after_an_action_but_not_after_counting() {
+    let mut toy = Toy::new(100);
+    let mut engine = Engine::new(vec![idle(5, Action::Stat), idle(5, Action::Cold)]);
+    toy.run(&mut engine, 16 * SECOND);
+    let times: Vec<u64> = toy.log.iter().map(|done| done.0 / SECOND).collect();
+    assert_eq!(times, [5, 10, 15]);
+    // The counting comes first, so it sees the age of 5 s that the other scheme resets.
+    assert_eq!(stats(&engine).tried_regions, 3);
+    let mut engine = Engine::new(vec![idle(5, Action::Stat)]);
+    Toy::new(100).run(&mut engine, 16 * SECOND);
+    assert_eq!(stats(&engine).tried_regions, 111);
+}
+
+#[test]
+fn huge_pages_are_made_of_what_is_present_and_in_use_only() {
+    let mut toy = Toy::new(4 * 512).used(0, 512).used(512, 600).used(1024, 1400).used(1536, 2048);
+    // Of the second block a part is there, of the third a part is used, of the last most.
+    toy.pages[600..1024].iter_mut().for_each(|page| page.present = false);
+    toy.pages[1536..1700].iter_mut().for_each(|page| (page.present, page.used) = (false, false));
+    toy.known[0].rate = 0.5;
+    let mut engine = Engine::new(vec![hot(Action::Hugepage)]);
+    toy.run(&mut engine, 5 * SECOND);
+    let huge: Vec<bool> = (0..4).map(|block| toy.pages[block * 512].huge).collect();
+    assert_eq!(huge, [true, false, true, true]);
+    let stats = stats(&engine);
+    assert_eq!(stats.bloat_bytes, 164 * PAGE_SIZE as i64);
+    assert_eq!(stats.applied_bytes, 3 * 512 * PAGE_SIZE);
+    assert_eq!(stats.refused_bytes[&Refusal::NotWorth], 512 * PAGE_SIZE);
+    let done = toy.log.len();
+    toy.run(&mut engine, 5 * SECOND);
+    assert_eq!(toy.log.len(), done, "what is huge or not worth it rests");
+}
+
+#[test]
+fn idle_huge_pages_become_small_and_rest() {
+    let mut toy = Toy::new(1024);
+    toy.pages[..512].iter_mut().for_each(|page| page.huge = true);
+    let mut engine = Engine::new(vec![idle(2, Action::Nohugepage)]);
+    toy.run(&mut engine, 8 * SECOND);
+    assert!(toy.pages.iter().all(|page| !page.huge));
+    assert_eq!(toy.log.len(), 1);
+}
+
+#[test]
+fn what_is_to_stay_is_asked_to_in_every_pass() {
+    let mut toy = Toy::new(64).knows(&[(0, 32, 0.9), (32, 64, 0.0)]);
+    let mut engine = Engine::new(vec![hot(Action::Lock)]);
+    toy.run(&mut engine, SECOND);
+    assert_eq!(toy.log.len(), 10);
+    assert!(toy.log.iter().all(|done| done.2 == pages(0, 32)));
+}
+
+#[test]
+fn filters_decide_what_is_left() {
+    let mut toy = Toy::new(100);
+    toy.mappings = vec![
+        Mapping { range: pages(0, 30), name: "/usr/lib/libc.so".into() },
+        Mapping { range: pages(30, 100), name: "[heap]".into() },
+    ];
+    toy.pages[50..60].iter_mut().for_each(|page| page.huge = true);
+    let keep = |what| Filter { what, inverted: false, allow: false };
+    let filters = vec![keep(Matter::File), keep(Matter::Addresses(pages(90, 200)))];
+    let scheme = Scheme { filters, ..idle(1, Action::Pageout) };
+    let mut engine = Engine::new(vec![scheme]);
+    toy.run(&mut engine, 3 * SECOND);
+    let left: Vec<usize> = (0..100).filter(|&page| toy.pages[page].present).collect();
+    assert_eq!(left, (0..30).chain(90..100).collect::<Vec<_>>());
+    assert_eq!(stats(&engine).tried_bytes % (60 * PAGE_SIZE), 0);
+}
+
+#[test]
+fn huge_memory_can_be_filtered() {
+    let mut toy = Toy::new(1024);
+    toy.pages[..512].iter_mut().for_each(|page| page.huge = true);
+    let filters = vec![Filter { what: Matter::Huge, inverted: false, allow: false }];
+    let mut engine = Engine::new(vec![Scheme { filters, ..idle(1, Action::Pageout) }]);
+    toy.run(&mut engine, 3 * SECOND);
+    assert_eq!(toy.present(), 512);
+    assert!(toy.pages[0].present);
+}
+
+#[test]
+fn a_dry_run_counts_what_is_there_once_and_does_nothing() {
+    let mut toy = Toy::new(1000).used(10, 12);
+    toy.pages[100..200].iter_mut().for_each(|page| page.present = false);
+    let mut engine = Engine::new(vec![idle(2, Action::Pageout)]);
+    let mut counted = Counted::default();
+    for _ in 0..100 {
+        toy.now_us += super::toy::INTERVAL_US;
+        let mut snapshot = toy.snapshot();
+        engine.pass(&mut snapshot, &mut DryRun::new(&mut toy, &mut counted), &mut Plenty).unwrap();
+    }
+    assert!(toy.log.is_empty());
+    assert_eq!(stats(&engine).applied_bytes, 900 * PAGE_SIZE, "nobody touches the used ones here");
+}

@@ -1,0 +1,160 @@
+//! Schemes as text: seven fields a line (the paper's Listing 1).
+//!
+//! ```text
+//! # min_size max_size  min_freq max_freq  min_age max_age  action
+//! 4K max  min min  5s max  pageout
+//! ```
+//!
+//! Fields are separated by white space, which may also stand between a number and its
+//! unit; a `#` starts a comment. What a field may hold is in `schemes/README.md`.
+
+use super::mistake::{Part, Problem, TextError, quoted};
+use super::value::{self, Side, Unfit};
+use crate::pattern::{Bounds, Pattern};
+use crate::scheme::Scheme;
+use daos_core::action::Action;
+
+/// Names of the fields.
+pub const FIELDS: [&str; 7] =
+    ["min_size", "max_size", "min_freq", "max_freq", "min_age", "max_age", "action"];
+
+/// Reads the schemes in `text`; `source` is its name in errors. There is at least one,
+/// and all of them are [valid](Scheme::validate).
+pub fn parse(text: &str, source: &str) -> Result<Vec<Scheme>, TextError> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut schemes = Vec::new();
+    for (at, line) in text.lines().enumerate() {
+        let fields = fields(line);
+        if fields.is_empty() {
+            continue;
+        }
+        schemes.push(scheme(&fields).map_err(|(column, problem)| TextError {
+            origin: source.to_owned(),
+            line: at + 1,
+            column,
+            problem,
+        })?);
+    }
+    if schemes.is_empty() {
+        let (line, column) = (text.lines().count().max(1), 1);
+        return Err(TextError { origin: source.to_owned(), line, column, problem: Problem::Empty });
+    }
+    Ok(schemes)
+}
+
+/// Writes the seven fields of a scheme, in one way for each scheme. The text has no room
+/// for anything else: see [`says_all`].
+pub fn format(scheme: &Scheme) -> String {
+    let Pattern { size, rate, age } = &scheme.pattern;
+    [
+        value::show_size_bound(size.min),
+        value::show_size_bound(size.max),
+        value::show_rate_bound(rate.min),
+        value::show_rate_bound(rate.max),
+        value::show_age_bound(age.min),
+        value::show_age_bound(age.max),
+        scheme.action.name().to_owned(),
+    ]
+    .join(" ")
+}
+
+/// Whether the text says all that the scheme has.
+pub fn says_all(scheme: &Scheme) -> bool {
+    *scheme == Scheme::new(scheme.pattern, scheme.action)
+}
+
+/// A field and its column.
+#[derive(Debug)]
+struct Field<'a> {
+    column: usize,
+    text: &'a str,
+}
+
+fn fields(line: &str) -> Vec<Field<'_>> {
+    let line = line.split('#').next().unwrap_or_default();
+    let mut spans: Vec<(usize, usize)> = Vec::new();
+    for word in line.split_whitespace() {
+        let start = word.as_ptr() as usize - line.as_ptr() as usize;
+        let end = start + word.len();
+        match spans.last_mut() {
+            Some(last) if value::is_unit(word) && value::is_number(&line[last.0..last.1]) => {
+                last.1 = end;
+            }
+            _ => spans.push((start, end)),
+        }
+    }
+    let field = |(start, end)| {
+        let column = line[..start].chars().count() + 1;
+        Field { column, text: &line[start..end] }
+    };
+    spans.into_iter().map(field).collect()
+}
+
+fn scheme(fields: &[Field<'_>]) -> Result<Scheme, (usize, Problem)> {
+    let size = |at, side| read(fields, at, |text| value::size_bound(text, side));
+    let rate = |at, side| read(fields, at, |text| value::rate_bound(text, side));
+    let age = |at, side| read(fields, at, |text| value::age_bound(text, side));
+    let pattern = Pattern {
+        size: Bounds { min: size(0, Side::Min)?, max: size(1, Side::Max)? },
+        rate: Bounds { min: rate(2, Side::Min)?, max: rate(3, Side::Max)? },
+        age: Bounds { min: age(4, Side::Min)?, max: age(5, Side::Max)? },
+    };
+    let action = read(fields, 6, action)?;
+    if let Some(extra) = fields.get(FIELDS.len()) {
+        let expected = "nothing after the action".to_owned();
+        let (found, count) = (quoted(extra.text), fields.len());
+        return Err((extra.column, Problem::Count { count, found, expected, nearest: None }));
+    }
+    let scheme = Scheme::new(pattern, action);
+    scheme.validate().map_err(|invalid| {
+        let at = match invalid.part {
+            Part::Size => 1,
+            Part::Frequency => 3,
+            Part::Age => 5,
+            _ => 0,
+        };
+        (fields[at].column, Problem::Invalid(invalid))
+    })?;
+    Ok(scheme)
+}
+
+/// Reads the field at this place, or says what belongs there.
+fn read<T>(
+    fields: &[Field<'_>],
+    at: usize,
+    value: impl Fn(&str) -> Result<T, Unfit>,
+) -> Result<T, (usize, Problem)> {
+    let end = fields.last().map_or(1, |last| last.column + last.text.chars().count());
+    let (column, text) = fields.get(at).map_or((end, ""), |field| (field.column, field.text));
+    let unfit = match value(text) {
+        Ok(value) => return Ok(value),
+        Err(unfit) => unfit,
+    };
+    let found = if text.is_empty() { "the end of the line".to_owned() } else { quoted(text) };
+    let nearest = unfit.nearest.map(str::to_owned);
+    let expected = match FIELDS[at] {
+        "action" => unfit.expected,
+        name => format!("{name}, {}", unfit.expected),
+    };
+    let count = fields.len();
+    Err((
+        column,
+        if count == FIELDS.len() {
+            Problem::Unexpected { found, expected, nearest }
+        } else {
+            Problem::Count { count, found, expected, nearest }
+        },
+    ))
+}
+
+/// An action by its name or another name of it, in any case.
+pub(super) fn action(text: &str) -> Result<Action, Unfit> {
+    Action::named(text).ok_or_else(|| {
+        let names: Vec<_> = Action::ALL.iter().map(|action| action.name()).collect();
+        Unfit::none_of(text, "an action", &names)
+    })
+}
+
+#[cfg(test)]
+#[path = "text_tests.rs"]
+mod tests;

@@ -1,0 +1,210 @@
+//! Whether the parts of a scheme make sense, alone and together.
+//!
+//! In one place, for schemes from a text, from TOML and from a program alike.
+
+use super::mistake::{Invalid, Part};
+use super::value::{show_age_bound, show_rate_bound, show_share, show_size_bound};
+use crate::filter::{Filter, Matter};
+use crate::goal::Goal;
+use crate::pattern::{Age, Pattern};
+use crate::quota::Quota;
+use crate::scheme::Scheme;
+use crate::watermarks::Watermarks;
+use daos_core::addr::PAGE_SIZE;
+
+impl Scheme {
+    /// Refuses what can't be meant: reversed bounds, shares outside of 0 to 1, quotas
+    /// and intervals of zero, watermarks out of order, filters for nothing.
+    ///
+    /// Bounds of ages of which one is a time and the other a number of intervals can
+    /// only be compared where it is known how long an interval is: not here.
+    pub fn validate(&self) -> Result<(), Invalid> {
+        if let Some(name) = &self.name {
+            check(!name.trim().is_empty() && !name.contains(char::is_control), Part::Name, || {
+                format!("the name {name:?} is blank or has characters that can't be shown")
+            })?;
+        }
+        pattern(&self.pattern)?;
+        check(self.apply_interval_us != Some(0), Part::ApplyInterval, || {
+            "the apply interval is 0; leave it out to apply the scheme every aggregation \
+             interval"
+                .to_owned()
+        })?;
+        quota(&self.quota)?;
+        self.watermarks.as_ref().map_or(Ok(()), watermarks)?;
+        self.filters.iter().enumerate().try_for_each(|(at, one)| filter(at, one))?;
+        self.goal.as_ref().map_or(Ok(()), goal)
+    }
+}
+
+fn pattern(pattern: &Pattern) -> Result<(), Invalid> {
+    let Pattern { size, rate, age } = pattern;
+    check(size.min <= size.max, Part::Size, || {
+        reversed("size", show_size_bound(size.min), show_size_bound(size.max))
+    })?;
+    for rate in [rate.min, rate.max] {
+        check((0.0..=1.0).contains(&rate), Part::Frequency, || {
+            format!("a frequency of {rate} is no share of the checks, 0 to 1")
+        })?;
+    }
+    check(rate.min <= rate.max, Part::Frequency, || {
+        reversed("freq", show_rate_bound(rate.min), show_rate_bound(rate.max))
+    })?;
+    check(!is_longer(age.min, age.max), Part::Age, || {
+        reversed("age", show_age_bound(age.min), show_age_bound(age.max))
+    })
+}
+
+fn quota(quota: &Quota) -> Result<(), Invalid> {
+    let none = |what: &str| format!("a quota of 0 {what}; a scheme that may do nothing is no use");
+    check(quota.bytes != Some(0), Part::Quota, || none("bytes"))?;
+    check(quota.bytes.is_none_or(|bytes| bytes >= PAGE_SIZE), Part::Quota, || {
+        format!("a quota of less than a page, {PAGE_SIZE} bytes; that allows nothing")
+    })?;
+    check(quota.time_us != Some(0), Part::Quota, || none("time"))?;
+    check(quota.reset_us > 0, Part::Quota, || "the quota's reset interval is 0".to_owned())?;
+    let weights = [quota.weights.size, quota.weights.rate, quota.weights.age];
+    let are_numbers = weights.iter().all(|weight| weight.is_finite() && *weight >= 0.0);
+    let sum: f64 = weights.iter().sum();
+    check(are_numbers && sum.is_finite(), Part::Quota, || {
+        "a weight is negative or no finite number".to_owned()
+    })?;
+    check(sum > 0.0, Part::Quota, || "all weights are 0; at least one must count".to_owned())
+}
+
+fn watermarks(marks: &Watermarks) -> Result<(), Invalid> {
+    let Watermarks { interval_us, high, mid, low, .. } = *marks;
+    check(interval_us > 0, Part::Watermarks, || "the watermarks' interval is 0".to_owned())?;
+    for mark in [high, mid, low] {
+        check((0.0..=1.0).contains(&mark), Part::Watermarks, || {
+            format!("a watermark of {mark} is no share, 0 to 1")
+        })?;
+    }
+    check(low <= mid && mid <= high, Part::Watermarks, || {
+        let [low, mid, high] = [low, mid, high].map(show_share);
+        format!("watermarks out of order: expected low ({low}) <= mid ({mid}) <= high ({high})")
+    })
+}
+
+fn filter(at: usize, filter: &Filter) -> Result<(), Invalid> {
+    match &filter.what {
+        Matter::Addresses(range) => check(!range.is_empty(), Part::Filter(at), || {
+            format!("no address lies in the filter's range {range:?}")
+        }),
+        Matter::Cgroup(path) => {
+            let is_path = path.starts_with('/') && !path.contains(char::is_control);
+            check(is_path, Part::Filter(at), || {
+                format!("the cgroup {path:?} is no path from the root of the hierarchy, as /a/b")
+            })
+        }
+        Matter::Anonymous | Matter::File | Matter::Huge => Ok(()),
+    }
+}
+
+fn goal(goal: &Goal) -> Result<(), Invalid> {
+    let target = goal.target;
+    check(target > 0.0 && target <= 1.0, Part::Goal, || {
+        format!("the goal's target of {} is not above 0% and at most 100%", 100.0 * target)
+    })
+}
+
+/// Whether one age is longer than another however long an aggregation interval is.
+fn is_longer(one: Age, other: Age) -> bool {
+    match (one, other) {
+        (Age::Time(one), Age::Time(other)) => one > other,
+        (Age::Intervals(one), Age::Intervals(other)) => one > other,
+        (Age::Intervals(count), Age::Time(us)) => count > 0 && us == 0,
+        (Age::Time(us), Age::Intervals(_)) => us == u64::MAX,
+    }
+}
+
+fn reversed(field: &str, min: String, max: String) -> String {
+    format!("bounds reversed: min_{field} ({min}) is above max_{field} ({max})")
+}
+
+fn check(holds: bool, part: Part, why: impl FnOnce() -> String) -> Result<(), Invalid> {
+    if holds { Ok(()) } else { Err(Invalid { part, why: why() }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Bounds, Weights};
+    use daos_core::addr::AddrRange;
+    use daos_core::{Action, Metric};
+
+    fn refused(change: impl FnOnce(&mut Scheme)) -> Invalid {
+        let mut scheme = Scheme::new(Pattern::ANY, Action::Stat);
+        assert_eq!(scheme.validate(), Ok(()));
+        change(&mut scheme);
+        scheme.validate().unwrap_err()
+    }
+
+    #[test]
+    fn refuses_what_cannot_be_meant() {
+        let marks = Watermarks {
+            metric: Metric::FreeMemory,
+            interval_us: 1,
+            high: 0.5,
+            mid: 0.4,
+            low: 0.2,
+        };
+        let rates = |min, max| move |s: &mut Scheme| s.pattern.rate = Bounds { min, max };
+        let ages = |min, max| move |s: &mut Scheme| s.pattern.age = Bounds { min, max };
+        let weigh = |w: f64| {
+            move |s: &mut Scheme| {
+                s.quota.weights = Weights { size: 0.0, rate: w, age: 0.0 };
+            }
+        };
+        let about = |what| {
+            move |s: &mut Scheme| {
+                s.filters = vec![Filter { what, inverted: false, allow: true }];
+            }
+        };
+        let parts = [
+            (refused(|s| s.name = Some(" ".into())), Part::Name),
+            (refused(|s| s.pattern.size = Bounds { min: 2, max: 1 }), Part::Size),
+            (refused(rates(0.5, 0.4)), Part::Frequency),
+            (refused(rates(-0.1, 0.4)), Part::Frequency),
+            (refused(rates(0.1, 1.1)), Part::Frequency),
+            (refused(rates(f64::NAN, 1.0)), Part::Frequency),
+            (refused(ages(Age::Time(2), Age::Time(1))), Part::Age),
+            (refused(ages(Age::Intervals(2), Age::Intervals(1))), Part::Age),
+            (refused(ages(Age::Intervals(2), Age::MIN)), Part::Age),
+            (refused(ages(Age::MAX, Age::Intervals(2))), Part::Age),
+            (refused(|s| s.apply_interval_us = Some(0)), Part::ApplyInterval),
+            (refused(|s| s.quota.bytes = Some(0)), Part::Quota),
+            (refused(|s| s.quota.time_us = Some(0)), Part::Quota),
+            (refused(|s| s.quota.reset_us = 0), Part::Quota),
+            (refused(weigh(0.0)), Part::Quota),
+            (refused(weigh(-1.0)), Part::Quota),
+            (refused(weigh(f64::INFINITY)), Part::Quota),
+            (refused(|s| s.watermarks = Some(Watermarks { mid: 0.6, ..marks })), Part::Watermarks),
+            (refused(|s| s.watermarks = Some(Watermarks { low: 0.45, ..marks })), Part::Watermarks),
+            (refused(|s| s.watermarks = Some(Watermarks { high: 1.5, ..marks })), Part::Watermarks),
+            (
+                refused(|s| s.watermarks = Some(Watermarks { interval_us: 0, ..marks })),
+                Part::Watermarks,
+            ),
+            (refused(about(Matter::Cgroup("a".into()))), Part::Filter(0)),
+            (refused(about(Matter::Addresses(AddrRange::new(1, 1)))), Part::Filter(0)),
+            (
+                refused(|s| s.goal = Some(Goal { metric: Metric::Resident, target: 0.0 })),
+                Part::Goal,
+            ),
+        ];
+        for (invalid, part) in parts {
+            assert_eq!(invalid.part, part, "{invalid}");
+        }
+        let mut fine = Scheme::new(Pattern::ANY, Action::Stat);
+        fine.watermarks = Some(marks);
+        ages(Age::Intervals(50), Age::Time(1))(&mut fine);
+        assert_eq!(fine.validate(), Ok(()));
+    }
+
+    #[test]
+    fn says_both_bounds() {
+        let invalid = refused(|s| s.pattern.size = Bounds { min: 2 << 20, max: 4096 });
+        assert_eq!(invalid.why, "bounds reversed: min_size (2M) is above max_size (4K)");
+    }
+}

@@ -1,0 +1,170 @@
+//! Bayesian search: measure where one more sample is worth most.
+//!
+//! A first few samples fill the space evenly; no scheme is measured first, and again from
+//! time to time, for how it does is what counts and how much it varies tells the noise.
+//! After that the model says for each candidate how much the best expected score is
+//! likely to gain by a sample there, and the best is asked for. A candidate may be one
+//! that was measured before, or no scheme: where two are hard to tell apart, that is
+//! worth most. The point with the highest expected score is the best.
+
+use super::kernel::{Kernel, Place};
+use super::model::Model;
+use super::search::{Ask, At, Estimate, Interval, Sample, Search, Why};
+use super::shapes::gaussian;
+use super::space::Space;
+use super::spread;
+use daos_core::rng::{Rng, mix};
+
+/// At least one sample in so many is a baseline, but not the last: everything is compared with
+/// these.
+const BASELINE_EVERY: usize = 4;
+/// Candidates for a sample, and for the best.
+const FEW: usize = 40;
+const MANY: usize = 200;
+
+/// Bayesian search.
+#[derive(Debug, Clone)]
+pub struct Gp {
+    space: Space,
+    count: usize,
+    seed: u64,
+    kernels: Vec<Kernel>,
+    told: Vec<Sample>,
+}
+
+impl Gp {
+    /// With this many samples, baselines among them.
+    pub fn new(space: Space, samples: usize, seed: u64) -> Self {
+        let kernels = Kernel::all(space.dims());
+        Self { space, count: samples, seed, kernels, told: Vec::new() }
+    }
+
+    /// How many samples fill the space before the model is asked.
+    fn first_samples(&self) -> usize {
+        (self.count / 3).clamp(2, 3 + self.space.dims())
+    }
+
+    /// Where something was measured, the scores there, and what was taken from these: the
+    /// mean score of no scheme, or that of all points without one. The model expects
+    /// curves around 0.
+    fn measured(&self) -> (Vec<Place>, Vec<f64>, f64) {
+        let scored = |sample: &Sample| Some((self.space.units(&sample.at), sample.score?));
+        let (places, mut scores): (Vec<Place>, Vec<f64>) =
+            self.told.iter().filter_map(scored).unzip();
+        let all = || places.iter().zip(&scores);
+        let none = all().filter(|(place, _)| place.is_none()).map(|(_, score)| *score);
+        let level = mean(none).or(mean(scores.iter().copied())).unwrap_or(0.0);
+        scores.iter_mut().for_each(|score| *score -= level);
+        (places, scores, level)
+    }
+
+    /// Places that may be worth a sample, or be the best; no scheme is the first.
+    fn candidates(&self, count: usize) -> Vec<Place> {
+        let dims = self.space.dims();
+        let mut places = vec![None];
+        if dims == 1 {
+            places.extend((0..=count).map(|at| Some(vec![at as f64 / count as f64])));
+            return places;
+        }
+        // All over the space, where something was measured, and near the best of that.
+        places.extend((0..count).map(|at| Some(spread::point(at, dims, self.seed))));
+        let scored = self.told.iter().filter(|sample| sample.score.is_some());
+        let scored = scored.filter_map(|s| Some((self.space.units(&s.at)?, s.score)));
+        let mut known: Vec<_> = scored.collect();
+        known.sort_by(|a, b| b.1.partial_cmp(&a.1).unwrap_or(std::cmp::Ordering::Equal));
+        let mut rng = Rng::new(mix(self.seed) ^ self.told.len() as u64);
+        for at in 0..2 * count {
+            let Some((center, _)) = known.get(at % 4).or(known.first()) else { break };
+            let width = 0.02 * 10f64.powf(rng.unit());
+            let near = |x: &f64| (x + width * gaussian(&mut rng)).clamp(0.0, 1.0);
+            places.push(Some(center.iter().map(near).collect()));
+        }
+        places.extend(known.into_iter().map(|(units, _)| Some(units)));
+        places
+    }
+}
+
+impl Search for Gp {
+    fn space(&self) -> &Space {
+        &self.space
+    }
+
+    fn ask(&self) -> Option<Ask> {
+        let taken = self.told.len();
+        if taken >= self.count {
+            return None;
+        }
+        let baselines = self.told.iter().filter(|sample| sample.at == At::NoScheme).count();
+        let is_last = taken > 0 && taken + 1 == self.count;
+        if baselines < 1 + taken / BASELINE_EVERY && !is_last {
+            return Some(Ask { at: At::NoScheme, why: Why::Baseline });
+        }
+        let (measured, scores, _) = self.measured();
+        let explored = taken - baselines;
+        if explored < self.first_samples() || scores.len() < 2 {
+            let units = spread::point(explored, self.space.dims(), self.seed);
+            return Some(Ask { at: self.space.point(&units), why: Why::Explore });
+        }
+        let places = self.candidates(FEW);
+        let model = Model::fit(&self.kernels, &measured, &scores);
+        let worths = model.at(&places).worths().into_iter().enumerate();
+        let (at, _) = worths.max_by(|a, b| a.1.total_cmp(&b.1))?;
+        let at = match &places[at] {
+            None => At::NoScheme,
+            Some(units) => self.space.point(units),
+        };
+        let is_known = self.told.iter().any(|sample| sample.at == at);
+        let why = if is_known { Why::Repeat } else { Why::Improve };
+        Some(Ask { at, why })
+    }
+
+    fn tell(&mut self, sample: Sample) {
+        self.told.push(sample);
+    }
+
+    fn best(&self) -> Option<Estimate> {
+        let (measured, scores, level) = self.measured();
+        if measured.iter().all(Option::is_none) {
+            return None;
+        }
+        let model = Model::fit(&self.kernels, &measured, &scores);
+        let places = self.candidates(MANY);
+        let known = model.at(&places);
+        let best = known.best()?;
+        Some(Estimate {
+            at: places[best].as_ref().map_or(At::NoScheme, |units| self.space.point(units)),
+            score: Interval::normal(above(level, known.score(best))),
+            gain: Interval::normal(known.gain(best, 0)),
+        })
+    }
+
+    fn curve(&self, points: &[At]) -> Vec<Interval> {
+        let (measured, scores, level) = self.measured();
+        if scores.is_empty() {
+            return Vec::new();
+        }
+        let model = Model::fit(&self.kernels, &measured, &scores);
+        let places: Vec<Place> = points.iter().map(|at| self.space.units(at)).collect();
+        let known = model.at(&places);
+        (0..places.len()).map(|i| Interval::normal(above(level, known.score(i)))).collect()
+    }
+
+    fn samples(&self) -> &[Sample] {
+        &self.told
+    }
+}
+
+/// `None` of nothing.
+fn mean(values: impl Iterator<Item = f64> + Clone) -> Option<f64> {
+    let count = values.clone().count();
+    (count > 0).then(|| values.sum::<f64>() / count as f64)
+}
+
+/// Mean and standard deviation of what the model said without the level.
+fn above(level: f64, (mean, sd): (f64, f64)) -> (f64, f64) {
+    (level + mean, sd)
+}
+
+#[cfg(test)]
+#[path = "gp_tests.rs"]
+mod tests;
