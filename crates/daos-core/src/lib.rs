@@ -45,7 +45,7 @@ pub use metrics::{Metric, Metrics};
 pub use rng::Rng;
 pub use sink::{ActionSink, BATCH_BYTES, Outcome, Refusal};
 pub use snapshot::{
-    Cost, HOT_RATE, Mapping, PageRun, RegionSnapshot, Snapshot, SnapshotSource, TargetInfo,
-    TargetSnapshot,
+    Cost, HOT_RATE, Interval, Mapping, PageRun, Part, RegionSnapshot, Snapshot, SnapshotSource,
+    TargetInfo, TargetSnapshot,
 };
 pub use stats::{Done, Stats};

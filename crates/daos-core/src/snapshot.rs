@@ -1,8 +1,8 @@
 //! What a monitor hands out at the end of each aggregation interval.
 
-use crate::Done;
 use crate::access::{Spent, TargetId};
 use crate::addr::AddrRange;
+use crate::stats::Done;
 
 /// The access rate, 0 to 1, from which on memory is called hot.
 pub const HOT_RATE: f64 = 0.25;
@@ -14,19 +14,40 @@ pub struct Snapshot {
     pub start_us: u64,
     /// When it ended.
     pub end_us: u64,
-    /// Its nominal length in microseconds: the unit of [`RegionSnapshot::age`].
+    /// Its nominal length in microseconds.
     pub aggregation_us: u64,
     /// The sampling interval in force in microseconds, which access rates are of; 0 where
     /// it is not known.
     pub sample_us: u64,
-    /// The highest [`RegionSnapshot::nr_accesses`] possible; at least 1.
-    pub max_nr_accesses: u32,
     /// One for each live target, by rising id.
     pub targets: Vec<TargetSnapshot>,
-    /// What schemes did at its end.
-    pub done: Vec<Done>,
     /// What it cost to find out.
     pub cost: Cost,
+}
+
+/// An aggregation interval: what was seen in it, and what schemes did at its end.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Interval {
+    /// What was seen.
+    pub snapshot: Snapshot,
+    /// What schemes did.
+    pub done: Vec<Done>,
+}
+
+impl Interval {
+    /// Keeps only what lies in `range`, of all targets; regions, and what schemes acted on,
+    /// are cut at its edges.
+    pub fn crop(&mut self, range: AddrRange) {
+        self.snapshot.targets.iter_mut().for_each(|target| target.crop(range));
+        keep_within(&mut self.done, range, |done| &mut done.range);
+    }
+}
+
+impl From<Snapshot> for Interval {
+    /// An interval in which no scheme did anything.
+    fn from(snapshot: Snapshot) -> Self {
+        Self { snapshot, done: Vec::new() }
+    }
 }
 
 /// The regions of one target.
@@ -42,50 +63,120 @@ pub struct TargetSnapshot {
     pub pages: Vec<PageRun>,
 }
 
-impl TargetSnapshot {
-    /// Keeps only what lies in `range`; regions at its edges are cut. How much of
-    /// that is resident is not known.
-    pub fn crop(&mut self, range: AddrRange) {
-        self.resident_bytes = None;
-        self.regions.retain_mut(|region| match region.range.intersect(&range) {
-            Some(inside) => {
-                region.range = inside;
-                true
-            }
-            None => false,
-        });
-        self.pages.retain_mut(|run| match run.range.intersect(&range) {
-            Some(inside) => {
-                run.range = inside;
-                true
-            }
-            None => false,
-        });
-    }
-}
-
 /// A region as it was in one aggregation interval.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RegionSnapshot {
     /// Its addresses.
     pub range: AddrRange,
-    /// Access frequency, `0..=`[`Snapshot::max_nr_accesses`].
-    pub nr_accesses: u32,
-    /// How much could not be observed, on the same scale.
-    pub nr_unobserved: u32,
-    /// Aggregation intervals since the access frequency last changed.
-    pub age: u32,
+    /// The chance that a page of it is accessed within one sampling interval, 0 to 1.
+    pub access_rate: f64,
+    /// The share of it that could not be observed, 0 to 1.
+    pub unobserved: f64,
+    /// How long the access rate has been what it is, in microseconds.
+    pub age_us: u64,
 }
 
 /// Neighbouring pages of which each is known by itself, finer than regions can say.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PageRun {
     /// Their addresses.
     pub range: AddrRange,
-    /// Their access frequency, on the scale of [`RegionSnapshot::nr_accesses`].
-    pub nr_accesses: u32,
-    /// Aggregation intervals since the last access that was seen: 0 for pages in use.
-    pub age: u32,
+    /// The chance that one of them is accessed within one sampling interval, 0 to 1.
+    pub access_rate: f64,
+    /// Microseconds since the last access that was seen: 0 for pages in use.
+    pub age_us: u64,
+}
+
+/// A part of a region: a run of pages that are known one by one, or what lies between such
+/// runs, of which no more is known than of the region.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Part {
+    /// Its addresses.
+    pub range: AddrRange,
+    /// The chance that a page of it is accessed within one sampling interval, 0 to 1.
+    pub access_rate: f64,
+    /// The share of its region that could not be observed, 0 to 1; 0 of a run.
+    pub unobserved: f64,
+    /// The age of the run or of the region, in microseconds.
+    pub age_us: u64,
+    /// Size in bytes of what is alike here: of the part, if it is a run of pages, else of
+    /// its region.
+    pub alike_bytes: u64,
+    /// Whether it is known to the page.
+    pub is_run: bool,
+}
+
+impl TargetSnapshot {
+    /// All of its memory by rising address, as finely as it is known.
+    pub fn parts(&self) -> impl Iterator<Item = Part> + '_ {
+        self.parts_from(0)
+    }
+
+    /// The parts that do not end at or before `addr`; the first is cut there.
+    pub fn parts_from(&self, addr: u64) -> impl Iterator<Item = Part> + '_ {
+        let first = self.regions.partition_point(|region| region.range.end <= addr);
+        let parts = self.regions[first..].iter().flat_map(|region| self.parts_of(region));
+        let cut = move |part: Part| {
+            let range = AddrRange::new(part.range.start.max(addr), part.range.end);
+            let alike_bytes = if part.is_run { range.len() } else { part.alike_bytes };
+            Part { range, alike_bytes, ..part }
+        };
+        parts.skip_while(move |part| part.range.end <= addr).map(cut)
+    }
+
+    /// The parts of `region`, which is one of its regions, by rising address.
+    pub fn parts_of(&self, region: &RegionSnapshot) -> impl Iterator<Item = Part> + '_ {
+        let whole = Part {
+            range: region.range,
+            access_rate: region.access_rate,
+            unobserved: region.unobserved,
+            age_us: region.age_us,
+            alike_bytes: region.range.len(),
+            is_run: false,
+        };
+        let mut at = whole.range.start;
+        let stops = self.runs_in(whole.range).map(Some).chain([None]);
+        stops.flat_map(move |run| {
+            let next = run.map_or(whole.range.end, |run| run.range.start);
+            let before = Part { range: AddrRange::new(at, next), ..whole };
+            let run = run.map(|PageRun { range, access_rate, age_us }| {
+                at = range.end;
+                let alike_bytes = range.len();
+                Part { range, access_rate, unobserved: 0.0, age_us, alike_bytes, is_run: true }
+            });
+            [Some(before), run].into_iter().flatten().filter(|part| !part.range.is_empty())
+        })
+    }
+
+    /// The runs of pages in `range`; those at its edges are cut.
+    pub fn runs_in(&self, range: AddrRange) -> impl Iterator<Item = PageRun> + '_ {
+        let first = self.pages.partition_point(|run| run.range.end <= range.start);
+        let inside =
+            move |run: &PageRun| Some(PageRun { range: run.range.intersect(&range)?, ..*run });
+        self.pages[first..].iter().map_while(inside)
+    }
+
+    /// Bytes of the runs of pages in `range` that are in use.
+    pub fn used_bytes(&self, range: AddrRange) -> u64 {
+        let used = self.runs_in(range).filter(|run| run.access_rate > 0.0);
+        used.map(|run| run.range.len()).sum()
+    }
+
+    /// Keeps only what lies in `range`; regions at its edges are cut. How much of that is
+    /// resident is not known.
+    pub fn crop(&mut self, range: AddrRange) {
+        self.resident_bytes = None;
+        keep_within(&mut self.regions, range, |region| &mut region.range);
+        keep_within(&mut self.pages, range, |run| &mut run.range);
+    }
+}
+
+/// Cuts `items` to what lies in `range`, and drops the others.
+fn keep_within<T>(items: &mut Vec<T>, range: AddrRange, of: impl Fn(&mut T) -> &mut AddrRange) {
+    items.retain_mut(|item| {
+        let item = of(item);
+        item.intersect(&range).map(|inside| *item = inside).is_some()
+    });
 }
 
 /// What a snapshot cost.
@@ -121,35 +212,6 @@ impl Cost {
 }
 
 impl Snapshot {
-    /// Keeps only what lies in `range`, of all targets; regions, and what schemes acted on,
-    /// are cut at its edges.
-    pub fn crop(&mut self, range: AddrRange) {
-        self.targets.iter_mut().for_each(|target| target.crop(range));
-        self.done.retain_mut(|done| match done.range.intersect(&range) {
-            Some(inside) => {
-                done.range = inside;
-                true
-            }
-            None => false,
-        });
-    }
-
-    /// The chance that a page of `region` is accessed within one sampling
-    /// interval, 0 to 1.
-    pub fn access_rate(&self, region: &RegionSnapshot) -> f64 {
-        f64::from(region.nr_accesses) / f64::from(self.max_nr_accesses.max(1))
-    }
-
-    /// The share of `region`'s checks that could not be observed, 0 to 1.
-    pub fn unobserved_share(&self, region: &RegionSnapshot) -> f64 {
-        f64::from(region.nr_unobserved) / f64::from(self.max_nr_accesses.max(1))
-    }
-
-    /// How long the access frequency of `region` has been what it is, in microseconds.
-    pub fn age_us(&self, region: &RegionSnapshot) -> u64 {
-        u64::from(region.age) * self.aggregation_us
-    }
-
     /// Number of regions, of all targets together.
     pub fn nr_regions(&self) -> usize {
         self.targets.iter().map(|t| t.regions.len()).sum()
@@ -245,37 +307,83 @@ pub trait SnapshotSource {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Action;
+    use crate::action::Action;
+
+    fn region(start: u64, end: u64, access_rate: f64, age_us: u64) -> RegionSnapshot {
+        RegionSnapshot { range: AddrRange::new(start, end), access_rate, unobserved: 0.0, age_us }
+    }
+
+    fn run(start: u64, end: u64, access_rate: f64, age_us: u64) -> PageRun {
+        PageRun { range: AddrRange::new(start, end), access_rate, age_us }
+    }
+
+    #[test]
+    fn runs_and_what_lies_between_make_up_the_regions() {
+        let target = TargetSnapshot {
+            regions: vec![
+                region(0, 100, 0.1, 9),
+                region(100, 200, 0.2, 8),
+                region(300, 400, 0.3, 7),
+            ],
+            pages: vec![
+                run(10, 20, 0.8, 0),
+                run(20, 30, 0.9, 0),
+                run(90, 110, 0.0, 5),
+                run(250, 400, 0.6, 0),
+            ],
+            ..TargetSnapshot::default()
+        };
+        let list = |parts: &mut dyn Iterator<Item = Part>| -> Vec<_> {
+            parts.map(|p| (p.range.start, p.range.end, p.access_rate, p.alike_bytes)).collect()
+        };
+        let all = [
+            (0, 10, 0.1, 100),
+            (10, 20, 0.8, 10),
+            (20, 30, 0.9, 10),
+            (30, 90, 0.1, 100),
+            (90, 100, 0.0, 10),
+            (100, 110, 0.0, 10),
+            (110, 200, 0.2, 100),
+            (300, 400, 0.6, 100),
+        ];
+        assert_eq!(list(&mut target.parts()), all);
+        let mut behind = all[2..].to_vec();
+        behind[0] = (25, 30, 0.9, 5);
+        assert_eq!(list(&mut target.parts_from(25)), behind);
+        assert_eq!(list(&mut target.parts_from(250)), all[7..]);
+        assert_eq!(list(&mut target.parts_from(400)), []);
+        assert!(target.parts().all(|part| part.is_run == (part.alike_bytes == part.range.len())));
+        let ages: Vec<u64> = target.parts().map(|part| part.age_us).collect();
+        assert_eq!(ages, [9, 0, 0, 9, 5, 5, 8, 0]);
+    }
 
     #[test]
     fn cropping_cuts_all_that_has_addresses() {
         let range = AddrRange::new;
-        let region = |start, end| RegionSnapshot {
-            range: range(start, end),
-            nr_accesses: 0,
-            nr_unobserved: 0,
-            age: 0,
-        };
         let done = |start, end| Done {
             scheme: 0,
             action: Action::Pageout,
             target: TargetId(0),
             range: range(start, end),
         };
-        let run = |start, end| PageRun { range: range(start, end), nr_accesses: 0, age: 0 };
-        let moment = |regions, pages, done| Snapshot {
-            targets: vec![TargetSnapshot { regions, pages, ..TargetSnapshot::default() }],
+        let interval = |regions, pages, done| Interval {
+            snapshot: Snapshot {
+                targets: vec![TargetSnapshot { regions, pages, ..TargetSnapshot::default() }],
+                ..Snapshot::default()
+            },
             done,
-            ..Snapshot::default()
         };
-        let mut cropped = moment(
-            vec![region(0, 20), region(20, 40)],
-            vec![run(0, 10), run(30, 35)],
+        let mut cropped = interval(
+            vec![region(0, 20, 0.0, 0), region(20, 40, 0.0, 0)],
+            vec![run(0, 10, 0.0, 0), run(30, 35, 0.0, 0)],
             vec![done(0, 10), done(5, 15), done(24, 50)],
         );
         cropped.crop(range(10, 30));
-        let expected =
-            moment(vec![region(10, 20), region(20, 30)], vec![], vec![done(10, 15), done(24, 30)]);
+        let expected = interval(
+            vec![region(10, 20, 0.0, 0), region(20, 30, 0.0, 0)],
+            vec![],
+            vec![done(10, 15), done(24, 30)],
+        );
         assert_eq!(cropped, expected);
     }
 

@@ -15,7 +15,6 @@
 //! | [`simulated`] | simulated address spaces | a space |
 //! | [`figures`] | what a run is judged by | a figure |
 //! | [`truth`] | what a workload truly accesses, phase by phase | |
-//! | [`reported`] | what a snapshot says, to the page | |
 //! | [`score`] | from snapshots and truth to accuracy | |
 //! | [`notice`] | how long it takes to notice a change | |
 //! | [`cost`] | from snapshots to what they cost | |
@@ -47,7 +46,6 @@ mod pagemap;
 mod process;
 pub mod real;
 pub mod report;
-pub mod reported;
 pub mod rows;
 pub mod scan;
 pub mod scenario;

@@ -1,6 +1,5 @@
 //! How long a monitor takes to notice that memory turned hot, or cold.
 
-use crate::reported::Reported;
 use crate::truth::{TruePhase, TrueRange};
 use daos_core::{AddrRange, HOT_RATE, Snapshot, TargetSnapshot};
 
@@ -78,11 +77,10 @@ impl Watch {
     /// Takes in what `snapshot` says of `target`, which is the one that the truth is of.
     pub fn add(&mut self, snapshot: &Snapshot, target: &TargetSnapshot) {
         let end_us = self.origin_us + snapshot.end_us;
-        let highest = f64::from(snapshot.max_nr_accesses.max(1));
         let change = self.changes.iter_mut().find(|c| c.at_us < end_us && end_us <= c.end_us);
         let Some(Change { at_us, hot, cold, .. }) = change else { return };
         for (turned, to_hot) in [(hot, true), (cold, false)] {
-            turned.add(target, highest, to_hot, end_us - *at_us);
+            turned.add(target, to_hot, end_us - *at_us);
         }
     }
 
@@ -102,15 +100,16 @@ impl Watch {
 }
 
 impl Turned {
-    fn add(&mut self, target: &TargetSnapshot, highest: f64, to_hot: bool, passed_us: u64) {
+    fn add(&mut self, target: &TargetSnapshot, to_hot: bool, passed_us: u64) {
         if self.bytes == 0 || self.most_us.is_some() {
             return;
         }
         let reported_hot = |range: &AddrRange| {
-            Reported::from(target, range.start)
-                .take_while(|(part, _)| part.start < range.end)
-                .filter(|(_, nr_accesses)| f64::from(*nr_accesses) / highest >= HOT_RATE)
-                .filter_map(|(part, _)| part.intersect(range))
+            target
+                .parts_from(range.start)
+                .take_while(|part| part.range.start < range.end)
+                .filter(|part| part.access_rate >= HOT_RATE)
+                .filter_map(|part| part.range.intersect(range))
                 .map(|part| part.len())
                 .sum::<u64>()
         };
@@ -156,9 +155,9 @@ mod tests {
     /// A snapshot that ends then and reports `start..end` hot.
     fn add(watch: &mut Watch, end_us: u64, start: u64, end: u64) {
         let range = AddrRange::new(start, end);
-        let region = RegionSnapshot { range, nr_accesses: 5, nr_unobserved: 0, age: 0 };
+        let region = RegionSnapshot { range, access_rate: 0.25, unobserved: 0.0, age_us: 0 };
         let target = TargetSnapshot { regions: vec![region], ..TargetSnapshot::default() };
-        let snapshot = Snapshot { end_us, max_nr_accesses: 20, ..Snapshot::default() };
+        let snapshot = Snapshot { end_us, ..Snapshot::default() };
         watch.add(&snapshot, &target);
     }
 

@@ -19,6 +19,7 @@ use crate::scenario::{PageSize, Shape};
 use crate::score::Scorer;
 use crate::truth::TruePhase;
 use crate::work::Work;
+use daos_core::Interval;
 use daos_record::Record;
 use daos_workload::{Config, HugePages, PhaseTruth};
 use std::path::{Path, PathBuf};
@@ -201,8 +202,8 @@ impl Run<'_> {
         let mut scorer =
             Scorer::new(phases, origin_us, self.plan.warmup_us).settling(self.settle_us);
         let mut costs = Costs::default();
-        for snapshot in record.snapshots() {
-            let snapshot = snapshot?;
+        for interval in record.intervals() {
+            let Interval { snapshot, .. } = interval?;
             costs.add(&snapshot);
             if let Some(target) = snapshot.targets.first() {
                 scorer.add(&snapshot, target);

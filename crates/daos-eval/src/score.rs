@@ -4,9 +4,8 @@
 //! of a process (its program, its stack, the holes between mappings) nobody knows
 //! how often it was accessed, so it counts neither for nor against a monitor.
 
-use crate::reported::Reported;
 use crate::truth::{TruePhase, TrueRange};
-use daos_core::{AddrRange, HOT_RATE, Snapshot, TargetSnapshot};
+use daos_core::{AddrRange, HOT_RATE, Part, Snapshot, TargetSnapshot};
 
 /// How accurate snapshots were. A figure is `None` when there was nothing that it
 /// could be a share of.
@@ -104,10 +103,8 @@ impl Scorer {
         });
         let Some(TruePhase { ranges, .. }) = phase else { return };
 
-        let highest = f64::from(snapshot.max_nr_accesses.max(1));
         let mut reported_wss = 0;
-        for (part, nr_accesses) in Reported::of(target) {
-            let rate = f64::from(nr_accesses) / highest;
+        for Part { range: part, access_rate: rate, .. } in target.parts() {
             for (truth, bytes) in shared(ranges, part) {
                 // Pages with the true rate, and those between them, which are left alone.
                 let busy = truth.bytes_in(part);
@@ -115,7 +112,7 @@ impl Scorer {
                 // What is added for the whole range below is not so for what is reported.
                 self.rates.errors +=
                     busy as f64 * ((rate - truth.rate).abs() - truth.rate) + idle as f64 * rate;
-                if nr_accesses > 0 {
+                if rate > 0.0 {
                     reported_wss += bytes;
                 }
                 if rate >= HOT_RATE {
@@ -203,15 +200,14 @@ mod tests {
     fn snapshot(start_us: u64, regions: &[(u64, u64, u32)]) -> Snapshot {
         let region = |&(start, end, nr_accesses): &(u64, u64, u32)| RegionSnapshot {
             range: AddrRange::new(start, end),
-            nr_accesses,
-            nr_unobserved: 0,
-            age: 0,
+            access_rate: f64::from(nr_accesses) / 20.0,
+            unobserved: 0.0,
+            age_us: 0,
         };
         let regions = regions.iter().map(region).collect();
         Snapshot {
             start_us,
             end_us: start_us + SECOND / 10,
-            max_nr_accesses: 20,
             targets: vec![TargetSnapshot { regions, ..TargetSnapshot::default() }],
             ..Snapshot::default()
         }
@@ -284,7 +280,7 @@ mod tests {
         // All at a fifth of the rate, but for one of the two stripes, which is known.
         let mut striped = snapshot(0, &[(100, 200, 4)]);
         striped.targets[0].pages =
-            vec![PageRun { range: AddrRange::new(150, 160), nr_accesses: 20, age: 0 }];
+            vec![PageRun { range: AddrRange::new(150, 160), access_rate: 1.0, age_us: 0 }];
         let score = score(&mut scorer, &[striped]);
         assert_eq!((score.precision, score.recall), (Some(1.0), Some(0.5)));
         assert_eq!(score.wss_error, Some(4.0));

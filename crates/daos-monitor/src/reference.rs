@@ -247,6 +247,7 @@ impl Reference {
     }
 
     fn snapshot(&mut self, now_us: u64) -> Snapshot {
+        let highest = self.attrs.ticks_per_aggregation() as f64;
         let targets = self.targets.iter().map(|t| TargetSnapshot {
             id: t.id,
             resident_bytes: t.resident_bytes,
@@ -255,9 +256,9 @@ impl Reference {
                 .iter()
                 .map(|r| RegionSnapshot {
                     range: r.range,
-                    nr_accesses: r.nr_accesses,
-                    nr_unobserved: r.nr_unobserved,
-                    age: r.age,
+                    access_rate: f64::from(r.nr_accesses) / highest,
+                    unobserved: f64::from(r.nr_unobserved) / highest,
+                    age_us: u64::from(r.age) * self.attrs.aggregation_us,
                 })
                 .collect(),
             pages: Vec::new(),
@@ -267,9 +268,7 @@ impl Reference {
             end_us: now_us,
             aggregation_us: self.attrs.aggregation_us,
             sample_us: self.attrs.sample_us,
-            max_nr_accesses: self.attrs.ticks_per_aggregation() as u32,
             targets: targets.collect(),
-            done: Vec::new(),
             cost: std::mem::take(&mut self.cost),
         }
     }

@@ -4,17 +4,18 @@
 //! with the ages that they have one interval later if nothing is accessed. Only
 //! what turned out otherwise is in the record.
 
+use crate::stored::{StoredRun, StoredSnapshot};
 use crate::{frame, runs, varint};
-use daos_core::{PageRun, Snapshot, TargetId};
+use daos_core::TargetId;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The page runs that the next snapshot is expected to have.
 #[derive(Debug, Default)]
 pub struct Carried {
     /// By target of the last snapshot; those without runs are left out.
-    expected: BTreeMap<TargetId, Vec<PageRun>>,
+    expected: BTreeMap<TargetId, Vec<StoredRun>>,
     /// Read already, for the snapshot that comes next.
-    read: BTreeMap<TargetId, Vec<PageRun>>,
+    read: BTreeMap<TargetId, Vec<StoredRun>>,
 }
 
 impl Carried {
@@ -22,7 +23,7 @@ impl Carried {
     /// expected, or says what in them breaks the rules.
     pub fn append_changes(
         &self,
-        snapshot: &Snapshot,
+        snapshot: &StoredSnapshot,
         out: &mut Vec<u8>,
     ) -> Result<(), &'static str> {
         let mut ids = BTreeSet::new();
@@ -51,7 +52,7 @@ impl Carried {
     }
 
     /// Gives the targets of `snapshot`, which was just read, their runs.
-    pub fn fill(&mut self, snapshot: &mut Snapshot) {
+    pub fn fill(&mut self, snapshot: &mut StoredSnapshot) {
         for target in &mut snapshot.targets {
             let read = self.read.remove(&target.id);
             let runs = read.or_else(|| self.expected.remove(&target.id));
@@ -62,9 +63,9 @@ impl Carried {
     }
 
     /// Expects of the next snapshot what follows from this one.
-    pub fn take_over(&mut self, snapshot: &Snapshot) {
+    pub fn take_over(&mut self, snapshot: &StoredSnapshot) {
         let with_runs = snapshot.targets.iter().filter(|target| !target.pages.is_empty());
-        let later = |run: &PageRun| PageRun {
+        let later = |run: &StoredRun| StoredRun {
             age: if run.nr_accesses == 0 { run.age.saturating_add(1) } else { run.age },
             ..*run
         };
@@ -73,7 +74,7 @@ impl Carried {
         self.expected = expected.collect();
     }
 
-    fn expected(&self, id: TargetId) -> &[PageRun] {
+    fn expected(&self, id: TargetId) -> &[StoredRun] {
         self.expected.get(&id).map_or(&[], Vec::as_slice)
     }
 }

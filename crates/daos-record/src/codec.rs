@@ -5,16 +5,17 @@
 //! There is no compression behind it: a record must be readable to the last
 //! frame after a kill, and a compressor holds back what it was given.
 
+use crate::stored::{StoredRegion, StoredSnapshot, StoredTarget};
 use crate::varint;
-use daos_core::{AddrRange, Cost, PAGE_SIZE, RegionSnapshot, Snapshot, TargetId, TargetSnapshot};
+use daos_core::{AddrRange, Cost, PAGE_SIZE, TargetId};
 
 /// Most ticks in a snapshot. Attributes allow a million; a reader that is told
 /// of more would fill its memory from a few bytes.
 const MAX_TICKS: usize = 1 << 20;
 
 /// Appends `snapshot` to `out`, or says what in it breaks the rules of
-/// [`Snapshot`].
-pub fn encode(snapshot: &Snapshot, out: &mut Vec<u8>) -> Result<(), &'static str> {
+/// [`Snapshot`](daos_core::Snapshot).
+pub fn encode(snapshot: &StoredSnapshot, out: &mut Vec<u8>) -> Result<(), &'static str> {
     let length = snapshot.end_us.checked_sub(snapshot.start_us);
     let length = length.ok_or("a snapshot ends before it starts")?;
     let cost = &snapshot.cost;
@@ -42,7 +43,7 @@ pub fn encode(snapshot: &Snapshot, out: &mut Vec<u8>) -> Result<(), &'static str
 }
 
 /// What was added to the format later: left out where there is none of it.
-fn encode_effort(snapshot: &Snapshot, out: &mut Vec<u8>) {
+fn encode_effort(snapshot: &StoredSnapshot, out: &mut Vec<u8>) {
     let cost = &snapshot.cost;
     let effort = [cost.pages, cost.armed, cost.target_us, snapshot.sample_us];
     if effort != [0; 4] {
@@ -62,7 +63,7 @@ fn encode_checks(checks: &[u32], out: &mut Vec<u8>) -> Result<(), &'static str> 
     Ok(())
 }
 
-fn encode_regions(regions: &[RegionSnapshot], out: &mut Vec<u8>) -> Result<(), &'static str> {
+fn encode_regions(regions: &[StoredRegion], out: &mut Vec<u8>) -> Result<(), &'static str> {
     varint::put(out, regions.len() as u64);
     let mut previous_end = 0;
     for region in regions {
@@ -87,7 +88,7 @@ fn encode_regions(regions: &[RegionSnapshot], out: &mut Vec<u8>) -> Result<(), &
 }
 
 /// The snapshot that `payload` holds; `None` when it holds anything else.
-pub fn decode(mut payload: &[u8]) -> Option<Snapshot> {
+pub fn decode(mut payload: &[u8]) -> Option<StoredSnapshot> {
     let bytes = &mut payload;
     let start_us = varint::take(bytes)?;
     let end_us = start_us.checked_add(varint::take(bytes)?)?;
@@ -105,18 +106,17 @@ pub fn decode(mut payload: &[u8]) -> Option<Snapshot> {
             pages => Some((pages - 1).checked_mul(PAGE_SIZE)?),
         };
         let regions = decode_regions(bytes)?;
-        targets.push(TargetSnapshot { id, resident_bytes, regions, pages: Vec::new() });
+        targets.push(StoredTarget { id, resident_bytes, regions, pages: Vec::new() });
     }
     let [pages, armed, target_us, sample_us] = decode_effort(bytes)?;
     let cost = Cost { checks, pages, armed, late_ticks, missed_ticks, cpu_us, target_us };
-    let snapshot = Snapshot {
+    let snapshot = StoredSnapshot {
         start_us,
         end_us,
         aggregation_us,
         sample_us,
         max_nr_accesses,
         targets,
-        done: Vec::new(),
         cost,
     };
     payload.is_empty().then_some(snapshot)
@@ -145,14 +145,14 @@ fn decode_checks(bytes: &mut &[u8]) -> Option<Vec<u32>> {
     Some(checks)
 }
 
-fn decode_regions(bytes: &mut &[u8]) -> Option<Vec<RegionSnapshot>> {
+fn decode_regions(bytes: &mut &[u8]) -> Option<Vec<StoredRegion>> {
     let mut regions = Vec::new();
     let mut previous_end = 0u64;
     for _ in 0..varint::take(bytes)? {
         let start = previous_end.checked_add(varint::take_pages(bytes)?)?;
         let end = start.checked_add(varint::take_pages(bytes)?)?;
         let accesses = varint::take(bytes)?;
-        regions.push(RegionSnapshot {
+        regions.push(StoredRegion {
             range: AddrRange::new(start, end),
             nr_accesses: u32::try_from(accesses >> 1).ok()?,
             nr_unobserved: if accesses & 1 == 1 { varint::take_u32(bytes)? } else { 0 },
@@ -170,7 +170,7 @@ mod tests {
     use proptest::option;
     use proptest::prelude::*;
 
-    fn regions() -> impl Strategy<Value = Vec<RegionSnapshot>> {
+    fn regions() -> impl Strategy<Value = Vec<StoredRegion>> {
         let region = (0..1u64 << 40, 0..1u64 << 40, any::<(u32, u32, u32)>(), any::<bool>());
         vec(region, 0..40).prop_map(|regions| {
             let mut previous_end = 0;
@@ -179,7 +179,7 @@ mod tests {
                 previous_end = start + pages * PAGE_SIZE;
                 let range = AddrRange::new(start, previous_end);
                 let nr_unobserved = if seen { 0 } else { nr_unobserved };
-                RegionSnapshot { range, nr_accesses, nr_unobserved, age }
+                StoredRegion { range, nr_accesses, nr_unobserved, age }
             };
             regions.into_iter().map(place).collect()
         })
@@ -194,27 +194,26 @@ mod tests {
             checks in vec(0..3u32, 0..60),
             (late_ticks, missed_ticks, cpu_us) in any::<(u32, u32, u64)>(),
             (pages, armed, target_us) in (0..3u64, any::<u64>(), 0..3u64),
-        ) -> Snapshot {
-            let target = |(id, resident, regions): (_, Option<u64>, _)| TargetSnapshot {
+        ) -> StoredSnapshot {
+            let target = |(id, resident, regions): (_, Option<u64>, _)| StoredTarget {
                 id: TargetId(id),
                 resident_bytes: resident.map(|pages| pages * PAGE_SIZE),
                 regions,
                 pages: Vec::new(),
             };
-            Snapshot {
+            StoredSnapshot {
                 start_us,
                 end_us: start_us + length,
                 aggregation_us,
                 sample_us: 0,
                 max_nr_accesses,
                 targets: targets.into_iter().map(target).collect(),
-                done: Vec::new(),
                 cost: Cost { checks, pages, armed, late_ticks, missed_ticks, cpu_us, target_us },
             }
         }
     }
 
-    fn encoded(snapshot: &Snapshot) -> Vec<u8> {
+    fn encoded(snapshot: &StoredSnapshot) -> Vec<u8> {
         let mut bytes = Vec::new();
         encode(snapshot, &mut bytes).unwrap();
         bytes
@@ -254,26 +253,27 @@ mod tests {
 
     #[test]
     fn what_breaks_the_rules_is_not_written() {
-        let region = |start, end| RegionSnapshot {
+        let region = |start, end| StoredRegion {
             range: AddrRange { start, end },
             nr_accesses: 0,
             nr_unobserved: 0,
             age: 0,
         };
-        let refused = |regions: Vec<RegionSnapshot>| {
-            let targets = vec![TargetSnapshot { regions, ..Default::default() }];
-            encode(&Snapshot { targets, ..Snapshot::default() }, &mut Vec::new()).unwrap_err()
+        let refused = |regions: Vec<StoredRegion>| {
+            let targets = vec![StoredTarget { regions, ..Default::default() }];
+            encode(&StoredSnapshot { targets, ..StoredSnapshot::default() }, &mut Vec::new())
+                .unwrap_err()
         };
         assert!(refused(vec![region(0, 8192), region(4096, 12288)]).contains("disjoint"));
         assert!(refused(vec![region(8192, 4096)]).contains("disjoint"));
         assert!(refused(vec![region(0, 100)]).contains("page"));
-        let late = Snapshot { start_us: 1, ..Snapshot::default() };
+        let late = StoredSnapshot { start_us: 1, ..StoredSnapshot::default() };
         assert!(encode(&late, &mut Vec::new()).unwrap_err().contains("ends before"));
     }
 
     #[test]
     fn the_bytes_are_those_of_the_documentation() {
-        let region = |start: u64, end: u64, nr_accesses, nr_unobserved, age| RegionSnapshot {
+        let region = |start: u64, end: u64, nr_accesses, nr_unobserved, age| StoredRegion {
             range: AddrRange::new(start, end),
             nr_accesses,
             nr_unobserved,
@@ -281,19 +281,18 @@ mod tests {
         };
         let regions =
             vec![region(0x40_0000, 0x48_0000, 20, 0, 3), region(0x48_0000, 0x48_1000, 0, 2, 300)];
-        let snapshot = Snapshot {
+        let snapshot = StoredSnapshot {
             start_us: 100_000,
             end_us: 200_000,
             aggregation_us: 100_000,
             sample_us: 0,
             max_nr_accesses: 20,
-            targets: vec![TargetSnapshot {
+            targets: vec![StoredTarget {
                 id: TargetId(0),
                 resident_bytes: Some(0x8_1000),
                 regions,
                 pages: Vec::new(),
             }],
-            done: Vec::new(),
             cost: Cost {
                 checks: vec![2; 20],
                 late_ticks: 0,

@@ -8,8 +8,7 @@ use crate::end::End;
 use crate::error::ReadError;
 use crate::frame::{self, Fault, Frames};
 use crate::schemes::Added;
-use daos_core::Done;
-use daos_core::{Snapshot, TargetInfo};
+use daos_core::{Done, Interval, TargetInfo};
 use serde::de::DeserializeOwned;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -22,7 +21,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub enum Item {
     Target(TargetInfo),
-    Snapshot(Snapshot),
+    Interval(Interval),
     /// Schemes that are new, by their labels.
     Schemes(Vec<String>),
     End(End),
@@ -59,8 +58,8 @@ impl Decoder {
             frame::SNAPSHOT => match codec::decode(payload) {
                 Some(mut snapshot) => {
                     self.carried.fill(&mut snapshot);
-                    snapshot.done = self.done.take().unwrap_or_default();
-                    Ok(Item::Snapshot(snapshot))
+                    let done = self.done.take().unwrap_or_default();
+                    Ok(Item::Interval(Interval { snapshot: snapshot.restored(), done }))
                 }
                 None => Err(Flaw::Corrupt("a snapshot can't be decoded")),
             },

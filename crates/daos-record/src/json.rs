@@ -5,8 +5,7 @@
 //! reads the other.
 
 use daos_core::access::TargetId;
-use daos_core::addr::AddrRange;
-use daos_core::snapshot::{PageRun, RegionSnapshot, Snapshot, TargetSnapshot};
+use daos_core::snapshot::{Interval, RegionSnapshot, TargetSnapshot};
 use daos_core::{Action, Done};
 use serde::{Deserialize, Serialize};
 
@@ -62,20 +61,21 @@ pub struct RegionJson {
 }
 
 impl SnapshotJson {
-    /// What `snapshot` says of `target`, which is one of its targets.
-    pub fn new(snapshot: &Snapshot, target: &TargetSnapshot) -> Self {
+    /// What `interval` says of `target`, which is one of its targets.
+    pub fn new(interval: &Interval, target: &TargetSnapshot) -> Self {
+        let snapshot = &interval.snapshot;
         Self {
             start_us: snapshot.start_us,
             end_us: snapshot.end_us,
             target: target.id,
-            regions: target.regions.iter().map(|r| RegionJson::new(snapshot, target, r)).collect(),
-            done: done_to(snapshot, target.id),
+            regions: target.regions.iter().map(|r| RegionJson::new(target, r)).collect(),
+            done: done_to(&interval.done, target.id),
         }
     }
 }
 
-fn done_to(snapshot: &Snapshot, target: TargetId) -> Vec<DoneJson> {
-    let of_target = snapshot.done.iter().filter(|done| done.target == target).copied();
+fn done_to(done: &[Done], target: TargetId) -> Vec<DoneJson> {
+    let of_target = done.iter().filter(|done| done.target == target).copied();
     let json = |Done { scheme, action, range, .. }| DoneJson {
         scheme,
         action,
@@ -86,27 +86,24 @@ fn done_to(snapshot: &Snapshot, target: TargetId) -> Vec<DoneJson> {
 }
 
 impl RegionJson {
-    /// What `snapshot` says of `region`, which is one of the regions of `target`.
-    pub fn new(snapshot: &Snapshot, target: &TargetSnapshot, region: &RegionSnapshot) -> Self {
+    /// What `target` says of `region`, which is one of its regions.
+    pub fn new(target: &TargetSnapshot, region: &RegionSnapshot) -> Self {
+        let RegionSnapshot { range, access_rate, unobserved, age_us } = *region;
+        let pages = target.runs_in(range).map(|run| [run.range.start, run.range.end, run.age_us]);
         Self {
-            start: region.range.start,
-            end: region.range.end,
-            access_rate: snapshot.access_rate(region),
-            age_us: snapshot.age_us(region),
-            unobserved: snapshot.unobserved_share(region),
-            pages: pages_in(snapshot, &target.pages, region.range),
+            start: range.start,
+            end: range.end,
+            access_rate: six_decimals(access_rate),
+            age_us,
+            unobserved: six_decimals(unobserved),
+            pages: pages.collect(),
         }
     }
 }
 
-/// The parts of `runs` that lie in `range`.
-fn pages_in(snapshot: &Snapshot, runs: &[PageRun], range: AddrRange) -> Vec<[u64; 3]> {
-    let first = runs.partition_point(|run| run.range.end <= range.start);
-    let part = |run: &PageRun| {
-        let AddrRange { start, end } = run.range.intersect(&range)?;
-        Some([start, end, u64::from(run.age) * snapshot.aggregation_us])
-    };
-    runs[first..].iter().map_while(part).collect()
+/// Enough for any rate, and short.
+fn six_decimals(share: f64) -> f64 {
+    (share * 1e6).round() / 1e6
 }
 
 fn is_zero(share: &f64) -> bool {
@@ -116,24 +113,27 @@ fn is_zero(share: &f64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use daos_core::{AddrRange, PageRun};
 
     #[test]
     fn each_region_has_its_part_of_the_page_runs() {
         let region = |start, end| RegionSnapshot {
             range: AddrRange::new(start, end),
-            nr_accesses: 5,
-            nr_unobserved: 0,
-            age: 0,
+            access_rate: 0.25,
+            unobserved: 0.0,
+            age_us: 0,
         };
-        let run =
-            |start, end, age| PageRun { range: AddrRange::new(start, end), nr_accesses: 0, age };
+        let run = |start, end, age_us| PageRun {
+            range: AddrRange::new(start, end),
+            access_rate: 0.0,
+            age_us,
+        };
         let target = TargetSnapshot {
             regions: vec![region(0, 8192), region(8192, 20480), region(40960, 45056)],
-            pages: vec![run(0, 4096, 0), run(4096, 12288, 3), run(16384, 20480, 1)],
+            pages: vec![run(0, 4096, 0), run(4096, 12288, 300), run(16384, 20480, 100)],
             ..TargetSnapshot::default()
         };
-        let snapshot = Snapshot { aggregation_us: 100, max_nr_accesses: 20, ..Snapshot::default() };
-        let json = SnapshotJson::new(&snapshot, &target);
+        let json = SnapshotJson::new(&Interval::default(), &target);
         let pages: Vec<_> = json.regions.iter().map(|region| &region.pages[..]).collect();
         let expected: [&[[u64; 3]]; 3] =
             [&[[0, 4096, 0], [4096, 8192, 300]], &[[8192, 12288, 300], [16384, 20480, 100]], &[]];

@@ -5,7 +5,7 @@
 //! [`SnapshotJson`], as in `report regions --format json`.
 
 use crate::json::SnapshotJson;
-use daos_core::Snapshot;
+use daos_core::Interval;
 use std::io::{self, Write};
 
 /// Writes snapshots to `W` as JSON lines.
@@ -21,12 +21,12 @@ impl<W: Write> JsonLines<W> {
         Self { out, buffer: Vec::new() }
     }
 
-    /// Writes the lines of one snapshot, in one write. The error is that of
+    /// Writes the lines of one interval, in one write. The error is that of
     /// `out`: `BrokenPipe` when nobody reads on.
-    pub fn snapshot(&mut self, snapshot: &Snapshot) -> io::Result<()> {
+    pub fn interval(&mut self, interval: &Interval) -> io::Result<()> {
         self.buffer.clear();
-        for target in &snapshot.targets {
-            serde_json::to_writer(&mut self.buffer, &SnapshotJson::new(snapshot, target))?;
+        for target in &interval.snapshot.targets {
+            serde_json::to_writer(&mut self.buffer, &SnapshotJson::new(interval, target))?;
             self.buffer.push(b'\n');
         }
         self.out.write_all(&self.buffer)?;
@@ -37,47 +37,48 @@ impl<W: Write> JsonLines<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use daos_core::{Action, Done};
-    use daos_core::{AddrRange, PageRun, RegionSnapshot, TargetId, TargetSnapshot};
+    use daos_core::{
+        Action, AddrRange, Done, PageRun, RegionSnapshot, Snapshot, TargetId, TargetSnapshot,
+    };
 
     #[test]
     fn a_line_for_each_target() {
-        let region = |nr_unobserved| RegionSnapshot {
+        let region = |unobserved| RegionSnapshot {
             range: AddrRange::new(4096, 12288),
-            nr_accesses: 5,
-            nr_unobserved,
-            age: 3,
+            access_rate: 0.25,
+            unobserved,
+            age_us: 300,
         };
-        let target = |id, nr_unobserved| TargetSnapshot {
+        let target = |id, unobserved| TargetSnapshot {
             id: TargetId(id),
             resident_bytes: None,
-            regions: vec![region(nr_unobserved)],
+            regions: vec![region(unobserved)],
             ..TargetSnapshot::default()
         };
-        let run = PageRun { range: AddrRange::new(4096, 8192), nr_accesses: 0, age: 2 };
-        let finer = TargetSnapshot { pages: vec![run], ..target(8, 0) };
+        let run = PageRun { range: AddrRange::new(4096, 8192), access_rate: 0.0, age_us: 200 };
+        let finer = TargetSnapshot { pages: vec![run], ..target(8, 0.0) };
         let paged_out = |target, start, end| Done {
             scheme: 1,
             action: Action::Pageout,
             target: TargetId(target),
             range: AddrRange::new(start, end),
         };
-        let snapshot = Snapshot {
+        let interval = Interval {
+            snapshot: Snapshot {
+                start_us: 100,
+                end_us: 200,
+                aggregation_us: 100,
+                targets: vec![target(0, 0.0), target(7, 0.5), finer],
+                ..Snapshot::default()
+            },
             done: vec![
                 paged_out(7, 8192, 12288),
                 paged_out(8, 4096, 8192),
                 paged_out(7, 4096, 8192),
             ],
-            start_us: 100,
-            end_us: 200,
-            aggregation_us: 100,
-            sample_us: 0,
-            max_nr_accesses: 20,
-            targets: vec![target(0, 0), target(7, 10), finer],
-            ..Snapshot::default()
         };
         let mut out = Vec::new();
-        JsonLines::new(&mut out).snapshot(&snapshot).unwrap();
+        JsonLines::new(&mut out).interval(&interval).unwrap();
         let expected = concat!(
             r#"{"start_us":100,"end_us":200,"target":0,"regions":["#,
             r#"{"start":4096,"end":12288,"access_rate":0.25,"age_us":300}]}"#,

@@ -13,7 +13,7 @@
 //! | [`end`] | why it ended and what it cost: [`End`] |
 //! | [`writer`] | [`Writer`], and the [`Destination`] of its file |
 //! | [`record`] | [`Record`]: a record that has been opened |
-//! | [`snapshots`] | the snapshots of a record, one by one |
+//! | [`intervals`] | the aggregation intervals of a record, one by one |
 //! | [`replay`] | a record in the place of a monitor |
 //! | [`damage`] | how much of a broken record could be read |
 //! | [`jsonl`] | snapshots as JSON lines, as they come |
@@ -25,10 +25,10 @@ pub mod damage;
 pub mod end;
 pub mod error;
 pub mod header;
+pub mod intervals;
 pub mod jsonl;
 pub mod record;
 pub mod replay;
-pub mod snapshots;
 pub mod writer;
 
 mod carry;
@@ -41,6 +41,7 @@ pub mod json;
 mod runs;
 mod scan;
 mod schemes;
+mod stored;
 mod varint;
 
 pub use damage::{Damage, Extent, Flaw};
@@ -48,8 +49,8 @@ pub use end::{End, SchemeEnd};
 pub use error::{ReadError, WriteError};
 pub use frame::VERSION;
 pub use header::Header;
+pub use intervals::Intervals;
 pub use jsonl::JsonLines;
 pub use record::Record;
 pub use replay::Replay;
-pub use snapshots::Snapshots;
 pub use writer::{Destination, Writer};

@@ -11,10 +11,10 @@ use crate::end::End;
 use crate::error::ReadError;
 use crate::header::Header;
 use crate::identify::identify;
+use crate::intervals::Intervals;
 use crate::item::Items;
 use crate::replay::Replay;
 use crate::scan::{Scan, scan};
-use crate::snapshots::Snapshots;
 use daos_core::TargetInfo;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -74,9 +74,9 @@ impl Record {
         self.scan.damage.as_ref()
     }
 
-    /// The snapshots, from the first. Can be called any number of times.
-    pub fn snapshots(&self) -> Snapshots {
-        Snapshots(self.items())
+    /// The aggregation intervals, from the first. Can be called any number of times.
+    pub fn intervals(&self) -> Intervals {
+        Intervals(self.items())
     }
 
     /// The record in the place of a monitor, from the first snapshot.

@@ -5,7 +5,7 @@
 
 use crate::error::ReadError;
 use crate::item::{Item, Items};
-use daos_core::{Snapshot, SnapshotSource, TargetInfo};
+use daos_core::{Interval, Snapshot, SnapshotSource, TargetInfo};
 
 /// Plays the readable part of a [`Record`](crate::Record) once.
 ///
@@ -20,15 +20,16 @@ impl Replay {
     pub(crate) fn new(items: Items) -> Self {
         Self { items, changed: Vec::new() }
     }
-}
 
-impl SnapshotSource for Replay {
-    type Error = ReadError;
-
-    fn next_snapshot(&mut self) -> Result<Option<Snapshot>, ReadError> {
+    /// The next snapshot, with what schemes did then.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError`] when the file can't be read, or was changed since it was opened.
+    pub fn next_interval(&mut self) -> Result<Option<Interval>, ReadError> {
         for item in &mut self.items {
             match item? {
-                Item::Snapshot(snapshot) => return Ok(Some(snapshot)),
+                Item::Interval(interval) => return Ok(Some(interval)),
                 Item::Target(target) => {
                     self.changed.retain(|known| known.id != target.id);
                     self.changed.push(target);
@@ -37,6 +38,14 @@ impl SnapshotSource for Replay {
             }
         }
         Ok(None)
+    }
+}
+
+impl SnapshotSource for Replay {
+    type Error = ReadError;
+
+    fn next_snapshot(&mut self) -> Result<Option<Snapshot>, ReadError> {
+        Ok(self.next_interval()?.map(|interval| interval.snapshot))
     }
 
     fn changed_targets(&mut self) -> Vec<TargetInfo> {

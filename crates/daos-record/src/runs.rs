@@ -5,8 +5,9 @@
 //! number of runs that the edits start from stands in front of them, so that a
 //! reader that starts from others notices.
 
+use crate::stored::StoredRun;
 use crate::varint;
-use daos_core::{AddrRange, PAGE_SIZE, PageRun};
+use daos_core::{AddrRange, PAGE_SIZE};
 
 /// Most runs of one target: what a reader may have to hold.
 pub const MAX_RUNS: usize = 1 << 20;
@@ -23,7 +24,7 @@ struct Edit {
 }
 
 /// Whether a record can hold these runs; what is wrong with them where it can't.
-pub fn check(runs: &[PageRun]) -> Result<(), &'static str> {
+pub fn check(runs: &[StoredRun]) -> Result<(), &'static str> {
     if runs.len() > MAX_RUNS {
         return Err("a target has more than 1048576 runs of pages");
     }
@@ -41,7 +42,7 @@ pub fn check(runs: &[PageRun]) -> Result<(), &'static str> {
 }
 
 /// Appends to `out` how `old` becomes `runs`. Both have been [checked](check).
-pub fn encode(old: &[PageRun], runs: &[PageRun], out: &mut Vec<u8>) {
+pub fn encode(old: &[StoredRun], runs: &[StoredRun], out: &mut Vec<u8>) {
     let edits = edits(old, runs);
     varint::put(out, old.len() as u64);
     varint::put(out, edits.len() as u64);
@@ -59,7 +60,7 @@ pub fn encode(old: &[PageRun], runs: &[PageRun], out: &mut Vec<u8>) {
     }
 }
 
-fn encode_run(run: &PageRun, previous_end: u64, out: &mut Vec<u8>) {
+fn encode_run(run: &StoredRun, previous_end: u64, out: &mut Vec<u8>) {
     varint::put(out, (run.range.start - previous_end) / PAGE_SIZE);
     varint::put(out, run.range.pages());
     varint::put(out, u64::from(run.nr_accesses) << 1 | u64::from(run.age > 0));
@@ -70,7 +71,7 @@ fn encode_run(run: &PageRun, previous_end: u64, out: &mut Vec<u8>) {
 
 /// What `old` becomes by the edits in `payload`; `None` when it holds anything
 /// else, or edits of other runs than these.
-pub fn decode(old: &[PageRun], payload: &mut &[u8]) -> Option<Vec<PageRun>> {
+pub fn decode(old: &[StoredRun], payload: &mut &[u8]) -> Option<Vec<StoredRun>> {
     if varint::take(payload)? != old.len() as u64 {
         return None;
     }
@@ -94,11 +95,11 @@ pub fn decode(old: &[PageRun], payload: &mut &[u8]) -> Option<Vec<PageRun>> {
     payload.is_empty().then_some(runs)
 }
 
-fn decode_run(previous_end: u64, payload: &mut &[u8]) -> Option<PageRun> {
+fn decode_run(previous_end: u64, payload: &mut &[u8]) -> Option<StoredRun> {
     let start = previous_end.checked_add(varint::take_pages(payload)?)?;
     let end = start.checked_add(varint::take_pages(payload)?)?;
     let accesses = varint::take(payload)?;
-    Some(PageRun {
+    Some(StoredRun {
         range: AddrRange::new(start, end),
         nr_accesses: u32::try_from(accesses >> 1).ok()?,
         age: if accesses & 1 == 1 { varint::take_u32(payload)? } else { 0 },
@@ -106,7 +107,7 @@ fn decode_run(previous_end: u64, payload: &mut &[u8]) -> Option<PageRun> {
 }
 
 /// Appends `run` if it lies behind those that are there, and there is room.
-fn append(runs: &mut Vec<PageRun>, run: PageRun) -> Option<()> {
+fn append(runs: &mut Vec<StoredRun>, run: StoredRun) -> Option<()> {
     let previous_end = runs.last().map_or(0, |before| before.range.end);
     if run.range.is_empty() || run.range.start < previous_end || runs.len() == MAX_RUNS {
         return None;
@@ -115,7 +116,7 @@ fn append(runs: &mut Vec<PageRun>, run: PageRun) -> Option<()> {
     Some(())
 }
 
-fn edits(old: &[PageRun], runs: &[PageRun]) -> Vec<Edit> {
+fn edits(old: &[StoredRun], runs: &[StoredRun]) -> Vec<Edit> {
     let mut edits = Vec::new();
     let (mut from, mut to) = (0, 0);
     loop {
@@ -132,7 +133,7 @@ fn edits(old: &[PageRun], runs: &[PageRun]) -> Vec<Edit> {
 }
 
 /// How many runs of each stand before the first that both have.
-fn before_next_common(old: &[PageRun], runs: &[PageRun]) -> (usize, usize) {
+fn before_next_common(old: &[StoredRun], runs: &[StoredRun]) -> (usize, usize) {
     let (mut from, mut to) = (0, 0);
     while let (Some(a), Some(b)) = (old.get(from), runs.get(to)) {
         if a == b {
@@ -150,18 +151,18 @@ mod tests {
     use proptest::collection::vec;
     use proptest::prelude::*;
 
-    fn run(first: u64, pages: u64, nr_accesses: u32, age: u32) -> PageRun {
+    fn run(first: u64, pages: u64, nr_accesses: u32, age: u32) -> StoredRun {
         let start = first * PAGE_SIZE;
-        PageRun { range: AddrRange::new(start, start + pages * PAGE_SIZE), nr_accesses, age }
+        StoredRun { range: AddrRange::new(start, start + pages * PAGE_SIZE), nr_accesses, age }
     }
 
-    fn encoded(old: &[PageRun], runs: &[PageRun]) -> Vec<u8> {
+    fn encoded(old: &[StoredRun], runs: &[StoredRun]) -> Vec<u8> {
         let mut bytes = Vec::new();
         encode(old, runs, &mut bytes);
         bytes
     }
 
-    fn lists() -> impl Strategy<Value = Vec<PageRun>> {
+    fn lists() -> impl Strategy<Value = Vec<StoredRun>> {
         vec((0..3u64, 1..3u64, 0..3u32, 0..3u32), 0..40).prop_map(|runs| {
             let mut end = 0;
             let place = |(gap, pages, nr_accesses, age)| {
@@ -231,7 +232,7 @@ mod tests {
     fn what_breaks_the_rules_is_told() {
         assert!(check(&[run(1, 2, 0, 0), run(2, 1, 0, 0)]).unwrap_err().contains("disjoint"));
         assert!(check(&[run(1, 0, 0, 0)]).unwrap_err().contains("disjoint"));
-        let odd = PageRun { range: AddrRange::new(0, 100), nr_accesses: 0, age: 0 };
+        let odd = StoredRun { range: AddrRange::new(0, 100), nr_accesses: 0, age: 0 };
         assert!(check(&[odd]).unwrap_err().contains("page"));
         let many: Vec<_> = (0..=MAX_RUNS as u64).map(|at| run(at, 1, 0, 0)).collect();
         assert!(check(&many).unwrap_err().contains("more than"));

@@ -6,7 +6,7 @@ use crate::error::ReadError;
 use crate::frame::{self, Fault, PRELUDE};
 use crate::header::Header;
 use crate::item::{Decoder, FileFrames, Item, file_frames, json};
-use daos_core::{TargetId, TargetInfo};
+use daos_core::{Interval, TargetId, TargetInfo};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::ops::Range;
@@ -87,7 +87,7 @@ impl Scan {
                 }
                 self.targets.insert(target.id, target);
             }
-            Item::Snapshot(snapshot) => {
+            Item::Interval(Interval { snapshot, .. }) => {
                 if self.extent.snapshots == 0 {
                     self.extent.start_us = snapshot.start_us;
                 }

@@ -13,8 +13,8 @@ use crate::error::WriteError;
 use crate::frame::{self, MAGIC};
 use crate::header::Header;
 use crate::schemes::{Added, Numbers};
-use daos_core::Done;
-use daos_core::{Snapshot, TargetInfo};
+use crate::stored::StoredSnapshot;
+use daos_core::{Done, Interval, TargetInfo};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use serde::Serialize;
@@ -65,12 +65,14 @@ impl<W: Write> Writer<W> {
         }
     }
 
-    /// Records a snapshot. What schemes did is read again by scheme, action, target and
-    /// address, neighbours joined.
-    pub fn snapshot(&mut self, snapshot: &Snapshot) -> Result<(), WriteError> {
-        let framed = self.append(snapshot);
+    /// Records an interval. Rates are read again to a thousandth, ages in whole aggregation
+    /// intervals, and what schemes did by scheme, action, target and address, neighbours
+    /// joined.
+    pub fn interval(&mut self, interval: &Interval) -> Result<(), WriteError> {
+        let snapshot = StoredSnapshot::of(&interval.snapshot);
+        let framed = self.append(&snapshot, &interval.done);
         self.send(framed)?;
-        self.carried.take_over(snapshot);
+        self.carried.take_over(&snapshot);
         Ok(())
     }
 
@@ -79,11 +81,11 @@ impl<W: Write> Writer<W> {
         self.write(frame::END, |out| json(end, out))
     }
 
-    /// Appends to the buffer the frames of a snapshot.
-    fn append(&mut self, snapshot: &Snapshot) -> Result<(), &'static str> {
+    /// Appends to the buffer the frames of a snapshot and of what schemes did.
+    fn append(&mut self, snapshot: &StoredSnapshot, done: &[Done]) -> Result<(), &'static str> {
         self.carried.append_changes(snapshot, &mut self.buffer)?;
         let number = |done: &Done| Done { scheme: self.schemes.number(done.scheme), ..*done };
-        let done = Done::joined(snapshot.done.iter().map(number));
+        let done = Done::joined(done.iter().map(number));
         if !done.is_empty() {
             frame::append(&mut self.buffer, frame::DONE, |out| done::encode(&done, out))?;
         }

@@ -12,7 +12,7 @@ use proptest::sample::Index;
 /// Reads a file to its end. What an open record promises must hold.
 fn read(file: &TestFile) -> Option<Record> {
     let record = Record::open(&file.path).ok()?;
-    let snapshots = record.snapshots().map(Result::unwrap).count() as u64;
+    let snapshots = record.intervals().map(Result::unwrap).count() as u64;
     assert_eq!(record.extent().snapshots, snapshots);
     let mut replay = record.replay();
     while replay.next_snapshot().unwrap().is_some() {}
@@ -89,7 +89,7 @@ fn a_record_that_shrinks_while_it_is_read_is_an_error() {
     let file = TestFile::new(&bytes);
     let record = file.record();
     std::fs::write(&file.path, &bytes[..ends[3]]).unwrap();
-    let mut snapshots = record.snapshots();
+    let mut snapshots = record.intervals();
     assert!(snapshots.next().unwrap().is_ok() && snapshots.next().unwrap().is_ok());
     let error = snapshots.next().unwrap().unwrap_err().to_string();
     assert!(error.contains("the file became shorter"), "{error}");
@@ -98,7 +98,7 @@ fn a_record_that_shrinks_while_it_is_read_is_an_error() {
     let mut changed = bytes.clone();
     changed[ends[3] + 12] ^= 1;
     std::fs::write(&file.path, changed).unwrap();
-    let error = record.snapshots().find_map(Result::err).unwrap();
+    let error = record.intervals().find_map(Result::err).unwrap();
     assert!(matches!(error, ReadError::Changed { offset, .. } if offset == ends[3] as u64));
 }
 

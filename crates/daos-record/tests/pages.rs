@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Recorded, TestFile};
-use daos_core::{AddrRange, PAGE_SIZE, PageRun, Snapshot, SnapshotSource, TargetId};
+use daos_core::{AddrRange, Interval, PAGE_SIZE, PageRun, SnapshotSource, TargetId};
 use daos_core::{Rng, TargetSnapshot};
 use daos_record::{Flaw, Writer};
 use proptest::collection::vec;
@@ -12,41 +12,43 @@ use proptest::prelude::*;
 
 const PAGES: u8 = 5;
 
-fn run(first: u64, nr_accesses: u32, age: u32) -> PageRun {
+/// Three pages with so many thousandths of the highest rate, and so many intervals old.
+fn run(first: u64, permille: u32, age: u64) -> PageRun {
     let range = AddrRange::new(first * PAGE_SIZE, (first + 3) * PAGE_SIZE);
-    PageRun { range, nr_accesses, age }
+    let age_us = age * common::AGGREGATION_US;
+    PageRun { range, access_rate: f64::from(permille) / 1000.0, age_us }
 }
 
-/// Snapshot number `index` of targets with these runs.
-fn snapshot(index: u64, targets: &[(u32, &[PageRun])]) -> Snapshot {
-    let mut snapshot = common::snapshot(index, 5, &mut Rng::new(index));
-    let regions = snapshot.targets.remove(0).regions;
+/// Interval number `index` of targets with these runs.
+fn interval(index: u64, targets: &[(u32, &[PageRun])]) -> Interval {
+    let mut interval = common::interval(index, 5, &mut Rng::new(index));
+    let regions = interval.snapshot.targets.remove(0).regions;
     let target = |&(id, pages): &(u32, &[PageRun])| TargetSnapshot {
         id: TargetId(id),
         resident_bytes: None,
         regions: regions.clone(),
         pages: pages.to_vec(),
     };
-    snapshot.targets = targets.iter().map(target).collect();
-    snapshot
+    interval.snapshot.targets = targets.iter().map(target).collect();
+    interval
 }
 
 /// The bytes of a record of these snapshots, and where each write ended.
-fn recorded(snapshots: &[Snapshot]) -> (Vec<u8>, Vec<usize>) {
+fn recorded(intervals: &[Interval]) -> (Vec<u8>, Vec<usize>) {
     let mut out = Recorded::default();
     let mut writer = Writer::new(&mut out, &common::header()).unwrap();
-    snapshots.iter().for_each(|snapshot| writer.snapshot(snapshot).unwrap());
+    intervals.iter().for_each(|interval| writer.interval(interval).unwrap());
     (out.bytes, out.ends)
 }
 
-fn read(bytes: &[u8]) -> Vec<Snapshot> {
+fn read(bytes: &[u8]) -> Vec<Interval> {
     let record = TestFile::new(bytes).record();
-    let snapshots: Vec<_> = record.snapshots().map(Result::unwrap).collect();
+    let intervals: Vec<_> = record.intervals().map(Result::unwrap).collect();
     let mut replay = record.replay();
-    for snapshot in &snapshots {
-        assert_eq!(replay.next_snapshot().unwrap().as_ref(), Some(snapshot));
+    for interval in &intervals {
+        assert_eq!(replay.next_snapshot().unwrap().as_ref(), Some(&interval.snapshot));
     }
-    snapshots
+    intervals
 }
 
 /// Kind and end of every frame.
@@ -66,16 +68,16 @@ fn changes(bytes: &[u8]) -> usize {
 }
 
 /// Snapshots in which runs come, stay, age, change and go.
-fn eventful() -> Vec<Snapshot> {
+fn eventful() -> Vec<Interval> {
     let hot = run(20, 700, 0);
     vec![
-        snapshot(0, &[(0, &[])]),
-        snapshot(1, &[(0, &[run(10, 0, 4), hot]), (3, &[hot])]),
-        snapshot(2, &[(0, &[run(10, 0, 5), hot]), (3, &[hot])]),
-        snapshot(3, &[(0, &[run(10, 0, 6), run(20, 690, 0)])]),
-        snapshot(4, &[(0, &[run(10, 0, 7)]), (3, &[hot])]),
-        snapshot(5, &[(0, &[])]),
-        snapshot(6, &[(0, &[])]),
+        interval(0, &[(0, &[])]),
+        interval(1, &[(0, &[run(10, 0, 4), hot]), (3, &[hot])]),
+        interval(2, &[(0, &[run(10, 0, 5), hot]), (3, &[hot])]),
+        interval(3, &[(0, &[run(10, 0, 6), run(20, 690, 0)])]),
+        interval(4, &[(0, &[run(10, 0, 7)]), (3, &[hot])]),
+        interval(5, &[(0, &[])]),
+        interval(6, &[(0, &[])]),
     ]
 }
 
@@ -92,19 +94,19 @@ fn runs_come_back_with_their_snapshots() {
 fn runs_that_only_age_take_no_bytes() {
     let of = |age| (0..2000).map(|at| run(at * 5, 0, age)).collect::<Vec<_>>();
     let (first, later) = (of(7), of(8));
-    let (with, with_ends) = recorded(&[snapshot(0, &[(0, &first)]), snapshot(1, &[(0, &later)])]);
-    let (_, without) = recorded(&[snapshot(0, &[(0, &[])]), snapshot(1, &[(0, &[])])]);
+    let (with, with_ends) = recorded(&[interval(0, &[(0, &first)]), interval(1, &[(0, &later)])]);
+    let (_, without) = recorded(&[interval(0, &[(0, &[])]), interval(1, &[(0, &[])])]);
     assert_eq!(with_ends[2] - with_ends[1], without[2] - without[1]);
-    assert_eq!(read(&with)[1].targets[0].pages, later);
+    assert_eq!(read(&with)[1].snapshot.targets[0].pages, later);
 }
 
 #[test]
 fn a_target_that_was_away_starts_with_no_runs() {
     let moments = [
-        snapshot(0, &[(0, &[run(1, 5, 0)])]),
-        snapshot(1, &[]),
-        snapshot(2, &[(0, &[])]),
-        snapshot(3, &[(0, &[run(1, 5, 0)])]),
+        interval(0, &[(0, &[run(1, 5, 0)])]),
+        interval(1, &[]),
+        interval(2, &[(0, &[])]),
+        interval(3, &[(0, &[run(1, 5, 0)])]),
     ];
     assert_eq!(read(&recorded(&moments).0), moments);
 }
@@ -149,7 +151,7 @@ fn frame(edits: &[u8]) -> Vec<u8> {
 
 #[test]
 fn runs_of_a_target_that_is_gone_are_forgotten() {
-    let (bytes, ends) = recorded(&[snapshot(0, &[(3, &[])]), snapshot(1, &[(0, &[])])]);
+    let (bytes, ends) = recorded(&[interval(0, &[(3, &[])]), interval(1, &[(0, &[])])]);
     // No runs before, one edit: none stay, none go, one is new: page 1, 1 page, 1 access.
     let orphan = frame(&[0, 1, 0, 0, 1, 1, 1, 2]);
     let with = [&bytes[..ends[0]], &orphan, &bytes[ends[0]..]].concat();
@@ -164,35 +166,36 @@ fn runs_of_a_target_that_is_gone_are_forgotten() {
 fn runs_that_break_the_rules_leave_the_record_whole() {
     let mut bytes = Vec::new();
     let mut writer = Writer::new(&mut bytes, &common::header()).unwrap();
-    let good = snapshot(0, &[(0, &[run(1, 5, 0)])]);
-    writer.snapshot(&good).unwrap();
-    let overlapping = snapshot(1, &[(0, &[run(1, 5, 0), run(2, 5, 0)])]);
-    let error = writer.snapshot(&overlapping).unwrap_err().to_string();
+    let good = interval(0, &[(0, &[run(1, 5, 0)])]);
+    writer.interval(&good).unwrap();
+    let overlapping = interval(1, &[(0, &[run(1, 5, 0), run(2, 5, 0)])]);
+    let error = writer.interval(&overlapping).unwrap_err().to_string();
     assert!(error.contains("not sorted and disjoint"), "{error}");
-    let twins = snapshot(1, &[(4, &[]), (4, &[run(1, 5, 0)])]);
-    assert!(writer.snapshot(&twins).unwrap_err().to_string().contains("the same id"));
-    let late = Snapshot { start_us: u64::MAX, ..snapshot(1, &[(0, &[run(9, 5, 0)])]) };
-    assert!(writer.snapshot(&late).unwrap_err().to_string().contains("ends before"));
-    let next = snapshot(1, &[(0, &[run(9, 5, 0)])]);
-    writer.snapshot(&next).unwrap();
+    let twins = interval(1, &[(4, &[]), (4, &[run(1, 5, 0)])]);
+    assert!(writer.interval(&twins).unwrap_err().to_string().contains("the same id"));
+    let mut late = interval(1, &[(0, &[run(9, 5, 0)])]);
+    late.snapshot.start_us = u64::MAX;
+    assert!(writer.interval(&late).unwrap_err().to_string().contains("ends before"));
+    let next = interval(1, &[(0, &[run(9, 5, 0)])]);
+    writer.interval(&next).unwrap();
     assert_eq!(read(&bytes), [good, next]);
 }
 
 proptest! {
     #[test]
     fn runs_of_any_snapshots_come_back(
-        moments in vec(vec((0..4u64, 0..3u32, 0..3u32, 0..3u32), 0..12), 0..8),
+        moments in vec(vec((0..4u64, 0..3u32, 0..3u64, 0..3u32), 0..12), 0..8),
     ) {
-        let moment = |(index, runs): (usize, Vec<(u64, u32, u32, u32)>)| {
+        let moment = |(index, runs): (usize, Vec<(u64, u32, u64, u32)>)| {
             let mut first = [0; 3];
             let mut targets: [Vec<PageRun>; 3] = Default::default();
-            for (gap, nr_accesses, age, id) in runs {
+            for (gap, permille, age, id) in runs {
                 let id = id as usize;
-                targets[id].push(run(first[id] + gap, nr_accesses, age));
+                targets[id].push(run(first[id] + gap, permille, age));
                 first[id] += gap + 3;
             }
             let [a, b, c] = &targets;
-            snapshot(index as u64, &[(0, a), (1, b), (7, c)])
+            interval(index as u64, &[(0, a), (1, b), (7, c)])
         };
         let moments: Vec<_> = moments.into_iter().enumerate().map(moment).collect();
         prop_assert_eq!(read(&recorded(&moments).0), moments);

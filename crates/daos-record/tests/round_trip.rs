@@ -3,12 +3,12 @@
 mod common;
 
 use common::{Recorded, TestFile};
-use daos_core::{Rng, Snapshot, SnapshotSource, TargetId};
+use daos_core::{Interval, Rng, Snapshot, SnapshotSource, TargetId};
 use daos_record::{Extent, Writer};
 
-fn written(count: u64) -> Vec<Snapshot> {
+fn written(count: u64) -> Vec<Interval> {
     let mut rng = Rng::new(1);
-    (0..count).map(|index| common::snapshot(index, 5, &mut rng)).collect()
+    (0..count).map(|index| common::interval(index, 5, &mut rng)).collect()
 }
 
 #[test]
@@ -21,7 +21,7 @@ fn a_record_gives_back_all_that_was_written() {
     let targets: Vec<_> = record.targets().cloned().collect();
     assert_eq!(targets, [common::target(0, "sort"), common::target(1, "child")]);
     for _ in 0..2 {
-        let read: Result<Vec<_>, _> = record.snapshots().collect();
+        let read: Result<Vec<_>, _> = record.intervals().collect();
         assert_eq!(read.unwrap(), written(10));
     }
 }
@@ -41,8 +41,8 @@ fn the_last_word_on_a_target_counts() {
 #[test]
 fn readers_of_one_record_do_not_disturb_each_other() {
     let record = TestFile::new(&common::record(10).0).record();
-    for (one, other) in record.snapshots().zip(record.snapshots().skip(1)) {
-        assert_eq!(one.unwrap().end_us, other.unwrap().start_us);
+    for (one, other) in record.intervals().zip(record.intervals().skip(1)) {
+        assert_eq!(one.unwrap().snapshot.end_us, other.unwrap().snapshot.start_us);
     }
 }
 
@@ -66,11 +66,11 @@ fn a_replay_recorded_again_is_the_same_record() {
     let mut replay = record.replay();
     let mut again = Vec::new();
     let mut writer = Writer::new(&mut again, record.header()).unwrap();
-    while let Some(snapshot) = replay.next_snapshot().unwrap() {
+    while let Some(interval) = replay.next_interval().unwrap() {
         for target in replay.changed_targets() {
             writer.target(&target).unwrap();
         }
-        writer.snapshot(&snapshot).unwrap();
+        writer.interval(&interval).unwrap();
     }
     writer.finish(record.end().unwrap()).unwrap();
     assert!(again == bytes);
@@ -81,7 +81,7 @@ fn every_frame_is_one_write() {
     let mut out = Recorded::default();
     let mut writer = Writer::new(&mut out, &common::header()).unwrap();
     writer.target(&common::target(0, "sort")).unwrap();
-    writer.snapshot(&common::snapshot(0, 1000, &mut Rng::new(1))).unwrap();
+    writer.interval(&common::interval(0, 1000, &mut Rng::new(1))).unwrap();
     writer.finish(&common::end()).unwrap();
     assert_eq!(out.ends.len(), 4);
 }
@@ -90,10 +90,10 @@ fn every_frame_is_one_write() {
 fn what_breaks_the_rules_leaves_the_record_whole() {
     let mut bytes = Vec::new();
     let mut writer = Writer::new(&mut bytes, &common::header()).unwrap();
-    let backwards = Snapshot { start_us: 1, ..Snapshot::default() };
-    let error = writer.snapshot(&backwards).unwrap_err().to_string();
+    let backwards = Interval::from(Snapshot { start_us: 1, ..Snapshot::default() });
+    let error = writer.interval(&backwards).unwrap_err().to_string();
     assert!(error.contains("a snapshot ends before it starts"), "{error}");
-    writer.snapshot(&written(1)[0]).unwrap();
+    writer.interval(&written(1)[0]).unwrap();
     let record = TestFile::new(&bytes).record();
     assert_eq!(record.damage(), None);
     assert_eq!(record.extent().snapshots, 1);

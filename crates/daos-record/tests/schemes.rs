@@ -5,7 +5,7 @@ mod common;
 
 use common::{Recorded, TestFile};
 use daos_core::{Action, Done, Refusal, Stats};
-use daos_core::{AddrRange, PAGE_SIZE, Rng, Snapshot, SnapshotSource, TargetId};
+use daos_core::{AddrRange, Interval, PAGE_SIZE, Rng, SnapshotSource, TargetId};
 use daos_record::{End, Flaw, Header, Record, SchemeEnd, Writer};
 
 const DONE: u8 = 6;
@@ -15,9 +15,9 @@ fn done(scheme: u32, action: Action, first: u64, pages: u64) -> Done {
     Done { scheme, action, target: TargetId(0), range }
 }
 
-/// Snapshot number `index`, at whose end this was done.
-fn snapshot(index: u64, done: &[Done]) -> Snapshot {
-    Snapshot { done: done.to_vec(), ..common::snapshot(index, 5, &mut Rng::new(index)) }
+/// Interval number `index`, at whose end this was done.
+fn interval(index: u64, done: &[Done]) -> Interval {
+    Interval { done: done.to_vec(), ..common::interval(index, 5, &mut Rng::new(index)) }
 }
 
 fn labels(labels: &[&str]) -> Vec<String> {
@@ -28,22 +28,22 @@ fn header(schemes: &[&str]) -> Header {
     Header { schemes: labels(schemes), ..common::header() }
 }
 
-fn read(record: &Record) -> Vec<Snapshot> {
-    record.snapshots().map(Result::unwrap).collect()
+fn read(record: &Record) -> Vec<Interval> {
+    record.intervals().map(Result::unwrap).collect()
 }
 
 /// Four intervals; in two of them something was done.
-fn eventful() -> Vec<Snapshot> {
+fn eventful() -> Vec<Interval> {
     let cold = [done(0, Action::Pageout, 10, 6), done(0, Action::Pageout, 90, 1)];
     let both = [done(0, Action::Pageout, 10, 1), done(1, Action::Hugepage, 512, 512)];
-    vec![snapshot(0, &[]), snapshot(1, &cold), snapshot(2, &[]), snapshot(3, &both)]
+    vec![interval(0, &[]), interval(1, &cold), interval(2, &[]), interval(3, &both)]
 }
 
 /// The bytes of a record of these snapshots, and where each write ended.
-fn recorded(snapshots: &[Snapshot]) -> (Vec<u8>, Vec<usize>) {
+fn recorded(intervals: &[Interval]) -> (Vec<u8>, Vec<usize>) {
     let mut out = Recorded::default();
     let mut writer = Writer::new(&mut out, &header(&["cold", "hot"])).unwrap();
-    snapshots.iter().for_each(|snapshot| writer.snapshot(snapshot).unwrap());
+    intervals.iter().for_each(|interval| writer.interval(interval).unwrap());
     (out.bytes, out.ends)
 }
 
@@ -64,8 +64,8 @@ fn what_was_done_comes_back_with_its_snapshot() {
     assert_eq!(record.schemes(), ["cold", "hot"]);
     assert_eq!(writes.len(), 1 + eventful().len(), "a snapshot and what was done are one write");
     let mut replay = record.replay();
-    for snapshot in eventful() {
-        assert_eq!(replay.next_snapshot().unwrap(), Some(snapshot));
+    for interval in eventful() {
+        assert_eq!(replay.next_snapshot().unwrap(), Some(interval.snapshot));
     }
 }
 
@@ -78,8 +78,8 @@ fn without_schemes_a_record_is_what_it_was_before_there_were_any() {
         assert!(bytes[at] < DONE, "kind {}", bytes[at]);
         at = end;
     }
-    let nothing_done = recorded(&[snapshot(1, &[])]).1;
-    let done = recorded(&[snapshot(1, &[done(0, Action::Pageout, 10, 6)])]).1;
+    let nothing_done = recorded(&[interval(1, &[])]).1;
+    let done = recorded(&[interval(1, &[done(0, Action::Pageout, 10, 6)])]).1;
     // Frame and checksum, one group of four numbers, and one range.
     assert_eq!(done[1] - nothing_done[1], 9 + 1 + 4 + 2);
 }
@@ -92,7 +92,7 @@ fn batches_in_any_order_are_read_as_ranges() {
         done(0, Action::Pageout, 10, 6),
         done(0, Action::Pageout, 70, 0),
     ];
-    let (bytes, _) = recorded(&[snapshot(0, &batches)]);
+    let (bytes, _) = recorded(&[interval(0, &batches)]);
     let joined = [done(0, Action::Pageout, 10, 10), done(1, Action::Cold, 5, 5)];
     assert_eq!(read(&TestFile::new(&bytes).record())[0].done, joined);
 }
@@ -101,17 +101,17 @@ fn batches_in_any_order_are_read_as_ranges() {
 fn schemes_keep_their_numbers_when_others_take_their_place() {
     let mut bytes = Vec::new();
     let mut writer = Writer::new(&mut bytes, &header(&["cold", "hot"])).unwrap();
-    let second = |index| snapshot(index, &[done(1, Action::Stat, 10, 1)]);
-    writer.snapshot(&second(0)).unwrap();
+    let second = |index| interval(index, &[done(1, Action::Stat, 10, 1)]);
+    writer.interval(&second(0)).unwrap();
     writer.schemes(&labels(&["hot", "idle"])).unwrap();
-    writer.snapshot(&second(1)).unwrap();
+    writer.interval(&second(1)).unwrap();
     writer.schemes(&labels(&["idle", "cold"])).unwrap();
-    writer.snapshot(&second(2)).unwrap();
+    writer.interval(&second(2)).unwrap();
     writer.finish(&common::end()).unwrap();
     let record = TestFile::new(&bytes).record();
     assert_eq!(record.schemes(), ["cold", "hot", "idle"]);
     assert_eq!(record.damage(), None);
-    let acted: Vec<_> = read(&record).iter().map(|snapshot| snapshot.done[0].scheme).collect();
+    let acted: Vec<_> = read(&record).iter().map(|interval| interval.done[0].scheme).collect();
     assert_eq!(acted, [1, 2, 0], "hot, idle, cold");
 }
 
@@ -146,10 +146,10 @@ fn what_breaks_the_rules_leaves_the_record_whole() {
     let mut bytes = Vec::new();
     let mut writer = Writer::new(&mut bytes, &header(&["cold"])).unwrap();
     let odd = Done { range: AddrRange::new(0, 100), ..done(0, Action::Cold, 0, 1) };
-    let error = writer.snapshot(&snapshot(0, &[odd])).unwrap_err().to_string();
+    let error = writer.interval(&interval(0, &[odd])).unwrap_err().to_string();
     assert!(error.contains("does not begin and end with a page"), "{error}");
-    let good = snapshot(0, &[done(0, Action::Cold, 3, 1)]);
-    writer.snapshot(&good).unwrap();
+    let good = interval(0, &[done(0, Action::Cold, 3, 1)]);
+    writer.interval(&good).unwrap();
     assert_eq!(read(&TestFile::new(&bytes).record()), [good]);
 }
 

@@ -16,7 +16,7 @@ fn an_hour(regions: u64) -> u64 {
     let mut writer = Writer::new(&mut bytes, &common::header()).unwrap();
     // In the middle of the hour, where times are as long as they mostly are.
     for index in 18_000..18_000 + SNAPSHOTS {
-        writer.snapshot(&common::snapshot(index, regions, &mut rng)).unwrap();
+        writer.interval(&common::interval(index, regions, &mut rng)).unwrap();
     }
     let snapshots_in_an_hour = 3600 * 1_000_000 / attrs.aggregation_us;
     let size = bytes.len() as u64 * snapshots_in_an_hour / SNAPSHOTS;
@@ -37,13 +37,14 @@ fn an_hour_of_runs() -> u64 {
             let moves = if at % 1000 == 1 { rng.below(4) } else { 0 };
             let range = AddrRange::new(start, start + (12 + moves) * PAGE_SIZE);
             let used = at.is_multiple_of(10);
-            let nr_accesses = if used { 300 + rng.below(700) as u32 } else { 0 };
-            PageRun { range, nr_accesses, age: if used { 0 } else { (9 + index) as u32 } }
+            let access_rate = if used { (300 + rng.below(700)) as f64 / 1000.0 } else { 0.0 };
+            let age_us = if used { 0 } else { (9 + index) * common::AGGREGATION_US };
+            PageRun { range, access_rate, age_us }
         };
         let pages = (0..5000).map(run).collect();
-        let mut snapshot = common::snapshot(index, 5, &mut Rng::new(1));
-        snapshot.targets[0].pages = pages;
-        writer.snapshot(&snapshot).unwrap();
+        let mut interval = common::interval(index, 5, &mut Rng::new(1));
+        interval.snapshot.targets[0].pages = pages;
+        writer.interval(&interval).unwrap();
     }
     let size = bytes.len() as u64 * (36_000 / SNAPSHOTS);
     let of_change = bytes.len() as f64 / (SNAPSHOTS * 505) as f64;
@@ -58,15 +59,15 @@ fn an_hour_of_actions() -> u64 {
     let mut bytes = Vec::new();
     let mut writer = Writer::new(&mut bytes, &common::header()).unwrap();
     for index in 0..SNAPSHOTS {
-        let mut snapshot = common::snapshot(index, 5, &mut Rng::new(1));
+        let mut interval = common::interval(index, 5, &mut Rng::new(1));
         for _ in 0..100 {
             let batch = |at: u64| AddrRange::new(at * PAGE_SIZE, (at + 64) * PAGE_SIZE);
             let first = 0x7_f000_0000 + rng.below(1 << 18) * 200;
             let action =
                 |range| Done { scheme: 0, action: Action::Pageout, target: TargetId(0), range };
-            snapshot.done.extend([first + 64, first].map(batch).map(action));
+            interval.done.extend([first + 64, first].map(batch).map(action));
         }
-        writer.snapshot(&snapshot).unwrap();
+        writer.interval(&interval).unwrap();
     }
     let size = bytes.len() as u64 * (36_000 / SNAPSHOTS);
     let of_range = bytes.len() as f64 / (SNAPSHOTS * 100) as f64;

@@ -36,7 +36,6 @@ pub mod info;
 mod names;
 pub mod overhead;
 mod panel;
-mod parts;
 mod png;
 mod ramp;
 pub mod regions;

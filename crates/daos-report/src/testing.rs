@@ -2,7 +2,7 @@
 
 use daos_core::{Action, Done};
 use daos_core::{
-    AddrRange, Cost, Mapping, PageRun, RegionSnapshot, Snapshot, TargetId, TargetInfo,
+    AddrRange, Cost, Interval, Mapping, PageRun, RegionSnapshot, Snapshot, TargetId, TargetInfo,
     TargetSnapshot,
 };
 use std::convert::Infallible;
@@ -14,13 +14,16 @@ pub const STACK: u64 = 0x7fff_fffd_e000;
 
 /// A region of a snapshot in which 20 accesses are the most.
 pub fn region(start: u64, end: u64, nr_accesses: u32) -> RegionSnapshot {
-    RegionSnapshot { range: AddrRange::new(start, end), nr_accesses, nr_unobserved: 0, age: 3 }
+    let access_rate = f64::from(nr_accesses) / 20.0;
+    let range = AddrRange::new(start, end);
+    RegionSnapshot { range, access_rate, unobserved: 0.0, age_us: 300_000 }
 }
 
 /// A run of pages in use if there were accesses, else cold for two intervals.
 pub fn run(start: u64, end: u64, nr_accesses: u32) -> PageRun {
-    let age = if nr_accesses > 0 { 0 } else { 2 };
-    PageRun { range: AddrRange::new(start, end), nr_accesses, age }
+    let age_us = if nr_accesses > 0 { 0 } else { 200_000 };
+    let access_rate = f64::from(nr_accesses) / 20.0;
+    PageRun { range: AddrRange::new(start, end), access_rate, age_us }
 }
 
 /// A snapshot of one target.
@@ -30,9 +33,7 @@ pub fn snapshot(start_us: u64, end_us: u64, regions: &[RegionSnapshot]) -> Snaps
         end_us,
         aggregation_us: 100_000,
         sample_us: 0,
-        max_nr_accesses: 20,
         targets: vec![TargetSnapshot { regions: regions.to_vec(), ..Default::default() }],
-        done: Vec::new(),
         cost: Cost::default(),
     }
 }
@@ -70,14 +71,14 @@ pub const SCHEMES: [&str; 3] =
 /// [`record`] with schemes that act on it: the first pages out the mapped memory that was
 /// left behind and, once, the upper half of the heap, and the second makes the hot part of
 /// the heap huge.
-pub fn acting() -> Vec<Snapshot> {
+pub fn acting() -> Vec<Interval> {
     let done = |scheme, action, start, end| Done {
         scheme,
         action,
         target: TargetId(0),
         range: AddrRange::new(start, end),
     };
-    let mut record = record();
+    let mut record: Vec<Interval> = record().into_iter().map(Interval::from).collect();
     for (i, moment) in (0..).zip(&mut record) {
         if [5, 6, 9, 12, 15, 18].contains(&i) {
             let end = MMAP + (i - 2) * 12 * MIB;
@@ -112,9 +113,14 @@ pub fn targets() -> Vec<TargetInfo> {
     }]
 }
 
-/// The same snapshots, as a source that does not fail.
-pub fn source(snapshots: &[Snapshot]) -> impl Iterator<Item = Result<Snapshot, Infallible>> {
-    snapshots.iter().cloned().map(Ok)
+/// No interval.
+pub const NOTHING: &[Interval] = &[];
+
+/// The same intervals, as a source that does not fail.
+pub fn source<T: Clone + Into<Interval>>(
+    intervals: &[T],
+) -> impl Iterator<Item = Result<Interval, Infallible>> {
+    intervals.iter().cloned().map(|interval| Ok(interval.into()))
 }
 
 /// What `render` writes.

@@ -19,8 +19,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // Called once an aggregation interval: the paper's callback.
     while let Some(snapshot) = driver.next_snapshot()? {
         let regions = snapshot.targets.iter().flat_map(|t| &t.regions);
-        let used: u64 =
-            regions.filter(|r| snapshot.access_rate(r) >= HOT_RATE).map(|r| r.range.len()).sum();
+        let used: u64 = regions.filter(|r| r.access_rate >= HOT_RATE).map(|r| r.range.len()).sum();
         let cpu =
             100.0 * snapshot.cost.cpu_us as f64 / (snapshot.end_us - snapshot.start_us) as f64;
         println!(

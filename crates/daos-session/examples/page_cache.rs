@@ -83,7 +83,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut driver = Driver::new(monitor, access, Default::default(), ten_seconds)?;
     while let Some(snapshot) = driver.next_snapshot()? {
         let regions = || snapshot.targets.iter().flat_map(|t| &t.regions);
-        let read: u64 = regions().filter(|r| r.nr_accesses > 0).map(|r| r.range.len()).sum();
+        let read: u64 = regions().filter(|r| r.access_rate > 0.0).map(|r| r.range.len()).sum();
         println!(
             "{:4.1} s: {:6.1} MiB of {path} are being read, in {} regions",
             snapshot.end_us as f64 / 1e6,

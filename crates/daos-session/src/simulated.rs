@@ -214,7 +214,7 @@ hot, random, 0, 1
             }
             there += hot.len();
             for region in &snapshot.targets[0].regions {
-                if snapshot.access_rate(region) >= 0.25 {
+                if region.access_rate >= 0.25 {
                     reported += region.range.len();
                     right += region.range.intersect(&hot).map_or(0, |r| r.len());
                 }

@@ -110,7 +110,8 @@ impl FullScan {
         let targets = self.targets.iter().map(|target| {
             // Each target has its share of the regions, at least one.
             let share = (most * target.tables.len()).checked_div(all).unwrap_or(0).max(1);
-            let (regions, pages) = regions::describe(&target.tables, share);
+            let (regions, pages) =
+                regions::describe(&target.tables, share, self.attrs.aggregation_us);
             let (id, resident_bytes) = (target.id, target.resident_bytes);
             TargetSnapshot { id, resident_bytes, regions, pages }
         });
@@ -119,9 +120,7 @@ impl FullScan {
             end_us: now_us,
             aggregation_us: self.attrs.aggregation_us,
             sample_us: self.attrs.sample_us,
-            max_nr_accesses: HIGHEST,
             targets: targets.collect(),
-            done: Vec::new(),
             cost: std::mem::take(&mut self.cost),
         }
     }

@@ -21,24 +21,19 @@ impl Windows {
         // Whoever calls late closes all that is over at once.
         let end_us = if now_us < self.end_us + aggregation_us { self.end_us } else { now_us };
         let bounds = (self.attrs.min_regions as usize, self.attrs.max_regions as usize);
-        let age = |since_us: u64| {
-            u32::try_from(end_us.saturating_sub(since_us) / aggregation_us).unwrap_or(u32::MAX)
-        };
-        let regions = regions::sum_up(&self.meshes, bounds, end_us, age);
+        let regions = regions::sum_up(&self.meshes, bounds, end_us);
         let target = |(mesh, (regions, runs)): (&Mesh, (Vec<_>, Vec<_>))| TargetSnapshot {
             id: mesh.id,
             resident_bytes: mesh.resident_bytes,
             regions,
-            pages: pages::overlay(runs, mesh.maps.runs(regions::MAX_NR_ACCESSES, age)),
+            pages: pages::overlay(runs, mesh.maps.runs(end_us)),
         };
         let snapshot = Snapshot {
             start_us: self.start_us,
             end_us,
             aggregation_us,
             sample_us: self.attrs.sample_us,
-            max_nr_accesses: regions::MAX_NR_ACCESSES,
             targets: self.meshes.iter().zip(regions).map(target).collect(),
-            done: Vec::new(),
             cost: std::mem::take(&mut self.cost),
         };
         if self.auto_intervals && self.interval.is_multiple_of(INTERVALS_TUNED) {

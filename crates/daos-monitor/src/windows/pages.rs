@@ -215,17 +215,15 @@ impl PageMaps {
         self.nr_runs = self.maps.values().map(|map| map.nr_runs).sum();
     }
 
-    /// Runs of pages that are alike, of windows that were looked at often enough. `scale`
-    /// is the highest access count; `age` gives the age of what has been so since a time.
-    pub fn runs(&self, scale: u32, age: impl Fn(u64) -> u32) -> Vec<PageRun> {
+    /// Runs of pages that are alike, of windows that were looked at often enough.
+    pub fn runs(&self, now_us: u64) -> Vec<PageRun> {
         let mut runs: Vec<PageRun> = Vec::new();
         for map in self.maps.values().filter(|map| map.looks >= ENOUGH) {
-            let rate = (map.rate() * f64::from(scale)).round() as u32;
-            let idle_age = age(map.since_us);
+            let (rate, idle_us) = (map.rate(), now_us.saturating_sub(map.since_us));
             runs.extend(map.runs().map(|(used, range)| PageRun {
                 range,
-                nr_accesses: if used { rate } else { 0 },
-                age: if used { 0 } else { idle_age },
+                access_rate: if used { rate } else { 0.0 },
+                age_us: if used { 0 } else { idle_us },
             }));
         }
         runs
@@ -274,15 +272,18 @@ mod tests {
     fn two_looks_tell_pages_in_use() {
         let mut maps = PageMaps::default();
         assert_eq!(maps.look(pages(0, 8), &bits(&[1, 5]), 10), Found::Unsure);
-        assert!(maps.runs(1000, |_| 0).is_empty(), "one look is not enough");
+        assert!(maps.runs(20).is_empty(), "one look is not enough");
         assert_eq!(maps.look(pages(0, 8), &bits(&[1, 5, 6]), 20), Found::Grain(2.5, 8.0));
-        let runs = maps.runs(1000, |since_us| since_us as u32);
+        let runs = maps.runs(110);
         let found: Vec<_> = runs
             .iter()
-            .map(|r| (r.range.start / PAGE_SIZE, r.range.end / PAGE_SIZE, r.nr_accesses, r.age))
+            .map(|r| {
+                let permille = (r.access_rate * 1000.0).round() as u32;
+                (r.range.start / PAGE_SIZE, r.range.end / PAGE_SIZE, permille, r.age_us)
+            })
             .collect();
         let expected =
-            [(0, 1, 0, 10), (1, 2, 833, 0), (2, 5, 0, 10), (5, 7, 833, 0), (7, 8, 0, 10)];
+            [(0, 1, 0, 100), (1, 2, 833, 0), (2, 5, 0, 100), (5, 7, 833, 0), (7, 8, 0, 100)];
         assert_eq!(found, expected);
     }
 
@@ -323,8 +324,11 @@ mod tests {
     #[test]
     fn overlaid_runs_are_disjoint() {
         let run =
-            |start, end, nr_accesses| PageRun { range: pages(start, end), nr_accesses, age: 0 };
-        let all = overlay(vec![run(0, 10, 1), run(20, 30, 2)], vec![run(4, 6, 3), run(8, 22, 4)]);
-        assert_eq!(all, [run(0, 4, 1), run(4, 6, 3), run(6, 8, 1), run(8, 22, 4), run(22, 30, 2)]);
+            |start, end, access_rate| PageRun { range: pages(start, end), access_rate, age_us: 0 };
+        let below = vec![run(0, 10, 0.1), run(20, 30, 0.2)];
+        let all = overlay(below, vec![run(4, 6, 0.3), run(8, 22, 0.4)]);
+        let expected =
+            [run(0, 4, 0.1), run(4, 6, 0.3), run(6, 8, 0.1), run(8, 22, 0.4), run(22, 30, 0.2)];
+        assert_eq!(all, expected);
     }
 }

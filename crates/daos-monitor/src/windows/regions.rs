@@ -8,8 +8,14 @@ use super::mesh::Mesh;
 use daos_core::addr::{AddrRange, PAGE_SIZE};
 use daos_core::snapshot::{PageRun, RegionSnapshot};
 
-/// The scale of the access counts that regions are given.
-pub(super) const MAX_NR_ACCESSES: u32 = 1000;
+/// Rates below this are taken for none: chosen, an access in 2000 sampling intervals. What
+/// is left in the evidence of accesses long ago is smaller.
+const IDLE_RATE: f64 = 0.0005;
+
+/// A rate that is 0 where there is as good as no access, and at most 1.
+pub(super) fn stated_rate(rate: f64) -> f64 {
+    if rate < IDLE_RATE { 0.0 } else { rate.min(1.0) }
+}
 
 /// Neighbouring cells that are alike.
 #[derive(Debug, Clone, Copy)]
@@ -61,13 +67,11 @@ impl Run {
 }
 
 /// The regions of each mesh, at most `max` and as a rule at least `min` in total, and what
-/// they were made of where they had to be made coarser than what is known. `age` gives
-/// the age of what has been so since a time.
+/// they were made of where they had to be made coarser than what is known.
 pub(super) fn sum_up(
     meshes: &[Mesh],
     (min, max): (usize, usize),
     now_us: u64,
-    age: impl Fn(u64) -> u32,
 ) -> Vec<(Vec<RegionSnapshot>, Vec<PageRun>)> {
     let mut runs: Vec<Vec<Run>> = meshes.iter().map(|m| joined(m, now_us)).collect();
     let total = |runs: &[Vec<Run>]| runs.iter().map(Vec::len).sum::<usize>();
@@ -97,15 +101,14 @@ pub(super) fn sum_up(
     let mut regions = Vec::with_capacity(runs.len());
     for (target, runs) in runs.into_iter().enumerate() {
         let known = known.get(target).map_or(&[][..], Vec::as_slice);
-        let finer = runs_inside(known, &runs, &age);
+        let finer = runs_inside(known, &runs, now_us);
         let mut of_target = Vec::with_capacity(runs.len());
         for run in runs {
-            let scale = f64::from(MAX_NR_ACCESSES) / run.pages;
             let region = RegionSnapshot {
                 range: run.cell.range,
-                nr_accesses: ((run.rate * scale).round() as u32).min(MAX_NR_ACCESSES),
-                nr_unobserved: ((run.unobserved * scale).round() as u32).min(MAX_NR_ACCESSES),
-                age: age(run.cell.since_us),
+                access_rate: stated_rate(run.mean_rate()),
+                unobserved: (run.unobserved / run.pages).clamp(0.0, 1.0),
+                age_us: now_us.saturating_sub(run.cell.since_us),
             };
             let pages = region.range.pages();
             let parts = pages.div_ceil(limit).min(room + 1);
@@ -139,7 +142,7 @@ fn joined(mesh: &Mesh, now_us: u64) -> Vec<Run> {
 }
 
 /// Those of `known`, sorted, that were joined to others to become one of `runs`.
-fn runs_inside(known: &[Run], runs: &[Run], age: &impl Fn(u64) -> u32) -> Vec<PageRun> {
+fn runs_inside(known: &[Run], runs: &[Run], now_us: u64) -> Vec<PageRun> {
     let mut finer = Vec::new();
     let mut rest = known;
     for run in runs {
@@ -148,11 +151,10 @@ fn runs_inside(known: &[Run], runs: &[Run], age: &impl Fn(u64) -> u32) -> Vec<Pa
         rest = behind;
         if inside.len() > 1 {
             finer.extend(inside.iter().map(|part| {
-                let rate = part.mean_rate() * f64::from(MAX_NR_ACCESSES);
-                let nr_accesses = (rate.round() as u32).min(MAX_NR_ACCESSES);
-                let idle = nr_accesses == 0;
-                let age = if idle { age(part.cell.since_us) } else { 0 };
-                PageRun { range: part.cell.range, nr_accesses, age }
+                let access_rate = stated_rate(part.mean_rate());
+                let idle_us = now_us.saturating_sub(part.cell.since_us);
+                let age_us = if access_rate == 0.0 { idle_us } else { 0 };
+                PageRun { range: part.cell.range, access_rate, age_us }
             }));
         }
     }
@@ -191,11 +193,14 @@ mod tests {
     }
 
     fn regions(cells: &[(u64, u64, f64)], min: usize, max: usize) -> Vec<(u64, u64, u32)> {
-        let all = sum_up(&[mesh(cells)], (min, max), 0, |_| 0);
+        let all = sum_up(&[mesh(cells)], (min, max), 0);
         all[0]
             .0
             .iter()
-            .map(|r| (r.range.start / PAGE_SIZE, r.range.end / PAGE_SIZE, r.nr_accesses))
+            .map(|r| {
+                let permille = (r.access_rate * 1000.0).round() as u32;
+                (r.range.start / PAGE_SIZE, r.range.end / PAGE_SIZE, permille)
+            })
             .collect()
     }
 

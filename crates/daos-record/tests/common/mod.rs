@@ -4,8 +4,8 @@
 
 use daos_core::Host;
 use daos_core::{
-    AddrRange, Cost, Mapping, MonitorAttrs, PAGE_SIZE, RegionSnapshot, Rng, Snapshot, TargetId,
-    TargetInfo, TargetSnapshot,
+    AddrRange, Cost, Interval, Mapping, MonitorAttrs, PAGE_SIZE, RegionSnapshot, Rng, Snapshot,
+    TargetId, TargetInfo, TargetSnapshot,
 };
 use daos_record::{End, Header, Record, Writer};
 use std::path::PathBuf;
@@ -41,9 +41,12 @@ pub fn target(id: u32, name: &str) -> TargetInfo {
     TargetInfo { id: TargetId(id), pid: Some(100 + id), name: name.into(), mappings }
 }
 
-/// Snapshot number `index` of a process with `regions` regions in its heap, its
+/// The aggregation interval of all snapshots.
+pub const AGGREGATION_US: u64 = 100_000;
+
+/// Interval number `index` of a process with `regions` regions in its heap, its
 /// mmap area and its stack.
-pub fn snapshot(index: u64, regions: u64, rng: &mut Rng) -> Snapshot {
+pub fn interval(index: u64, regions: u64, rng: &mut Rng) -> Interval {
     let mut end = 0;
     let region = |place| {
         let (size_bits, age_bits) = (rng.below(16), rng.below(16));
@@ -53,20 +56,18 @@ pub fn snapshot(index: u64, regions: u64, rng: &mut Rng) -> Snapshot {
         end = start + (1 + rng.below(2 << size_bits)) * PAGE_SIZE;
         RegionSnapshot {
             range: AddrRange::new(start, end),
-            nr_accesses: rng.below(21) as u32,
-            nr_unobserved: if rng.below(50) == 0 { 1 + rng.below(20) as u32 } else { 0 },
-            age: rng.below(1 << age_bits) as u32,
+            access_rate: rng.below(21) as f64 / 20.0,
+            unobserved: if rng.below(50) == 0 { (1 + rng.below(20)) as f64 / 20.0 } else { 0.0 },
+            age_us: rng.below(1 << age_bits) * AGGREGATION_US,
         }
     };
     let regions_of_target = (0..regions).map(region).collect();
-    Snapshot {
-        start_us: index * 100_000,
-        end_us: (index + 1) * 100_000,
-        aggregation_us: 100_000,
+    let snapshot = Snapshot {
+        start_us: index * AGGREGATION_US,
+        end_us: (index + 1) * AGGREGATION_US,
+        aggregation_us: AGGREGATION_US,
         sample_us: 0,
-        max_nr_accesses: 20,
         targets: vec![TargetSnapshot { regions: regions_of_target, ..Default::default() }],
-        done: Vec::new(),
         cost: Cost {
             checks: (0..20).map(|_| (regions - rng.below(3)) as u32).collect(),
             late_ticks: rng.below(2) as u32,
@@ -76,7 +77,8 @@ pub fn snapshot(index: u64, regions: u64, rng: &mut Rng) -> Snapshot {
             armed: rng.below(500),
             target_us: rng.below(300),
         },
-    }
+    };
+    snapshot.into()
 }
 
 pub fn end() -> End {
@@ -94,7 +96,7 @@ pub fn record(count: u64) -> (Vec<u8>, Vec<usize>) {
         if index == count / 2 {
             writer.target(&target(1, "child")).unwrap();
         }
-        writer.snapshot(&snapshot(index, 5, &mut rng)).unwrap();
+        writer.interval(&interval(index, 5, &mut rng)).unwrap();
     }
     writer.finish(&end()).unwrap();
     (bytes.bytes, bytes.ends)

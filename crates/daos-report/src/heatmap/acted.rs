@@ -5,7 +5,7 @@
 
 use super::layout::Row;
 use daos_core::Action;
-use daos_core::Snapshot;
+use daos_core::Interval;
 use std::collections::BTreeMap;
 
 /// Bytes that each action was done to, by cell, as they come in.
@@ -23,12 +23,12 @@ impl Acted {
     }
 
     /// Takes in what schemes did at the end of `snapshot`.
-    pub fn add(&mut self, snapshot: &Snapshot, times: &[u64], rows: &[Row]) {
-        let behind = times.partition_point(|&edge| edge < snapshot.end_us);
+    pub fn add(&mut self, interval: &Interval, times: &[u64], rows: &[Row]) {
+        let behind = times.partition_point(|&edge| edge < interval.snapshot.end_us);
         let Some(column) = behind.checked_sub(1).filter(|&column| column < self.columns) else {
             return;
         };
-        for done in &snapshot.done {
+        for done in &interval.done {
             let first = rows.partition_point(|row| {
                 (row.target, row.range.end) <= (done.target, done.range.start)
             });

@@ -3,8 +3,8 @@
 use super::acted::Acted;
 use super::layout::Row;
 use super::{Heatmap, Segment};
-use crate::{names, parts};
-use daos_core::{Snapshot, TargetInfo, TargetSnapshot};
+use crate::names;
+use daos_core::{Interval, TargetInfo, TargetSnapshot};
 use std::collections::BTreeMap;
 
 /// What was seen, in a cell or in a row of one snapshot.
@@ -40,13 +40,14 @@ impl Cells {
 
     /// Takes in a snapshot: first how much of each row it saw, then for how long
     /// in each column.
-    pub fn add(&mut self, snapshot: &Snapshot) {
+    pub fn add(&mut self, interval: &Interval) {
+        let snapshot = &interval.snapshot;
         self.profile.fill(Seen::default());
         for target in &snapshot.targets {
-            self.add_target(snapshot, target);
+            self.add_target(target);
         }
         if let Some(acted) = &mut self.acted {
-            acted.add(snapshot, &self.times, &self.rows);
+            acted.add(interval, &self.times, &self.rows);
         }
         let columns = self.times.len().saturating_sub(1);
         let first = self.times.partition_point(|&edge| edge <= snapshot.start_us);
@@ -68,22 +69,18 @@ impl Cells {
     /// Both rows and regions are sorted, so one walk along both finds what they
     /// share. Runs of pages count in place of the part of the region that they are.
     /// What could not be observed at all counts as not monitored.
-    fn add_target(&mut self, snapshot: &Snapshot, target: &TargetSnapshot) {
+    fn add_target(&mut self, target: &TargetSnapshot) {
         let mut first = self.rows.partition_point(|row| row.target < target.id);
         let behind = self.rows.partition_point(|row| row.target <= target.id);
-        for region in &target.regions {
-            let observed = snapshot.unobserved_share(region) < 1.0;
-            for part in parts::parts(target, region).filter(|part| part.known || observed) {
-                let rate = part.access_rate(snapshot);
-                while first < behind && self.rows[first].range.end <= part.range.start {
-                    first += 1;
-                }
-                for index in first..behind {
-                    let Some(shared) = self.rows[index].range.intersect(&part.range) else { break };
-                    let bytes = shared.len() as f64;
-                    self.profile[index].monitored += bytes;
-                    self.profile[index].accessed += bytes * rate;
-                }
+        for part in target.parts().filter(|part| part.unobserved < 1.0) {
+            while first < behind && self.rows[first].range.end <= part.range.start {
+                first += 1;
+            }
+            for index in first..behind {
+                let Some(shared) = self.rows[index].range.intersect(&part.range) else { break };
+                let bytes = shared.len() as f64;
+                self.profile[index].monitored += bytes;
+                self.profile[index].accessed += bytes * part.access_rate;
             }
         }
     }

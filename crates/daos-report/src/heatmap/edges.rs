@@ -1,12 +1,13 @@
 //! Where the rows of a segment begin and end: at pages, and where that makes what
 //! is shown sharper, at the edges of what was recorded.
 
-use crate::parts;
-use daos_core::{AddrRange, PAGE_SIZE, Snapshot, TargetSnapshot};
+use daos_core::{AddrRange, PAGE_SIZE, TargetSnapshot};
 use std::collections::BTreeMap;
 
 /// Most bytes that are looked at for edges: there is one number for each of their pages.
 const CLOSE: u64 = 64 << 20;
+/// Steps of the access rate in which differences are counted: as fine as records are.
+const STEPS: f64 = 1000.0;
 
 /// Edges between memory of different access rates, in a close view of a target.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -16,26 +17,22 @@ pub struct Edges {
 }
 
 impl Edges {
-    /// Takes in what `target` of `snapshot` has in `view`, if that is a close view.
-    pub fn add(&mut self, snapshot: &Snapshot, target: &TargetSnapshot, view: AddrRange) {
+    /// Takes in what `target` has in `view`, if that is a close view.
+    pub fn add(&mut self, target: &TargetSnapshot, view: AddrRange) {
         if view.len() > CLOSE {
             return;
         }
-        let observed = |part: &parts::Part, share: f64| part.known || share < 1.0;
-        // Where the part before ended, and its accesses and one; 0 of a gap.
+        // Where the part before ended, and its rate in steps and one; 0 of a gap.
         let mut before = (0, 0);
-        for region in &target.regions {
-            let share = snapshot.unobserved_share(region);
-            for part in parts::parts(target, region).filter(|part| observed(part, share)) {
-                let Some(range) = part.range.intersect(&view) else { continue };
-                let level = u64::from(part.nr_accesses) + 1;
-                if before.0 < range.start {
-                    self.count(before.0, before.1);
-                    before = (range.start, 0);
-                }
-                self.count(range.start, level.abs_diff(before.1));
-                before = (range.end, level);
+        for part in target.parts().filter(|part| part.unobserved < 1.0) {
+            let Some(range) = part.range.intersect(&view) else { continue };
+            let level = (part.access_rate * STEPS).round() as u64 + 1;
+            if before.0 < range.start {
+                self.count(before.0, before.1);
+                before = (range.start, 0);
             }
+            self.count(range.start, level.abs_diff(before.1));
+            before = (range.end, level);
         }
         self.count(before.0, before.1);
     }
@@ -107,11 +104,11 @@ mod tests {
         );
         moment.targets[0].pages = vec![run(P, 2 * P, 15)];
         let mut edges = Edges::default();
-        edges.add(&moment, &moment.targets[0], AddrRange::new(0, 30 * P));
+        edges.add(&moment.targets[0], AddrRange::new(0, 30 * P));
         let found: Vec<_> = edges.differences.into_iter().collect();
-        assert_eq!(found, [(0, 6), (1, 10), (2, 10), (8, 1), (9, 7), (20, 1), (21, 1)]);
+        assert_eq!(found, [(0, 251), (1, 500), (2, 500), (8, 50), (9, 301), (20, 1), (21, 1)]);
         let mut far = Edges::default();
-        far.add(&moment, &moment.targets[0], AddrRange::new(0, u64::MAX));
+        far.add(&moment.targets[0], AddrRange::new(0, u64::MAX));
         assert_eq!(far, Edges::default());
     }
 

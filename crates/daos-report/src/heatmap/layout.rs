@@ -3,7 +3,6 @@
 use super::Options;
 use super::coverage::Coverage;
 use super::edges::{self, Edges};
-use crate::parts;
 use daos_core::{AddrRange, Snapshot, TargetId, TargetInfo};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -75,14 +74,14 @@ impl Extent {
         let shown = |id| self.view.target.is_none_or(|wanted| wanted == id);
         for target in snapshot.targets.iter().filter(|target| shown(target.id)) {
             let edges = self.edges.entry(target.id).or_default();
-            edges.add(snapshot, target, self.view.address);
+            edges.add(target, self.view.address);
             let coverage = self.coverage.entry(target.id).or_default();
             for region in &target.regions {
                 let Some(range) = region.range.intersect(&self.view.address) else { continue };
                 match self.mapped.get(&target.id) {
-                    Some(mapped) if region.nr_accesses == 0 => {
+                    Some(mapped) if region.access_rate == 0.0 => {
                         mapped.within(range).for_each(|part| coverage.add(part));
-                        let used = parts::runs(target, region).filter(|run| run.nr_accesses > 0);
+                        let used = target.runs_in(region.range).filter(|run| run.access_rate > 0.0);
                         let used = used.filter_map(|run| run.range.intersect(&range));
                         used.for_each(|part| coverage.add(part));
                     }

@@ -31,7 +31,7 @@ use crate::format::Format;
 use crate::style::Style;
 use crate::{names, units};
 use daos_core::Action;
-use daos_core::{AddrRange, Snapshot, TargetId, TargetInfo};
+use daos_core::{AddrRange, Interval, TargetId, TargetInfo};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
@@ -170,21 +170,21 @@ enum Break {
 /// Makes a heat map. `snapshots` is called twice and gives the same snapshots
 /// each time; what it or its items fail with is passed through.
 pub fn compute<I, E>(
-    mut snapshots: impl FnMut() -> Result<I, E>,
+    mut intervals: impl FnMut() -> Result<I, E>,
     targets: &[TargetInfo],
     options: &Options,
 ) -> Result<Heatmap, E>
 where
-    I: Iterator<Item = Result<Snapshot, E>>,
+    I: Iterator<Item = Result<Interval, E>>,
 {
     let mut extent = layout::Extent::new(options, targets);
-    for snapshot in snapshots()? {
-        extent.add(&snapshot?);
+    for interval in intervals()? {
+        extent.add(&interval?.snapshot);
     }
     let (times, rows) = extent.lay_out(options);
     let mut cells = cells::Cells::new(times, rows, options.actions);
-    for snapshot in snapshots()? {
-        cells.add(&snapshot?);
+    for interval in intervals()? {
+        cells.add(&interval?);
     }
     Ok(cells.finish(targets))
 }

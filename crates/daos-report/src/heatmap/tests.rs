@@ -1,9 +1,10 @@
 use super::*;
+use crate::testing::NOTHING;
 use crate::testing::{
     HEAP, MIB, MMAP, acting, record, region, run, snapshot, source, targets, written,
 };
 use daos_core::Done;
-use daos_core::{Mapping, RegionSnapshot};
+use daos_core::{Mapping, RegionSnapshot, Snapshot};
 use proptest::prelude::*;
 use std::convert::Infallible;
 
@@ -19,14 +20,18 @@ fn options(columns: usize, rows: usize) -> Options {
     }
 }
 
-fn map(snapshots: &[Snapshot], options: Options) -> Heatmap {
+fn map<T: Clone + Into<Interval>>(intervals: &[T], options: Options) -> Heatmap {
     let mut targets = targets();
     targets[0].mappings.clear();
-    map_of(snapshots, &targets, options)
+    map_of(intervals, &targets, options)
 }
 
-fn map_of(snapshots: &[Snapshot], targets: &[TargetInfo], options: Options) -> Heatmap {
-    let Ok(map) = compute(|| Ok::<_, Infallible>(source(snapshots)), targets, &options);
+fn map_of<T: Clone + Into<Interval>>(
+    intervals: &[T],
+    targets: &[TargetInfo],
+    options: Options,
+) -> Heatmap {
+    let Ok(map) = compute(|| Ok::<_, Infallible>(source(intervals)), targets, &options);
     map
 }
 
@@ -58,7 +63,7 @@ fn cold_differs_from_not_monitored() {
 
 #[test]
 fn what_could_not_be_observed_was_not_monitored() {
-    let locked = RegionSnapshot { nr_unobserved: 20, ..region(0, 4096, 0) };
+    let locked = RegionSnapshot { unobserved: 1.0, ..region(0, 4096, 0) };
     let map = map(&[snapshot(0, 10, &[locked])], options(1, 1));
     assert_eq!(map.segments[0].rates, [[None]]);
 }
@@ -97,7 +102,7 @@ fn targets_are_stacked_or_chosen() {
     let mut both = snapshot(0, 10, &[region(0, 4096, 20)]);
     let mut other = both.targets[0].clone();
     other.id = TargetId(7);
-    other.regions[0].nr_accesses = 5;
+    other.regions[0].access_rate = 0.25;
     both.targets.push(other);
     let all = map(&[both.clone()], options(1, 2));
     let ids: Vec<_> = all.segments.iter().map(|segment| segment.target.0).collect();
@@ -113,7 +118,7 @@ fn targets_are_stacked_or_chosen() {
 fn failures_of_the_source_pass_through() {
     let broken = || Ok([Err("broken")].into_iter());
     assert_eq!(compute(broken, &[], &options(1, 1)), Err("broken"));
-    let closed = || Err::<std::iter::Empty<Result<Snapshot, _>>, _>("closed");
+    let closed = || Err::<std::iter::Empty<Result<Interval, _>>, _>("closed");
     assert_eq!(compute(closed, &[], &options(1, 1)), Err("closed"));
 }
 
@@ -122,7 +127,7 @@ fn nothing_is_said_to_be_nothing() {
     let empty = snapshot(5, 5, &[region(0, 4096, 1)]);
     let elsewhere = Options { address: Some(AddrRange::new(7, 7)), ..options(9, 9) };
     let nothings =
-        [map(&[], options(9, 9)), map(&[empty], options(9, 9)), map(&record(), elsewhere)];
+        [map(NOTHING, options(9, 9)), map(&[empty], options(9, 9)), map(&record(), elsewhere)];
     for nothing in nothings {
         for format in Format::ALL {
             let mut out = Vec::new();
@@ -190,7 +195,8 @@ fn actions_are_in_the_cell_of_their_moment() {
         target: TargetId(0),
         range: AddrRange::new(start, end),
     };
-    let mut moments = [0, 10, 20, 30].map(|at| snapshot(at, at + 10, &[region(0, 16384, 1)]));
+    let mut moments =
+        [0, 10, 20, 30].map(|at| Interval::from(snapshot(at, at + 10, &[region(0, 16384, 1)])));
     // At 10 in both rows, at 20 in the upper one, at 40 somewhere else.
     moments[0].done = vec![done(4096, 12288)];
     moments[1].done = vec![done(8192, 12288), done(12288, 16384)];
@@ -325,7 +331,7 @@ fn an_edge_is_at_its_page_also_where_rows_are_larger() {
 
 #[test]
 fn runs_of_pages_show_in_a_region_that_was_not_observed() {
-    let locked = RegionSnapshot { nr_unobserved: 20, ..region(0, 8192, 0) };
+    let locked = RegionSnapshot { unobserved: 1.0, ..region(0, 8192, 0) };
     let mut moment = snapshot(0, 10, &[locked]);
     moment.targets[0].pages = vec![run(4096, 8192, 10)];
     let map = map(&[moment], options(1, 2));

@@ -18,7 +18,7 @@ use crate::format::Format;
 use crate::series::Series;
 use crate::style::Style;
 use crate::{names, png};
-use daos_core::{Snapshot, TargetInfo};
+use daos_core::{Interval, Snapshot, TargetInfo};
 use std::collections::BTreeSet;
 use std::io::Write;
 use worst::Worst;
@@ -112,14 +112,14 @@ impl Moment {
 
 /// Adds up the cost of snapshots; what `snapshots` fails with is passed through.
 pub fn compute<E>(
-    snapshots: impl IntoIterator<Item = Result<Snapshot, E>>,
+    intervals: impl IntoIterator<Item = Result<Interval, E>>,
     targets: &[TargetInfo],
     options: &Options,
 ) -> Result<Overhead, E> {
     let mut overhead = Overhead::new(*options);
     let mut ids = BTreeSet::new();
-    for snapshot in snapshots {
-        let snapshot = snapshot?;
+    for interval in intervals {
+        let Interval { snapshot, .. } = interval?;
         ids.extend(snapshot.targets.iter().map(|target| target.id));
         overhead.add(&snapshot);
     }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::testing::NOTHING;
 use crate::testing::{record, snapshot, source, targets, written};
 
 const STYLE: Style = Style { color: false, unicode: true, width: 80, height: 30 };
@@ -41,8 +42,8 @@ fn the_targets_side_and_the_bound_are_told() {
     assert!(picture.contains("bound: 0.5 %"), "{picture}");
 }
 
-fn of(snapshots: &[Snapshot], options: Options) -> Overhead {
-    let Ok(overhead) = compute(source(snapshots), &targets(), &options);
+fn of<T: Clone + Into<Interval>>(intervals: &[T], options: Options) -> Overhead {
+    let Ok(overhead) = compute(source(intervals), &targets(), &options);
     overhead
 }
 
@@ -63,7 +64,7 @@ fn the_histogram_holds_every_tick() {
     let (width, ticks) = of(&record(), GIVEN).histogram(10);
     assert_eq!((width, ticks.len()), (100, 10));
     assert_eq!(ticks.iter().sum::<u64>(), 400);
-    assert_eq!(of(&[], Options::default()).histogram(10), (1, vec![0]));
+    assert_eq!(of(NOTHING, Options::default()).histogram(10), (1, vec![0]));
 }
 
 #[test]
@@ -71,14 +72,14 @@ fn the_json_keeps_its_fields() {
     insta::assert_snapshot!("json", rendered(&of(&record(), GIVEN), Format::Json));
     insta::assert_snapshot!(
         "json_of_nothing",
-        rendered(&of(&[], Options::default()), Format::Json)
+        rendered(&of(NOTHING, Options::default()), Format::Json)
     );
 }
 
 #[test]
 fn little_is_shown_without_nonsense() {
     let unticked = of(&[snapshot(0, 0, &[])], Options::default());
-    for overhead in [&of(&[], GIVEN), &unticked, &of(&record()[..1], Options::default())] {
+    for overhead in [&of(NOTHING, GIVEN), &unticked, &of(&record()[..1], Options::default())] {
         for format in Format::ALL {
             let mut out = Vec::new();
             render(overhead, format, &STYLE, &mut out).unwrap();

@@ -8,8 +8,8 @@ mod text;
 use crate::error::StreamError;
 use crate::format::Format;
 use crate::style::Style;
-use crate::{csv, names, parts, units};
-use daos_core::{Snapshot, TargetId, TargetInfo};
+use crate::{csv, names, units};
+use daos_core::{Interval, Snapshot, TargetId, TargetInfo};
 use daos_record::json::{RegionJson, SnapshotJson};
 use std::io::{self, Write};
 
@@ -39,7 +39,7 @@ pub struct Options {
 /// then, and the JSON is a whole list. [`RenderError::Unsupported`](crate::RenderError)
 /// for a picture, [`RenderError::Write`](crate::RenderError) if `out` fails.
 pub fn render<E>(
-    snapshots: impl IntoIterator<Item = Result<Snapshot, E>>,
+    intervals: impl IntoIterator<Item = Result<Interval, E>>,
     targets: &[TargetInfo],
     options: &Options,
     format: Format,
@@ -56,19 +56,19 @@ pub fn render<E>(
     let mut last = None;
     list.begin(out)?;
     let mut failed = None;
-    for snapshot in snapshots {
-        match snapshot {
-            Ok(snapshot) if !options.shows(&snapshot) => {}
-            Ok(snapshot) if only_last => last = Some(snapshot),
-            Ok(snapshot) => write_one(&mut *list, snapshot, options, out)?,
+    for interval in intervals {
+        match interval {
+            Ok(interval) if !options.shows(&interval.snapshot) => {}
+            Ok(interval) if only_last => last = Some(interval),
+            Ok(interval) => write_one(&mut *list, interval, options, out)?,
             Err(error) => {
                 failed = Some(error);
                 break;
             }
         }
     }
-    if let Some(snapshot) = last {
-        write_one(&mut *list, snapshot, options, out)?;
+    if let Some(interval) = last {
+        write_one(&mut *list, interval, options, out)?;
     }
     list.end(out)?;
     failed.map_or(Ok(()), |error| Err(StreamError::Source(error)))
@@ -82,12 +82,15 @@ impl Options {
 
 fn write_one(
     list: &mut dyn List,
-    mut snapshot: Snapshot,
+    mut interval: Interval,
     options: &Options,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    snapshot.targets.retain(|target| options.target.is_none_or(|wanted| wanted == target.id));
-    list.snapshot(&snapshot, out)
+    interval
+        .snapshot
+        .targets
+        .retain(|target| options.target.is_none_or(|wanted| wanted == target.id));
+    list.interval(&interval, out)
 }
 
 /// A list of snapshots in one format.
@@ -95,7 +98,7 @@ trait List {
     /// Writes what comes before the first snapshot.
     fn begin(&mut self, out: &mut dyn Write) -> io::Result<()>;
     /// Writes one snapshot.
-    fn snapshot(&mut self, snapshot: &Snapshot, out: &mut dyn Write) -> io::Result<()>;
+    fn interval(&mut self, interval: &Interval, out: &mut dyn Write) -> io::Result<()>;
     /// Writes what comes after the last snapshot.
     fn end(&mut self, out: &mut dyn Write) -> io::Result<()>;
 }
@@ -110,11 +113,11 @@ impl List for JsonList {
         write!(out, "[")
     }
 
-    fn snapshot(&mut self, snapshot: &Snapshot, out: &mut dyn Write) -> io::Result<()> {
-        for target in &snapshot.targets {
+    fn interval(&mut self, interval: &Interval, out: &mut dyn Write) -> io::Result<()> {
+        for target in &interval.snapshot.targets {
             write!(out, "{}", if self.first { "\n" } else { ",\n" })?;
             self.first = false;
-            serde_json::to_writer(&mut *out, &SnapshotJson::new(snapshot, target))?;
+            serde_json::to_writer(&mut *out, &SnapshotJson::new(interval, target))?;
         }
         Ok(())
     }
@@ -137,19 +140,19 @@ impl List for CsvRows<'_> {
         )
     }
 
-    fn snapshot(&mut self, snapshot: &Snapshot, out: &mut dyn Write) -> io::Result<()> {
-        for target in &snapshot.targets {
+    fn interval(&mut self, interval: &Interval, out: &mut dyn Write) -> io::Result<()> {
+        for target in &interval.snapshot.targets {
             let info = self.targets.iter().find(|info| info.id == target.id);
             for region in &target.regions {
                 let RegionJson { start, end, access_rate, age_us, unobserved, pages } =
-                    RegionJson::new(snapshot, target, region);
-                let used = parts::used_bytes(target, region);
+                    RegionJson::new(target, region);
+                let used = target.used_bytes(region.range);
                 let mapping = names::mapping(info, &region.range);
                 writeln!(
                     out,
                     "{},{},{},{start},{end},{},{age_us},{},{},{},{used}",
-                    snapshot.start_us,
-                    snapshot.end_us,
+                    interval.snapshot.start_us,
+                    interval.snapshot.end_us,
                     target.id.0,
                     units::six_decimals(access_rate),
                     units::six_decimals(unobserved),

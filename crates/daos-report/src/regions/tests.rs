@@ -1,15 +1,16 @@
 use super::*;
+use crate::testing::NOTHING;
 use crate::testing::{HEAP, MIB, record, run, source, targets, written};
 
-fn listed(snapshots: &[Snapshot], options: Options, format: Format) -> String {
+fn listed<T: Clone + Into<Interval>>(intervals: &[T], options: Options, format: Format) -> String {
     let style = Style::default();
-    written(|out| render(source(snapshots), &targets(), &options, format, &style, out))
+    written(|out| render(source(intervals), &targets(), &options, format, &style, out))
 }
 
 #[test]
 fn text_shows_the_last_snapshot() {
     let mut moments = record();
-    moments[19].targets[0].regions[1].nr_unobserved = 5;
+    moments[19].targets[0].regions[1].unobserved = 0.25;
     insta::assert_snapshot!(listed(&moments, Options::default(), Format::Text));
 }
 
@@ -58,12 +59,13 @@ fn the_json_is_a_list_whatever_is_in_it() {
         let list: Vec<SnapshotJson> = serde_json::from_str(&json).unwrap();
         assert_eq!(list.len(), if options.target.is_some() { 0 } else { length });
     }
-    assert_eq!(listed(&[], Options::default(), Format::Text), "no snapshots\n");
+    assert_eq!(listed(NOTHING, Options::default(), Format::Text), "no snapshots\n");
 }
 
 #[test]
 fn what_came_before_a_failure_is_written() {
-    let broken = record().into_iter().take(1).map(Ok).chain([Err(io::Error::other("torn"))]);
+    let first = record().into_iter().take(1).map(|snapshot| Ok(Interval::from(snapshot)));
+    let broken = first.chain([Err(io::Error::other("torn"))]);
     let mut out = Vec::new();
     let options = Options::default();
     let error =
@@ -76,6 +78,6 @@ fn what_came_before_a_failure_is_written() {
 fn regions_are_no_picture() {
     let options = Options::default();
     let style = Style::default();
-    let error = render(source(&[]), &[], &options, Format::Png, &style, &mut Vec::new());
+    let error = render(source(NOTHING), &[], &options, Format::Png, &style, &mut Vec::new());
     assert_eq!(error.unwrap_err().to_string(), "regions can be text, json or csv, not png");
 }

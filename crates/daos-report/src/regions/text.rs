@@ -2,8 +2,8 @@
 
 use super::List;
 use crate::style::Style;
-use crate::{bars, names, parts, units};
-use daos_core::{RegionSnapshot, Snapshot, TargetInfo, TargetSnapshot};
+use crate::{bars, names, units};
+use daos_core::{Interval, RegionSnapshot, TargetInfo, TargetSnapshot};
 use std::io::{self, Write};
 
 /// Characters of the bar of an access rate.
@@ -22,9 +22,9 @@ impl<'a> Tables<'a> {
         Self { targets, style, written: false }
     }
 
-    fn row(&self, snapshot: &Snapshot, region: &RegionSnapshot, notes: &str) -> String {
-        let rate = snapshot.access_rate(region);
-        let unobserved = match snapshot.unobserved_share(region) {
+    fn row(&self, region: &RegionSnapshot, notes: &str) -> String {
+        let rate = region.access_rate;
+        let unobserved = match region.unobserved {
             share if share > 0.0 => format!("  ({} unobserved)", units::percent(share)),
             _ => String::new(),
         };
@@ -35,15 +35,15 @@ impl<'a> Tables<'a> {
             units::bytes(region.range.len()),
             units::percent(rate),
             bars::bar(rate, BAR, self.style.unicode),
-            units::duration(snapshot.age_us(region)),
+            units::duration(region.age_us),
         )
     }
 }
 
 /// What is known to the page, in words; nothing where nothing is.
 fn page_runs(target: &TargetSnapshot, region: &RegionSnapshot) -> String {
-    let used = units::bytes(parts::used_bytes(target, region));
-    match parts::runs(target, region).count() {
+    let used = units::bytes(target.used_bytes(region.range));
+    match target.runs_in(region.range).count() {
         0 => String::new(),
         1 => format!("  (1 run of pages, {used} in use)"),
         count => format!("  ({count} runs of pages, {used} in use)"),
@@ -55,7 +55,8 @@ impl List for Tables<'_> {
         Ok(())
     }
 
-    fn snapshot(&mut self, snapshot: &Snapshot, out: &mut dyn Write) -> io::Result<()> {
+    fn interval(&mut self, interval: &Interval, out: &mut dyn Write) -> io::Result<()> {
+        let snapshot = &interval.snapshot;
         for target in &snapshot.targets {
             if self.written {
                 writeln!(out)?;
@@ -73,7 +74,7 @@ impl List for Tables<'_> {
             let info = self.targets.iter().find(|info| info.id == target.id);
             for region in &target.regions {
                 let notes = names::mapping(info, &region.range) + &page_runs(target, region);
-                let row = self.row(snapshot, region, &notes);
+                let row = self.row(region, &notes);
                 writeln!(out, "{}", row.trim_end())?;
             }
         }

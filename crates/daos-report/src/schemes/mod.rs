@@ -14,7 +14,7 @@ use crate::format::Format;
 use crate::style::Style;
 use crate::{names, png, units};
 use daos_core::{Action, Stats};
-use daos_core::{Snapshot, TargetId, TargetInfo};
+use daos_core::{Interval, TargetId, TargetInfo};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
@@ -119,7 +119,7 @@ impl Scheme {
 /// Counts what schemes did in `snapshots`; what these fail with is passed through. `known`
 /// are the schemes of the record, by their numbers.
 pub fn compute<E>(
-    snapshots: impl IntoIterator<Item = Result<Snapshot, E>>,
+    intervals: impl IntoIterator<Item = Result<Interval, E>>,
     targets: &[TargetInfo],
     known: Vec<Known>,
     options: &Options,
@@ -131,8 +131,8 @@ pub fn compute<E>(
     let mut ids = BTreeSet::new();
     let (from, to) = options.time.unwrap_or((0, u64::MAX));
     let wanted = |id| options.target.is_none_or(|target| target == id);
-    for snapshot in snapshots {
-        let snapshot = snapshot?;
+    for interval in intervals {
+        let Interval { snapshot, done } = interval?;
         let (start, end) = (snapshot.start_us.max(from), snapshot.end_us.min(to));
         if start >= end {
             continue;
@@ -142,7 +142,7 @@ pub fn compute<E>(
         if snapshot.end_us > to {
             continue;
         }
-        for done in snapshot.done.iter().filter(|done| wanted(done.target)) {
+        for done in done.iter().filter(|done| wanted(done.target)) {
             let new = || Scheme::new(done.scheme, Known::default());
             let scheme = schemes.entry(done.scheme).or_insert_with(new);
             scheme.action = Some(done.action);

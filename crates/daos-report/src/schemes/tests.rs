@@ -1,4 +1,5 @@
 use super::*;
+use crate::testing::NOTHING;
 use crate::testing::{MIB, SCHEMES, acting, record, source, targets, written};
 use daos_core::Refusal;
 
@@ -28,8 +29,8 @@ fn with_stats() -> Vec<Known> {
     known
 }
 
-fn of(snapshots: &[Snapshot], known: Vec<Known>, options: Options) -> Schemes {
-    let Ok(schemes) = compute(source(snapshots), &targets(), known, &options);
+fn of<T: Clone + Into<Interval>>(intervals: &[T], known: Vec<Known>, options: Options) -> Schemes {
+    let Ok(schemes) = compute(source(intervals), &targets(), known, &options);
     schemes
 }
 
@@ -82,7 +83,7 @@ fn nothing_is_said_to_be_nothing() {
     let none = of(&record(), Vec::new(), Options::default());
     assert!(rendered(&none, Format::Text).ends_with("the record has no schemes\n"));
     assert_eq!(rendered(&none, Format::Csv).lines().count(), 1);
-    let idle = of(&[], known(), Options::default());
+    let idle = of(NOTHING, known(), Options::default());
     for format in Format::ALL {
         for schemes in [&none, &idle] {
             let mut out = Vec::new();

@@ -16,8 +16,8 @@ use crate::error::RenderError;
 use crate::format::Format;
 use crate::series::Series;
 use crate::style::Style;
-use crate::{names, parts, png};
-use daos_core::{Snapshot, TargetId, TargetInfo, TargetSnapshot};
+use crate::{names, png};
+use daos_core::{Interval, Snapshot, TargetId, TargetInfo, TargetSnapshot};
 use std::collections::BTreeSet;
 use std::io::Write;
 
@@ -82,7 +82,7 @@ pub struct Wss {
 /// Counts the working set of each snapshot; what `snapshots` fails with is
 /// passed through.
 pub fn compute<E>(
-    snapshots: impl IntoIterator<Item = Result<Snapshot, E>>,
+    intervals: impl IntoIterator<Item = Result<Interval, E>>,
     targets: &[TargetInfo],
     options: &Options,
 ) -> Result<Wss, E> {
@@ -92,8 +92,8 @@ pub fn compute<E>(
     let mut ids = BTreeSet::new();
     let mut resident_bytes = None;
     let (from, to) = options.time.unwrap_or((0, u64::MAX));
-    for snapshot in snapshots {
-        let snapshot = snapshot?;
+    for interval in intervals {
+        let Interval { snapshot, .. } = interval?;
         if snapshot.end_us <= from || to <= snapshot.start_us {
             continue;
         }
@@ -123,9 +123,9 @@ fn working_set(snapshot: &Snapshot, options: &Options, ids: &mut BTreeSet<Target
     let mut bytes = 0;
     for target in snapshot.targets.iter().filter(|target| wanted(target.id)) {
         ids.insert(target.id);
-        let parts = target.regions.iter().flat_map(|region| parts::parts(target, region));
-        let used = parts
-            .filter(|part| part.nr_accesses > 0 && part.access_rate(snapshot) >= options.min_rate);
+        let used = target
+            .parts()
+            .filter(|part| part.access_rate > 0.0 && part.access_rate >= options.min_rate);
         bytes += used.map(|part| part.range.len()).sum::<u64>();
     }
     bytes

@@ -1,12 +1,13 @@
 use super::*;
+use crate::testing::NOTHING;
 use crate::testing::{MIB, record, region, run, snapshot, source, targets, written};
 use daos_core::HOT_RATE;
 use proptest::prelude::*;
 
 const STYLE: Style = Style { color: false, unicode: true, width: 80, height: 30 };
 
-fn of(snapshots: &[Snapshot], options: Options) -> Wss {
-    let Ok(wss) = compute(source(snapshots), &targets(), &options);
+fn of<T: Clone + Into<Interval>>(intervals: &[T], options: Options) -> Wss {
+    let Ok(wss) = compute(source(intervals), &targets(), &options);
     wss
 }
 
@@ -70,7 +71,7 @@ fn the_json_keeps_its_fields() {
 
 #[test]
 fn no_snapshots_have_no_working_set() {
-    let none = of(&[], Options::default());
+    let none = of(NOTHING, Options::default());
     assert!(rendered(&none, Format::Json).contains("\"0\":null"));
     assert!(rendered(&none, Format::Text).ends_with("no snapshots\n"));
     for format in Format::ALL {

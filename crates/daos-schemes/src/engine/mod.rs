@@ -32,7 +32,7 @@ use daos_core::access::TargetId;
 use daos_core::metrics::Metrics;
 use daos_core::sink::ActionSink;
 use daos_core::snapshot::Snapshot;
-use daos_core::stats::Stats;
+use daos_core::stats::{Done, Stats};
 use job::Job;
 use pieces::Piece;
 use rule::Rule;
@@ -88,14 +88,15 @@ impl Engine {
         self.rules.iter().map(|rule| (&rule.scheme, &rule.stats))
     }
 
-    /// Acts on what fits in `snapshot`, the last of its monitor, and notes in it what was
-    /// done. Fails only when `sink` does.
+    /// Acts on what fits in `snapshot`, the last of its monitor, and says what was done.
+    /// Fails only when `sink` does.
     pub fn pass<S: ActionSink>(
         &mut self,
-        snapshot: &mut Snapshot,
+        snapshot: &Snapshot,
         sink: &mut S,
         metrics: &mut dyn Metrics,
-    ) -> Result<(), S::Error> {
+    ) -> Result<Vec<Done>, S::Error> {
+        let mut done = Vec::new();
         let now_us = snapshot.end_us;
         let begun_us = sink.clock_us();
         let slice_us = snapshot.aggregation_us as f64 * SLICE / self.rules.len().max(1) as f64;
@@ -129,14 +130,14 @@ impl Engine {
                 deadline_us,
                 past: &mut self.past,
                 sink: &mut *sink,
-                done: &mut snapshot.done,
+                done: &mut done,
             };
             // What was acted on is younger for the schemes that follow.
             stale = job.run(&candidates)?;
         }
         // What was armed here is known.
         sink.take_cleared();
-        Ok(())
+        Ok(done)
     }
 
     /// Drops what no scheme can ask for any more.

@@ -4,7 +4,7 @@
 use super::spans::Spans;
 use daos_core::access::TargetId;
 use daos_core::addr::AddrRange;
-use daos_core::snapshot::{PageRun, RegionSnapshot, Snapshot, TargetSnapshot};
+use daos_core::snapshot::{Part, Snapshot};
 use std::collections::BTreeMap;
 
 /// Memory of one access rate and one age.
@@ -26,49 +26,22 @@ pub(super) fn of(snapshot: &Snapshot, acted: &BTreeMap<TargetId, Spans>, out: &m
     out.clear();
     for target in &snapshot.targets {
         let acted = acted.get(&target.id).filter(|spans| !spans.is_empty());
-        each_part(target, |range, region_bytes, nr_accesses, age| {
+        for Part { range, access_rate, age_us, alike_bytes, .. } in target.parts() {
             let piece = Piece {
                 target: target.id,
                 range,
-                region_bytes,
-                rate: f64::from(nr_accesses) / f64::from(snapshot.max_nr_accesses.max(1)),
-                age_us: u64::from(age) * snapshot.aggregation_us,
+                region_bytes: alike_bytes,
+                rate: access_rate,
+                age_us,
             };
-            let Some(acted) = acted else { return out.push(piece) };
+            let Some(acted) = acted else {
+                out.push(piece);
+                continue;
+            };
             out.extend(acted.over(range).map(|(range, at_us)| {
                 let since = at_us.map_or(u64::MAX, |at_us| snapshot.end_us.saturating_sub(at_us));
                 Piece { range, age_us: piece.age_us.min(since), ..piece }
             }));
-        });
-    }
-}
-
-/// Calls `each` for the parts of a target with range, bytes of the region, frequency and
-/// age: runs of pages that are known by themselves, and what is left of the regions.
-fn each_part(target: &TargetSnapshot, mut each: impl FnMut(AddrRange, u64, u32, u32)) {
-    let mut runs = target.pages.iter().peekable();
-    for region in &target.regions {
-        let RegionSnapshot { range, nr_accesses, age, .. } = *region;
-        let mut rest = range;
-        while let Some(run) = runs.peek() {
-            if run.range.end <= rest.start {
-                runs.next();
-                continue;
-            }
-            let Some(inside) = run.range.intersect(&rest) else { break };
-            let before = AddrRange::new(rest.start, inside.start);
-            if !before.is_empty() {
-                each(before, range.len(), nr_accesses, age);
-            }
-            let PageRun { nr_accesses, age, .. } = **run;
-            each(inside, inside.len(), nr_accesses, age);
-            rest.start = inside.end;
-            if run.range.end > range.end {
-                break;
-            }
-        }
-        if !rest.is_empty() {
-            each(rest, range.len(), nr_accesses, age);
         }
     }
 }
@@ -76,20 +49,20 @@ fn each_part(target: &TargetSnapshot, mut each: impl FnMut(AddrRange, u64, u32, 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use daos_core::{PageRun, RegionSnapshot, TargetSnapshot};
 
-    fn region(start: u64, end: u64, nr_accesses: u32, age: u32) -> RegionSnapshot {
-        RegionSnapshot { range: AddrRange::new(start, end), nr_accesses, nr_unobserved: 0, age }
+    fn region(start: u64, end: u64, access_rate: f64, age_us: u64) -> RegionSnapshot {
+        RegionSnapshot { range: AddrRange::new(start, end), access_rate, unobserved: 0.0, age_us }
     }
 
-    fn run(start: u64, end: u64, nr_accesses: u32, age: u32) -> PageRun {
-        PageRun { range: AddrRange::new(start, end), nr_accesses, age }
+    fn run(start: u64, end: u64, access_rate: f64, age_us: u64) -> PageRun {
+        PageRun { range: AddrRange::new(start, end), access_rate, age_us }
     }
 
     fn snapshot(regions: Vec<RegionSnapshot>, pages: Vec<PageRun>) -> Snapshot {
         Snapshot {
             end_us: 1000,
             aggregation_us: 10,
-            max_nr_accesses: 20,
             targets: vec![TargetSnapshot { regions, pages, ..TargetSnapshot::default() }],
             ..Snapshot::default()
         }
@@ -104,8 +77,8 @@ mod tests {
 
     #[test]
     fn pages_that_differ_are_cut_out_of_their_region() {
-        let regions = vec![region(0, 100, 0, 9), region(100, 200, 10, 2)];
-        let pages = vec![run(10, 12, 20, 0), run(90, 120, 0, 5), run(300, 400, 1, 1)];
+        let regions = vec![region(0, 100, 0.0, 90), region(100, 200, 0.5, 20)];
+        let pages = vec![run(10, 12, 1.0, 0), run(90, 120, 0.0, 50), run(300, 400, 0.05, 10)];
         let expected = [
             (0, 10, 100, 0.0, 90),
             (10, 12, 2, 1.0, 0),
@@ -121,7 +94,7 @@ mod tests {
     fn what_was_acted_on_is_no_older_than_that() {
         let mut acted = Spans::default();
         acted.set(AddrRange::new(50, 150), 970);
-        let regions = vec![region(0, 100, 0, 9), region(100, 200, 10, 2)];
+        let regions = vec![region(0, 100, 0.0, 90), region(100, 200, 0.5, 20)];
         let expected = [
             (0, 50, 100, 0.0, 90),
             (50, 100, 100, 0.0, 30),

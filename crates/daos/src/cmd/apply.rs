@@ -41,8 +41,8 @@ fn live(args: &cli::Apply, monitor: AnyMonitor) -> Result<i32> {
     let mut session =
         prepared.start(command, monitor, args.duration, Arc::clone(&stop), Stage::Shared)?;
     let bar = session::progress(!args.quiet, "applying", args.duration);
-    let applied = session.run(|driver, mut snapshot| {
-        manager.manage(driver, &mut snapshot)?;
+    let applied = session.run(|driver, snapshot| {
+        manager.manage(driver, &snapshot)?;
         if manager.is_abandoned() {
             stop.store(true, Ordering::Relaxed);
         }

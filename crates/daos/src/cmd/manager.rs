@@ -10,7 +10,7 @@ use account::Account;
 use anyhow::{Context, Result, bail};
 use daos_bpf::VirtualMemory;
 use daos_core::ActionSink;
-use daos_core::{Snapshot, Spent};
+use daos_core::{Done, Snapshot, Spent};
 use daos_linux::TempSwap;
 use daos_linux::guard::GuardedSwap;
 use daos_linux::memory::ProcessMemory;
@@ -113,14 +113,14 @@ impl Manager {
         self.rules.labels()
     }
 
-    /// Applies the schemes to what `snapshot` shows, and notes in it what was done.
+    /// Applies the schemes to what `snapshot` shows: what was done.
     pub fn manage(
         &mut self,
         driver: &mut Driver<VirtualMemory>,
-        snapshot: &mut Snapshot,
-    ) -> Result<()> {
+        snapshot: &Snapshot,
+    ) -> Result<Vec<Done>> {
         if self.rules.is_empty() {
-            return Ok(());
+            return Ok(Vec::new());
         }
         self.monitor.monitor_us += snapshot.cost.cpu_us as f64;
         self.monitor.target_us += snapshot.cost.target_us as f64;
@@ -134,7 +134,7 @@ impl Manager {
         };
         rules.reload_if_asked(check);
         let (passed, spent) = driver.apart(|memory| rules.pass(snapshot, memory, metrics));
-        passed.context("applying the schemes")?;
+        let done = passed.context("applying the schemes")?;
         self.spent.monitor_us += spent.monitor_us;
         self.spent.target_us += spent.target_us;
         let due = |at_us| snapshot.end_us >= at_us + SAMPLE_US;
@@ -152,7 +152,7 @@ impl Manager {
                 self.footprint.add(snapshot.end_us, all.0, all.1, zram_bytes);
             }
         }
-        Ok(())
+        Ok(done)
     }
 
     /// What there is to say while it goes on; `None` when there is no news.

@@ -45,7 +45,7 @@ fn show_heatmap(args: &cli::Heatmap) -> Result<i32> {
         page_rows: args.height.map_or(fitting.page_rows, |n| n as usize),
         actions: !args.no_actions,
     };
-    let map = heatmap::compute(|| Ok(source.snapshots()), &source.targets(), &options)?;
+    let map = heatmap::compute(|| Ok(source.intervals()), &source.targets(), &options)?;
     heatmap::render(&map, output.format, &style, &mut output)?;
     output.finish()?;
     Ok(source.status())
@@ -60,8 +60,8 @@ fn show_wss(args: &cli::Wss) -> Result<i32> {
         percentiles: args.percentiles.clone(),
         timeline: args.timeline,
     };
-    let snapshots = source.snapshots_in(args.zoom.address);
-    let wss = wss::compute(snapshots, &source.targets(), &options)?;
+    let intervals = source.intervals_in(args.zoom.address);
+    let wss = wss::compute(intervals, &source.targets(), &options)?;
     let format = output.format;
     wss::render(&wss, format, &style(&args.color), &mut output)?;
     output.finish()?;
@@ -75,10 +75,10 @@ fn show_regions(args: &cli::Regions) -> Result<i32> {
         target: source.target(args.zoom.target)?,
         last: args.all.then_some(false),
     };
-    let snapshots = source.snapshots_in(args.zoom.address);
+    let intervals = source.intervals_in(args.zoom.address);
     let style = style(&args.color);
     let format = output.format;
-    regions::render(snapshots, &source.targets(), &options, format, &style, &mut output)?;
+    regions::render(intervals, &source.targets(), &options, format, &style, &mut output)?;
     output.finish()?;
     Ok(source.status())
 }
@@ -87,8 +87,8 @@ fn show_schemes(args: &cli::Schemes) -> Result<i32> {
     let (source, mut output) = open(&args.common)?;
     let target = source.target(args.zoom.target)?;
     let options = schemes::Options { time: args.zoom.time, target };
-    let snapshots = source.snapshots_in(args.zoom.address);
-    let done = schemes::compute(snapshots, &source.targets(), source.schemes(), &options)?;
+    let intervals = source.intervals_in(args.zoom.address);
+    let done = schemes::compute(intervals, &source.targets(), source.schemes(), &options)?;
     let format = output.format;
     schemes::render(&done, format, &style(&args.color), &mut output)?;
     output.finish()?;
@@ -104,7 +104,7 @@ fn show_overhead(args: &cli::Overhead) -> Result<i32> {
         setup_cpu_us: end.map(|end| end.setup_cpu_us),
         peak_rss_bytes: end.map(|end| end.peak_rss_bytes),
     };
-    let cost = overhead::compute(source.snapshots(), &source.targets(), &options)?;
+    let cost = overhead::compute(source.intervals(), &source.targets(), &options)?;
     let format = output.format;
     overhead::render(&cost, format, &style(&args.color), &mut output)?;
     output.finish()?;

@@ -2,7 +2,7 @@
 
 use crate::support::Place;
 use daos_core::{Action, Done, Stats};
-use daos_core::{AddrRange, Snapshot, TargetId};
+use daos_core::{AddrRange, Interval, TargetId};
 use daos_record::{Destination, Record, SchemeEnd};
 
 const LABEL: &str = "4K max min min 5s max pageout";
@@ -15,7 +15,7 @@ fn place() -> Place {
     let simulated = Record::open(place.path("daos.data")).unwrap();
     let mut header = simulated.header().clone();
     header.schemes = vec![LABEL.to_owned()];
-    let snapshots: Vec<Snapshot> = simulated.snapshots().map(Result::unwrap).collect();
+    let intervals: Vec<Interval> = simulated.intervals().map(Result::unwrap).collect();
     let mut end = simulated.end().unwrap().clone();
     let stats = Stats { applied_bytes: MIB, ..Stats::default() };
     end.schemes = vec![SchemeEnd { label: LABEL.to_owned(), stats }];
@@ -23,8 +23,8 @@ fn place() -> Place {
     let path = place.path("schemes.data");
     let mut writer = Destination::open(&path).unwrap().begin(&header).unwrap();
     simulated.targets().for_each(|target| writer.target(target).unwrap());
-    for (at, mut snapshot) in snapshots.into_iter().enumerate() {
-        let start = snapshot.targets[0].regions[0].range.start;
+    for (at, mut interval) in intervals.into_iter().enumerate() {
+        let start = interval.snapshot.targets[0].regions[0].range.start;
         let done = |from, to, action| Done {
             scheme: 0,
             action,
@@ -32,14 +32,14 @@ fn place() -> Place {
             range: AddrRange::new(start + from * MIB, start + to * MIB),
         };
         match at {
-            4 => snapshot.done = vec![done(1, 2, Action::Pageout), done(0, 1, Action::Pageout)],
+            4 => interval.done = vec![done(1, 2, Action::Pageout), done(0, 1, Action::Pageout)],
             8 => {
                 writer.schemes(&["another".to_owned()]).unwrap();
-                snapshot.done = vec![done(2, 3, Action::Cold)];
+                interval.done = vec![done(2, 3, Action::Cold)];
             }
             _ => {}
         }
-        writer.snapshot(&snapshot).unwrap();
+        writer.interval(&interval).unwrap();
     }
     writer.finish(&end).unwrap();
     place

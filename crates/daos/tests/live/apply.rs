@@ -1,6 +1,6 @@
 //! `daos apply` on real memory: what it takes, what it leaves, and how it ends.
 
-use crate::support::{Process, Scratch, WINDOWS, Workload, daos, sleep_s, snapshots};
+use crate::support::{Process, Scratch, WINDOWS, Workload, daos, intervals, sleep_s};
 use crate::swap::Devices;
 use daos_core::Action;
 use daos_core::AddrRange;
@@ -205,7 +205,7 @@ fn a_record_holds_what_was_done() {
     let args = ["--scheme", RECLAIM, "--zram", "512M", "-d", "8s"];
     let record = scratch.record_process(pid, &[WINDOWS, &args].concat());
     assert_eq!(record.schemes(), [RECLAIM]);
-    let done: Vec<_> = snapshots(&record).into_iter().flat_map(|s| s.done).collect();
+    let done: Vec<_> = intervals(&record).into_iter().flat_map(|interval| interval.done).collect();
     assert!(done.iter().all(|done| done.action == Action::Pageout && done.scheme == 0));
     let truth = load.stop();
     let [hot, cold] = regions(&truth)[..] else { panic!("two regions") };

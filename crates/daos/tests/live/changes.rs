@@ -57,7 +57,7 @@ fn a_target_that_is_stopped_and_continued() {
         let mut within = snapshots(&record);
         within.retain(|snapshot| times.contains(&snapshot.start_us));
         assert!(within.len() >= 5, "only {} snapshots: the monitor was blocked", within.len());
-        let bytes = within.iter().map(|s| bytes_where(s, hot, |r| s.access_rate(r) >= HOT_RATE));
+        let bytes = within.iter().map(|s| bytes_where(s, hot, |r| r.access_rate >= HOT_RATE));
         bytes.sum::<u64>() as f64 / (within.len() as u64 * hot.len()) as f64
     };
     let settled_us = 500_000;

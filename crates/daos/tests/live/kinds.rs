@@ -60,10 +60,9 @@ fn seen(record: &Record, memory: AddrRange) -> Seen {
     let whole = (memory.len() * settled.len() as u64) as f64;
     let (mut hot, mut unobserved) = (0, 0);
     for s in settled {
-        hot += bytes_where(s, memory, |r| s.access_rate(r) >= HOT_RATE);
-        unobserved += bytes_where(s, memory, |r| {
-            s.access_rate(r) < HOT_RATE && s.unobserved_share(r) >= HOT_RATE
-        });
+        hot += bytes_where(s, memory, |r| r.access_rate >= HOT_RATE);
+        unobserved +=
+            bytes_where(s, memory, |r| r.access_rate < HOT_RATE && r.unobserved >= HOT_RATE);
     }
     let (hot, unobserved) = (hot as f64 / whole, unobserved as f64 / whole);
     let seen = Seen { hot, unobserved, cold: 1.0 - hot - unobserved };

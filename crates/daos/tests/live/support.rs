@@ -1,6 +1,6 @@
 //! Processes that end with the test, workloads with their truth, and records.
 
-use daos_core::{AddrRange, RegionSnapshot, Snapshot, TargetId};
+use daos_core::{AddrRange, Interval, RegionSnapshot, Snapshot, TargetId};
 use daos_eval::{Score, Scorer, TruePhase};
 use daos_record::Record;
 use daos_workload::PhaseTruth;
@@ -226,8 +226,13 @@ pub fn only_target(record: &Record) -> TargetId {
     ids[0]
 }
 
+pub fn intervals(record: &Record) -> Vec<Interval> {
+    record.intervals().map(|interval| interval.expect("it was read before")).collect()
+}
+
+/// What was seen in them.
 pub fn snapshots(record: &Record) -> Vec<Snapshot> {
-    record.snapshots().map(|snapshot| snapshot.expect("it was read before")).collect()
+    intervals(record).into_iter().map(|interval| interval.snapshot).collect()
 }
 
 /// How accurate a record is on one of its targets.

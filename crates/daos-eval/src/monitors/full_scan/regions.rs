@@ -33,6 +33,11 @@ impl Piece {
     }
 }
 
+/// An access frequency as an access rate, 0 to 1.
+fn rate(frequency: u32) -> f64 {
+    f64::from(frequency) / f64::from(HIGHEST)
+}
+
 /// A mean over pages that is 0 only if all of them are.
 fn mean(sum: u64, range: AddrRange) -> u32 {
     let rounded = (sum as f64 / range.pages().max(1) as f64).round() as u32;
@@ -41,7 +46,11 @@ fn mean(sum: u64, range: AddrRange) -> u32 {
 
 /// At most `most` regions of tables, more only if there are more mappings, and the pages
 /// that differ from them.
-pub(super) fn describe(tables: &[Table], most: usize) -> (Vec<RegionSnapshot>, Vec<PageRun>) {
+pub(super) fn describe(
+    tables: &[Table],
+    most: usize,
+    aggregation_us: u64,
+) -> (Vec<RegionSnapshot>, Vec<PageRun>) {
     let mut pieces: Vec<Piece> = Vec::new();
     for table in tables {
         add_pieces(table, &mut pieces);
@@ -56,12 +65,12 @@ pub(super) fn describe(tables: &[Table], most: usize) -> (Vec<RegionSnapshot>, V
         .iter()
         .map(|piece| RegionSnapshot {
             range: piece.range,
-            nr_accesses: piece.mean(),
-            nr_unobserved: mean(piece.unobserved * u64::from(HIGHEST), piece.range),
-            age: piece.age,
+            access_rate: rate(piece.mean()),
+            unobserved: piece.unobserved as f64 / piece.range.pages().max(1) as f64,
+            age_us: u64::from(piece.age) * aggregation_us,
         })
         .collect();
-    let runs = different(tables, &regions);
+    let runs = different(tables, &regions, aggregation_us);
     (regions, runs)
 }
 
@@ -115,7 +124,7 @@ fn merge(pieces: &mut Vec<Piece>, tolerance: u32) {
 
 /// Runs of pages that are in use where their region is not, or the other way round, or are
 /// used much more or less than it.
-fn different(tables: &[Table], regions: &[RegionSnapshot]) -> Vec<PageRun> {
+fn different(tables: &[Table], regions: &[RegionSnapshot], aggregation_us: u64) -> Vec<PageRun> {
     let mut runs: Vec<PageRun> = Vec::new();
     let mut regions = regions.iter();
     let Some(mut region) = regions.next() else { return runs };
@@ -126,7 +135,7 @@ fn different(tables: &[Table], regions: &[RegionSnapshot]) -> Vec<PageRun> {
             let Some(next) = regions.next() else { return runs };
             region = next;
         }
-        if table.is_idle() && region.nr_accesses == 0 && region.range.end >= range.end {
+        if table.is_idle() && region.access_rate == 0.0 && region.range.end >= range.end {
             continue;
         }
         for page in 0..table.pages {
@@ -136,18 +145,19 @@ fn different(tables: &[Table], regions: &[RegionSnapshot]) -> Vec<PageRun> {
                 region = next;
             }
             let frequency = table.frequency(page);
-            let far = frequency.abs_diff(region.nr_accesses) > HIGHEST / 2;
-            if !far && (frequency == 0) == (region.nr_accesses == 0) {
+            let access_rate = rate(frequency);
+            let far = (access_rate - region.access_rate).abs() > 0.5;
+            if !far && (frequency == 0) == (region.access_rate == 0.0) {
                 continue;
             }
             let range = AddrRange::new(start, start + PAGE_SIZE);
             // How long ago a page was in use is known as far as its trials reach.
-            let age = if frequency == 0 { TRIALS as u32 } else { 0 };
+            let age_us = if frequency == 0 { TRIALS as u64 * aggregation_us } else { 0 };
             match runs.last_mut() {
-                Some(run) if run.range.end == start && run.nr_accesses == frequency => {
+                Some(run) if run.range.end == start && run.access_rate == access_rate => {
                     run.range.end = range.end;
                 }
-                _ => runs.push(PageRun { range, nr_accesses: frequency, age }),
+                _ => runs.push(PageRun { range, access_rate, age_us }),
             }
         }
     }

@@ -80,8 +80,10 @@ fn scan(pages: &mut Pages, attrs: MonitorAttrs, intervals: usize) -> Snapshot {
 
 fn regions(snapshot: &Snapshot) -> Vec<(u64, u64, u32)> {
     let regions = &snapshot.targets[0].regions;
-    let pages =
-        |r: &daos_core::RegionSnapshot| (r.range.start / 4096, r.range.end / 4096, r.nr_accesses);
+    let pages = |r: &daos_core::RegionSnapshot| {
+        let percent = (r.access_rate * 100.0).round() as u32;
+        (r.range.start / 4096, r.range.end / 4096, percent)
+    };
     regions.iter().map(pages).collect()
 }
 
@@ -107,12 +109,12 @@ fn stripes_are_pages_of_their_region() {
     assert_eq!(regions(&snapshot), [(0, 1024, 25)]);
     let runs = &snapshot.targets[0].pages;
     assert_eq!(runs.len(), 512);
-    let run = |start: u64, end: u64, nr_accesses, age| PageRun {
+    let run = |start: u64, end: u64, access_rate, age: u64| PageRun {
         range: AddrRange::new(start * 4096, end * 4096),
-        nr_accesses,
-        age,
+        access_rate,
+        age_us: age * 100_000,
     };
-    assert_eq!(runs[..3], [run(0, 1, 100, 0), run(1, 4, 0, 4), run(4, 5, 100, 0)]);
+    assert_eq!(runs[..3], [run(0, 1, 1.0, 0), run(1, 4, 0.0, 4), run(4, 5, 1.0, 0)]);
 }
 
 #[test]
@@ -125,7 +127,7 @@ fn there_are_no_more_regions_than_allowed() {
     let in_use: u64 = snapshot.targets[0]
         .pages
         .iter()
-        .filter(|r| r.nr_accesses > 0)
+        .filter(|r| r.access_rate > 0.0)
         .map(|r| r.range.pages())
         .sum();
     assert_eq!(in_use, 50 * 300);

@@ -69,9 +69,9 @@ fn assert_sound(snapshot: &Snapshot, listed: &[Target], (min, max): (u32, u32), 
                 assert!(touched[0].start <= range.start, "{range:?}");
                 assert!(range.end <= touched[touched.len() - 1].end, "{range:?}");
             }
-            assert!(region.nr_accesses <= snapshot.max_nr_accesses);
-            assert!(region.nr_unobserved <= snapshot.max_nr_accesses);
-            assert!(region.age <= age, "{region:?} in interval {age}");
+            assert!((0.0..=1.0).contains(&region.access_rate));
+            assert!((0.0..=1.0).contains(&region.unobserved));
+            assert!(region.age_us <= snapshot.end_us, "{region:?} in interval {age}");
         }
         let sorted = found.regions.windows(2).all(|w| w[0].range.end <= w[1].range.start);
         assert!(sorted, "{:?}", found.regions);

@@ -87,7 +87,7 @@ pub fn regions(snapshot: &Snapshot) -> impl Iterator<Item = &RegionSnapshot> {
 
 /// What is hot of the only target, as few ranges as possible.
 pub fn hot(snapshot: &Snapshot) -> Vec<AddrRange> {
-    let hot = regions(snapshot).filter(|r| snapshot.access_rate(r) >= HOT_RATE);
+    let hot = regions(snapshot).filter(|r| r.access_rate >= HOT_RATE);
     AddrRange::joined(hot.map(|r| r.range))
 }
 

@@ -42,9 +42,9 @@ fn every_scheme_has_its_turn_and_its_numbers() {
     let mut last = toy.pass(&mut engine);
     for _ in 0..20 {
         let next = toy.pass(&mut engine);
-        last.done.extend(next.done);
+        last.extend(next);
     }
-    let of = |scheme| last.done.iter().filter(move |done| done.scheme == scheme);
+    let of = |scheme| last.iter().filter(move |done| done.scheme == scheme);
     assert!(of(0).count() > 0 && of(0).all(|done| done.action == Action::Pageout));
     assert!(of(1).count() > 0 && of(1).all(|done| done.action == Action::Willneed));
     assert_eq!(of(2).count(), 0, "counting is nothing done");

@@ -66,8 +66,8 @@ fn pages_in_seldom_use_are_left_whoever_watches() {
                     used_us = toy.now_us + seconds * SECOND;
                 }
                 let now_us = toy.now_us;
-                if let Some(mut snapshot) = monitor.tick(&mut toy, now_us).unwrap() {
-                    engine.pass(&mut snapshot, &mut toy, &mut Plenty).unwrap();
+                if let Some(snapshot) = monitor.tick(&mut toy, now_us).unwrap() {
+                    engine.pass(&snapshot, &mut toy, &mut Plenty).unwrap();
                 }
                 toy.now_us += monitor.wait_us();
             }
@@ -81,7 +81,7 @@ fn pages_in_seldom_use_are_left_whoever_watches() {
 fn pages_known_to_be_in_use_are_left_without_a_proof_too() {
     let seldom = Pattern { rate: Bounds { min: 0.0, max: 0.05 }, ..Pattern::ANY };
     let mut toy = Toy::new(100);
-    toy.runs = vec![PageRun { range: pages(40, 41), nr_accesses: 900, age: 0 }];
+    toy.runs = vec![PageRun { range: pages(40, 41), access_rate: 0.9, age_us: 0 }];
     let mut engine = Engine::new(vec![Scheme::new(seldom, Action::Pageout)]);
     toy.pass(&mut engine);
     assert_eq!(toy.present(), 1);
@@ -91,7 +91,11 @@ fn pages_known_to_be_in_use_are_left_without_a_proof_too() {
 #[test]
 fn idle_pages_among_those_in_use_go() {
     let mut toy = Toy::new(100).used(0, 10).used(11, 100).knows(&[(0, 100, 0.5)]);
-    toy.runs = vec![PageRun { range: pages(10, 11), nr_accesses: 0, age: 80 }];
+    toy.runs = vec![PageRun {
+        range: pages(10, 11),
+        access_rate: 0.0,
+        age_us: 80 * super::toy::INTERVAL_US,
+    }];
     let mut engine = Engine::new(vec![idle(5, Action::Pageout)]);
     toy.run(&mut engine, 6 * SECOND);
     assert_eq!((toy.present(), toy.pages[10].present), (99, false));
@@ -196,8 +200,8 @@ fn a_dry_run_counts_what_is_there_once_and_does_nothing() {
     let mut counted = Counted::default();
     for _ in 0..100 {
         toy.now_us += super::toy::INTERVAL_US;
-        let mut snapshot = toy.snapshot();
-        engine.pass(&mut snapshot, &mut DryRun::new(&mut toy, &mut counted), &mut Plenty).unwrap();
+        let snapshot = toy.snapshot();
+        engine.pass(&snapshot, &mut DryRun::new(&mut toy, &mut counted), &mut Plenty).unwrap();
     }
     assert!(toy.log.is_empty());
     assert_eq!(stats(&engine).applied_bytes, 900 * PAGE_SIZE, "nobody touches the used ones here");

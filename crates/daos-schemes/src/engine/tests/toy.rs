@@ -5,13 +5,12 @@ use daos_core::{
     AccessCheck, AddrRange, Capabilities, Mapping, Observation, PAGE_SIZE, PageBits, PageRun,
     RegionSnapshot, Snapshot, Target, TargetId, TargetSnapshot, Window,
 };
-use daos_core::{Action, ActionSink, Metric, Metrics, Outcome, Refusal};
+use daos_core::{Action, ActionSink, Done, Metric, Metrics, Outcome, Refusal};
 use std::convert::Infallible;
 
 pub const TARGET: TargetId = TargetId(3);
 pub const SECOND: u64 = 1_000_000;
 pub const INTERVAL_US: u64 = 100_000;
-const MAX_ACCESSES: u32 = 1000;
 
 /// Pages `from..to`, as addresses.
 pub fn pages(from: u64, to: u64) -> AddrRange {
@@ -91,15 +90,14 @@ impl Toy {
     pub fn snapshot(&self) -> Snapshot {
         let region = |known: &Known| RegionSnapshot {
             range: pages(known.from, known.to),
-            nr_accesses: (known.rate * f64::from(MAX_ACCESSES)) as u32,
-            nr_unobserved: 0,
-            age: (self.now_us.saturating_sub(known.since_us) / INTERVAL_US) as u32,
+            access_rate: known.rate,
+            unobserved: 0.0,
+            age_us: self.now_us.saturating_sub(known.since_us),
         };
         Snapshot {
             start_us: self.now_us.saturating_sub(INTERVAL_US),
             end_us: self.now_us,
             aggregation_us: INTERVAL_US,
-            max_nr_accesses: MAX_ACCESSES,
             targets: vec![TargetSnapshot {
                 id: TARGET,
                 regions: self.known.iter().map(region).collect(),
@@ -110,13 +108,12 @@ impl Toy {
         }
     }
 
-    /// Lets an interval pass, and the engine do its work at its end.
-    pub fn pass(&mut self, engine: &mut Engine) -> Snapshot {
+    /// Lets an interval pass, and the engine do its work at its end: what was done.
+    pub fn pass(&mut self, engine: &mut Engine) -> Vec<Done> {
         self.now_us += INTERVAL_US;
         self.use_pages();
-        let mut snapshot = self.snapshot();
-        engine.pass(&mut snapshot, self, &mut Plenty).unwrap();
-        snapshot
+        let snapshot = self.snapshot();
+        engine.pass(&snapshot, self, &mut Plenty).unwrap()
     }
 
     /// The pages in use are accessed.

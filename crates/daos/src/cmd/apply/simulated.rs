@@ -10,7 +10,7 @@ use std::path::Path;
 pub fn run(args: &cli::Apply, monitor: AnyMonitor, file: &Path) -> Result<i32> {
     let seed = args.monitoring.looking.seed;
     let mut simulated = Simulated::new(&args.schemes, monitor, file, seed, args.duration)?;
-    while simulated.next_snapshot()?.is_some() {}
+    while simulated.next_interval()?.is_some() {}
     simulated.write_stats()?;
     if !args.quiet {
         daos_cli::say!("daos: simulated, not measured: the times and costs are those of a model");

@@ -4,7 +4,7 @@ use crate::cli;
 use anyhow::Result;
 use daos_cli::SchemeSource;
 use daos_core::Snapshot;
-use daos_core::{ActionSink, Metrics, Stats};
+use daos_core::{ActionSink, Done, Metrics, Stats};
 use daos_record::SchemeEnd;
 use daos_schemes::engine::dry_run::Counted;
 use daos_schemes::{DryRun, Engine, Scheme};
@@ -141,20 +141,19 @@ impl Rules {
         }
     }
 
-    /// Applies them to the memory behind `sink`, as `snapshot` shows it.
+    /// Applies them to the memory behind `sink`, as `snapshot` shows it: what was done.
     pub fn pass<S: ActionSink>(
         &mut self,
-        snapshot: &mut Snapshot,
+        snapshot: &Snapshot,
         sink: &mut S,
         metrics: &mut dyn Metrics,
-    ) -> Result<(), S::Error> {
+    ) -> Result<Vec<Done>, S::Error> {
         match &mut self.dry_run {
             Some(counted) => {
                 let mut counting = DryRun::new(sink, counted);
                 self.engine.pass(snapshot, &mut counting, metrics)?;
                 // Nothing was done that a record could hold.
-                snapshot.done.clear();
-                Ok(())
+                Ok(Vec::new())
             }
             None => self.engine.pass(snapshot, sink, metrics),
         }

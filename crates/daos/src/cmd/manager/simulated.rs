@@ -5,7 +5,7 @@ use super::footprint::Footprint;
 use super::rules::Rules;
 use crate::cli;
 use anyhow::Result;
-use daos_core::{Snapshot, SnapshotSource, Spent, TargetInfo};
+use daos_core::{Interval, SnapshotSource, Spent, TargetInfo};
 use daos_monitor::AnyMonitor;
 use daos_record::SchemeEnd;
 use daos_report::units;
@@ -78,21 +78,22 @@ impl Simulated {
         self.source.changed_targets()
     }
 
-    /// The next snapshot, after the schemes were applied to what it shows.
-    pub fn next_snapshot(&mut self) -> Result<Option<Snapshot>> {
-        let Some(mut snapshot) = self.source.next_snapshot()? else { return Ok(None) };
+    /// The next interval: what was seen in it, and what schemes did then.
+    pub fn next_interval(&mut self) -> Result<Option<Interval>> {
+        let Some(snapshot) = self.source.next_snapshot()? else { return Ok(None) };
         self.monitor.monitor_us += snapshot.cost.cpu_us as f64;
         self.monitor.target_us += snapshot.cost.target_us as f64;
         self.elapsed_us = snapshot.end_us;
+        let mut done = Vec::new();
         if !self.rules.is_empty() {
             let mut metrics = self.source.space_mut().metrics();
             let rules = &mut self.rules;
-            self.source.apart(|space| rules.pass(&mut snapshot, space, &mut metrics))?;
+            done = self.source.apart(|space| rules.pass(&snapshot, space, &mut metrics))?;
             let memory = self.source.space_mut().memory();
             let (resident, swap) = (memory.resident_bytes, memory.swapped_bytes);
             self.footprint.add(snapshot.end_us, resident, swap, 0);
         }
-        Ok(Some(snapshot))
+        Ok(Some(Interval { snapshot, done }))
     }
 
     /// What the target took of memory.

@@ -9,7 +9,7 @@ use crate::cmd::session::{self, Prepared};
 use anyhow::{Result, anyhow};
 use daos_cli::command::Stage;
 use daos_cli::{is_broken_pipe, signals};
-use daos_core::{AccessCheck, HOT_RATE, Snapshot, SnapshotSource};
+use daos_core::{AccessCheck, HOT_RATE, Interval, Snapshot, SnapshotSource};
 use daos_monitor::AnyMonitor;
 use daos_report::units;
 use indicatif::ProgressBar;
@@ -40,17 +40,18 @@ pub fn run(args: &cli::Record, monitor: AnyMonitor) -> Result<i32> {
     let wanted = !args.quiet && !session.has_command();
     let bar = session::progress(wanted, "recording", args.duration);
     let mut totals = Totals::new(&args.monitoring.looking);
-    let recorded = session.run(|driver, mut snapshot| {
-        manager.manage(driver, &mut snapshot)?;
+    let recorded = session.run(|driver, snapshot| {
+        let done = manager.manage(driver, &snapshot)?;
         if manager.is_abandoned() {
             stop.store(true, Ordering::Relaxed);
         }
         if let Some(schemes) = manager.take_changed() {
             recording.schemes(&schemes)?;
         }
-        recording.snapshot(&driver.changed_targets(), &snapshot)?;
-        totals.add(&snapshot);
-        show(&bar, &snapshot);
+        let interval = Interval { snapshot, done };
+        recording.interval(&driver.changed_targets(), &interval)?;
+        totals.add(&interval.snapshot);
+        show(&bar, &interval.snapshot);
         Ok(())
     });
     bar.finish_and_clear();
@@ -88,7 +89,7 @@ fn show(bar: &ProgressBar, snapshot: &Snapshot) {
         .targets
         .iter()
         .flat_map(|t| &t.regions)
-        .filter(|r| snapshot.access_rate(r) >= HOT_RATE)
+        .filter(|r| r.access_rate >= HOT_RATE)
         .map(|r| r.range.len())
         .sum();
     bar.set_position(snapshot.end_us);

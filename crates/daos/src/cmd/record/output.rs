@@ -1,7 +1,7 @@
 //! Where a recording goes: a record file, or JSON lines on standard output.
 
 use anyhow::{Context, Result};
-use daos_core::{Snapshot, TargetInfo};
+use daos_core::{Interval, TargetInfo};
 use daos_record::{Destination, End, Header, JsonLines, Writer};
 use std::fs::File;
 use std::io::{Stdout, stdout};
@@ -46,17 +46,17 @@ pub enum Recording {
 }
 
 impl Recording {
-    /// Targets that are new or changed, then the snapshot that they hold for.
-    pub fn snapshot(&mut self, targets: &[TargetInfo], snapshot: &Snapshot) -> Result<()> {
+    /// Targets that are new or changed, then the interval that they hold for.
+    pub fn interval(&mut self, targets: &[TargetInfo], interval: &Interval) -> Result<()> {
         match self {
             Self::File(writer) => {
                 for target in targets {
                     writer.target(target)?;
                 }
-                writer.snapshot(snapshot)?;
+                writer.interval(interval)?;
             }
             Self::Lines(lines) => {
-                lines.snapshot(snapshot).context("cannot write to standard output")?;
+                lines.interval(interval).context("cannot write to standard output")?;
             }
         }
         Ok(())

@@ -17,9 +17,9 @@ pub fn run(args: &cli::Record, monitor: AnyMonitor, file: &Path) -> Result<i32> 
     let target = vec!["--sim".to_owned(), file.display().to_string()];
     let mut recording = output.begin(&header(args, "sim", target, simulated.labels(), 0))?;
     let mut totals = Totals::new(&args.monitoring.looking);
-    while let Some(snapshot) = simulated.next_snapshot()? {
-        recording.snapshot(&simulated.changed_targets(), &snapshot)?;
-        totals.add(&snapshot);
+    while let Some(interval) = simulated.next_interval()? {
+        recording.interval(&simulated.changed_targets(), &interval)?;
+        totals.add(&interval.snapshot);
     }
     let end = totals.end("the simulation ended", None, 0, simulated.outcome());
     recording.finish(&end)?;

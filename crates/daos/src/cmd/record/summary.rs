@@ -47,7 +47,7 @@ impl Totals {
         self.regions = self.regions.map_or(Some((nr, nr)), |(l, h)| Some((l.min(nr), h.max(nr))));
         for region in snapshot.targets.iter().flat_map(|t| &t.regions) {
             self.watched += region.range.len() as f64;
-            self.unobserved += region.range.len() as f64 * snapshot.unobserved_share(region);
+            self.unobserved += region.range.len() as f64 * region.unobserved;
         }
     }
 

@@ -1,7 +1,7 @@
 //! The record that a report is made of.
 
 use anyhow::{Result, bail};
-use daos_core::{AddrRange, Snapshot, TargetId, TargetInfo};
+use daos_core::{AddrRange, Interval, TargetId, TargetInfo};
 use daos_record::{Flaw, ReadError, Record};
 use daos_report::info::Info;
 use daos_report::schemes::Known;
@@ -29,22 +29,22 @@ impl Source {
         i32::from(self.record.damage().is_some_and(|damage| corrupt(&damage.flaw)))
     }
 
-    /// Its snapshots.
-    pub fn snapshots(&self) -> impl Iterator<Item = Result<Snapshot, ReadError>> {
-        self.record.snapshots()
+    /// Its intervals.
+    pub fn intervals(&self) -> impl Iterator<Item = Result<Interval, ReadError>> {
+        self.record.intervals()
     }
 
-    /// Its snapshots, cut to `address`.
-    pub fn snapshots_in(
+    /// Its intervals, cut to `address`.
+    pub fn intervals_in(
         &self,
         address: Option<AddrRange>,
-    ) -> impl Iterator<Item = Result<Snapshot, ReadError>> {
-        self.snapshots().map(move |snapshot| {
-            let mut snapshot = snapshot?;
+    ) -> impl Iterator<Item = Result<Interval, ReadError>> {
+        self.intervals().map(move |interval| {
+            let mut interval = interval?;
             if let Some(address) = address {
-                snapshot.crop(address);
+                interval.crop(address);
             }
-            Ok(snapshot)
+            Ok(interval)
         })
     }
 

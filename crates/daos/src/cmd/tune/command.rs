@@ -107,8 +107,8 @@ impl<'a> Command<'a> {
         let began = run.began();
         let observer = self.observer(run)?;
         let (mut lost, mut has_ended) = (false, false);
-        while let Some(mut snapshot) = session.driver.next_snapshot()? {
-            self.manager.manage(&mut session.driver, &mut snapshot)?;
+        while let Some(snapshot) = session.driver.next_snapshot()? {
+            self.manager.manage(&mut session.driver, &snapshot)?;
             lost = self.is_lost(bounds, began);
             // What it has started may go on, and would be watched.
             has_ended = session.command().is_some_and(|run| run.ended_within(Duration::ZERO));

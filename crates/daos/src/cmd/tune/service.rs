@@ -87,8 +87,8 @@ impl Service<'_> {
         enough: impl Fn(&Meter, f64) -> bool,
     ) -> Result<Option<Measured>> {
         let mut begun_us = None;
-        while let Some(mut snapshot) = self.session.driver.next_snapshot()? {
-            self.manager.manage(&mut self.session.driver, &mut snapshot)?;
+        while let Some(snapshot) = self.session.driver.next_snapshot()? {
+            self.manager.manage(&mut self.session.driver, &snapshot)?;
             self.watched_us = snapshot.end_us;
             let begun_us = *begun_us.get_or_insert(snapshot.start_us);
             let elapsed_us = snapshot.end_us - begun_us;
@@ -113,8 +113,8 @@ impl Service<'_> {
         }
         self.manager.go_on_with(vec![scheme], false);
         let bar = session::progress(!quiet, "applying", None);
-        while let Some(mut snapshot) = self.session.driver.next_snapshot()? {
-            self.manager.manage(&mut self.session.driver, &mut snapshot)?;
+        while let Some(snapshot) = self.session.driver.next_snapshot()? {
+            self.manager.manage(&mut self.session.driver, &snapshot)?;
             if let Some(line) = self.manager.line(&snapshot) {
                 bar.set_message(line);
             }

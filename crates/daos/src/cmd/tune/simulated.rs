@@ -68,7 +68,7 @@ impl Workload for Simulation<'_> {
         let mut simulated = Simulated::of(rules, monitor, config, seed, duration_us, zram);
         let noise = 1.0 + NOISE * shapes::gaussian(&mut Rng::new(mix(seed)));
         let mut cut_short = false;
-        while simulated.next_snapshot()?.is_some() {
+        while simulated.next_interval()?.is_some() {
             if bounds.is_lost(simulated.runtime_us() * noise / 1e6) {
                 cut_short = true;
                 break;
