@@ -47,7 +47,6 @@ mod style;
 mod testing;
 mod ticks;
 pub mod tuning;
-pub mod units;
 pub mod wss;
 
 pub use distribution::Distribution;

@@ -6,7 +6,9 @@
 //! unit means is left to the context.
 //!
 //! What a `show_` function writes reads back as the same value. Decimals are never computed
-//! in binary for it: `5.3%` is the number closest to 0.053.
+//! in binary for it: `5.3%` is the number closest to 0.053. [`display`] rounds instead.
+
+pub mod display;
 
 use crate::addr::AddrRange;
 use std::fmt;

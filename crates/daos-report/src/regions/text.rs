@@ -2,7 +2,8 @@
 
 use super::List;
 use crate::style::Style;
-use crate::{bars, names, parts, units};
+use crate::{bars, names, parts};
+use daos_core::units::display;
 use daos_core::{RegionSnapshot, Snapshot, TargetInfo, TargetSnapshot};
 use std::io::{self, Write};
 
@@ -25,24 +26,24 @@ impl<'a> Tables<'a> {
     fn row(&self, snapshot: &Snapshot, region: &RegionSnapshot, notes: &str) -> String {
         let rate = snapshot.access_rate(region);
         let unobserved = match snapshot.unobserved_share(region) {
-            share if share > 0.0 => format!("  ({} unobserved)", units::percent(share)),
+            share if share > 0.0 => format!("  ({} unobserved)", display::percent(share)),
             _ => String::new(),
         };
         format!(
             "{:>14} {:>14} {:>9} {:>7} {:BAR$} {:>8}  {notes}{unobserved}",
             format!("{:#x}", region.range.start),
             format!("{:#x}", region.range.end),
-            units::bytes(region.range.len()),
-            units::percent(rate),
+            display::bytes(region.range.len()),
+            display::percent(rate),
             bars::bar(rate, BAR, self.style.unicode),
-            units::duration(snapshot.age_us(region)),
+            display::duration(snapshot.age_us(region)),
         )
     }
 }
 
 /// What is known to the page, in words; nothing where nothing is.
 fn page_runs(target: &TargetSnapshot, region: &RegionSnapshot) -> String {
-    let used = units::bytes(parts::used_bytes(target, region));
+    let used = display::bytes(parts::used_bytes(target, region));
     match parts::runs(target, region).count() {
         0 => String::new(),
         1 => format!("  (1 run of pages, {used} in use)"),
