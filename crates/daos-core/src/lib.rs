@@ -7,6 +7,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`addr`] | pages and address ranges |
+//! | [`units`] | sizes, times and shares as people write them, and as they read them |
 //! | [`attrs`] | the three intervals and the bounds on regions |
 //! | [`access`] | the seam to the primitives: [`AccessCheck`] |
 //! | [`snapshot`] | what a monitor hands out, and the seam to its users: [`SnapshotSource`] |
@@ -32,6 +33,7 @@ pub mod rng;
 pub mod sink;
 pub mod snapshot;
 pub mod stats;
+pub mod units;
 
 pub use access::{
     AccessCheck, Capabilities, Observation, PageBits, Prices, Spent, Target, TargetId, Window,

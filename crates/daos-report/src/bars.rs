@@ -2,7 +2,7 @@
 
 use crate::series::{self, Series};
 use crate::style::Style;
-use crate::units;
+use daos_core::units::display;
 
 const ACROSS: [char; 8] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
 const UPWARDS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -79,9 +79,9 @@ pub fn bytes_by_time(name: &str, events: &[(u64, u64)], time: (u64, u64), style:
     let highest = sums.iter().copied().max().unwrap_or(0);
     let share = |&sum: &u64| Some(sum as f64 / highest.max(1) as f64);
     let shares: Vec<_> = sums.iter().map(share).collect();
-    let span = units::duration((time.1 - time.0) / width as u64);
+    let span = display::duration((time.1 - time.0) / width as u64);
     let name = format!("{name}, bytes in each {span}");
-    drawn(&name, &shares, (&units::bytes(highest), &units::bytes(0)), GUTTER, time, style)
+    drawn(&name, &shares, (&display::bytes(highest), &display::bytes(0)), GUTTER, time, style)
 }
 
 /// Characters of a label to the left of columns, at least.
@@ -112,7 +112,7 @@ fn drawn(
         text += format!("{label:>gutter$} {edge}{line}").trim_end();
         text += "\n";
     }
-    let (from, to) = (units::duration(time.0), units::duration(time.1));
+    let (from, to) = (display::duration(time.0), display::duration(time.1));
     text + &format!("{:gutter$}  {from}{to:>1$}\n", "", shares.len().saturating_sub(from.len()))
 }
 

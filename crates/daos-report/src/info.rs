@@ -2,7 +2,8 @@
 
 use crate::error::RenderError;
 use crate::format::Format;
-use crate::{names, units};
+use crate::names;
+use daos_core::units::display;
 use daos_core::{MonitorAttrs, TargetId, TargetInfo};
 use serde::{Deserialize, Serialize};
 use std::io::Write;
@@ -92,14 +93,14 @@ fn text(info: &Info, out: &mut impl Write) -> Result<(), RenderError> {
     let mut line = |name: &str, value: &str| writeln!(out, "{name:>12}  {value}");
     let attrs = &info.attributes;
     let [sample, aggregation, update] =
-        [attrs.sample_us, attrs.aggregation_us, attrs.update_us].map(units::duration);
+        [attrs.sample_us, attrs.aggregation_us, attrs.update_us].map(display::duration);
     for (index, target) in info.targets.iter().enumerate() {
         let pid = target.pid.map_or(String::new(), |pid| format!(" (pid {pid})"));
-        let mapped = units::bytes(target.mapped_bytes);
+        let mapped = display::bytes(target.mapped_bytes);
         let value = format!("{}{pid}, {mapped} mapped", names::printable(&target.name));
         line(if index == 0 { "target" } else { "" }, &value)?;
     }
-    line("duration", &units::duration(info.duration_us))?;
+    line("duration", &display::duration(info.duration_us))?;
     line("snapshots", &info.snapshots.to_string())?;
     let chosen = if info.auto_intervals { " at first, then as it fits" } else { "" };
     let intervals =
@@ -108,7 +109,7 @@ fn text(info: &Info, out: &mut impl Write) -> Result<(), RenderError> {
     line("regions", &format!("{} to {}", attrs.min_regions, attrs.max_regions))?;
     line("monitor", &info.monitor)?;
     if let Some(percent) = info.max_overhead_percent {
-        line("bound", &format!("{} of one CPU", units::percent(percent / 100.0)))?;
+        line("bound", &format!("{} of one CPU", display::percent(percent / 100.0)))?;
     }
     for (number, scheme) in info.schemes.iter().enumerate() {
         let value = format!("{number}: {}", names::printable(scheme));

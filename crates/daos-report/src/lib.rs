@@ -46,7 +46,6 @@ mod style;
 mod testing;
 mod ticks;
 pub mod tuning;
-pub mod units;
 pub mod wss;
 
 pub use distribution::Distribution;

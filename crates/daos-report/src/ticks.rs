@@ -1,6 +1,6 @@
 //! Round numbers for the marks of an axis.
 
-use crate::units;
+use daos_core::units::display;
 use daos_core::{AddrRange, PAGE_SIZE};
 
 /// A mark of an axis.
@@ -32,7 +32,7 @@ pub fn decimal(from: f64, to: f64, most: usize) -> Vec<Tick> {
 
 /// At most about `most` sizes in `0..=to` bytes, a power of two apart.
 pub fn bytes(to: f64, most: usize) -> Vec<Tick> {
-    multiples(binary_step(to, most), 0.0, to, |value| units::bytes(value as u64))
+    multiples(binary_step(to, most), 0.0, to, |value| display::bytes(value as u64))
 }
 
 /// At most about `most` addresses of pages inside `range`, multiples of a power of two.

@@ -4,11 +4,11 @@
 //! never has to think of lines and columns.
 
 use crate::error::Problem;
-use crate::quantity::{self, Fault};
+use daos_core::units::{self, Fault, UnitsError};
 
 /// Most characters in the name of a region or a phase.
 const MAX_NAME: usize = 100;
-const YEAR_MS: u64 = 365 * 24 * 3_600_000;
+const YEAR_US: u64 = 365 * 24 * 3_600_000_000;
 
 /// A problem and its place.
 pub(crate) struct Wrong {
@@ -66,17 +66,14 @@ impl<'a> Field<'a> {
         Ok(self.text.to_owned())
     }
 
-    pub fn quantity(
-        &self,
-        read: fn(&str) -> Result<u64, Fault>,
-        expected: &'static str,
-    ) -> Parsed<u64> {
-        read(self.text).map_err(|fault| match fault {
-            Fault::Malformed => self.unexpected(expected),
+    /// A size, which may be zero.
+    pub fn size(&self, expected: &'static str) -> Parsed<u64> {
+        units::bytes(self.text).map_err(|error| match error.fault {
             Fault::TooLarge => self.wrong(Problem::TooLarge {
                 what: "the number is too large",
                 limit: "18446744073709551615",
             }),
+            _ => self.unexpected(expected),
         })
     }
 
@@ -85,18 +82,24 @@ impl<'a> Field<'a> {
     }
 
     pub fn bytes(&self, what: &'static str) -> Parsed<u64> {
-        let value = self.quantity(quantity::bytes, "a size in bytes, such as 4096, 64K or 1GiB")?;
+        let value = self.size("a size in bytes, such as 4096, 64K or 1GiB")?;
         self.above_zero(value, what)
     }
 
+    /// A phase's length, up to the next millisecond; a bare number counts milliseconds.
     pub fn milliseconds(&self) -> Parsed<u64> {
-        let expected = "the phase's length, such as 10000 (in ms), 500ms, 10s or 2m";
-        let value = self.quantity(quantity::milliseconds, expected)?;
-        if value > YEAR_MS {
-            let what = "the phase is too long";
-            return Err(self.wrong(Problem::TooLarge { what, limit: "a year" }));
-        }
-        self.above_zero(value, "the phase's length")
+        let us = match units::duration_us_or(self.text, "ms") {
+            Ok(us) if us <= YEAR_US => us,
+            Ok(_) | Err(UnitsError { fault: Fault::TooLarge, .. }) => {
+                let what = "the phase is too long";
+                return Err(self.wrong(Problem::TooLarge { what, limit: "a year" }));
+            }
+            Err(_) => {
+                let expected = "the phase's length, such as 10000 (in ms), 500ms, 10s or 2m";
+                return Err(self.unexpected(expected));
+            }
+        };
+        self.above_zero(us.div_ceil(1000), "the phase's length")
     }
 
     pub fn weight(&self) -> Parsed<u32> {

@@ -10,7 +10,6 @@
 //! | [`config`] | regions, phases, patterns |
 //! | [`parse`] | from text to a configuration, or to the place of a mistake |
 //! | [`error`] | the mistakes |
-//! | [`quantity`] | sizes and durations with units |
 //! | [`place`] | where the regions lie in the address space |
 //! | [`rate`] | how likely a pattern touches a page |
 //! | [`options`] | how to run it |
@@ -25,7 +24,6 @@ mod memory;
 pub mod options;
 pub mod parse;
 pub mod place;
-pub mod quantity;
 pub mod rate;
 pub mod run;
 pub mod truth;

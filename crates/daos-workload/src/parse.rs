@@ -21,7 +21,6 @@
 use crate::config::{Config, Mode, Order, Pattern, Phase, Region};
 use crate::error::{ConfigError, Problem};
 use crate::field::{Field, Fields, Parsed, Wrong, clipped};
-use crate::quantity;
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -145,7 +144,7 @@ fn pattern(line: &Field<'_>, regions: &[Region], names: &HashMap<&str, usize>) -
     let step = fields.next("a comma and the bytes a step, such as 4096")?;
     // Random accesses have no steps, and configurations give any number for them.
     let order = if random {
-        step.quantity(quantity::bytes, "a size in bytes, such as 4096 or 4K")?;
+        step.size("a size in bytes, such as 4096 or 4K")?;
         Order::Random
     } else {
         Order::Stride(step.bytes("the stride")?)

@@ -67,6 +67,21 @@ one, seq, 4K, 1, ro";
 }
 
 #[test]
+fn a_length_without_a_unit_is_in_milliseconds() {
+    for (text, wanted) in [
+        ("10000", 10_000),
+        ("10S", 10_000),
+        ("2min", 120_000),
+        ("1.5 h", 5_400_000),
+        ("2d", 172_800_000),
+        ("1us", 1),
+    ] {
+        let config = Config::parse("l", &format!("one, 1.5M\n\nbusy\n{text}\n")).unwrap();
+        assert_eq!((config.bytes(), config.phases[0].duration_ms), (3 << 19, wanted), "{text}");
+    }
+}
+
+#[test]
 fn says_where_a_region_is_wrong() {
     for (text, expected) in [
         ("", "1:1: found the end, expected a region"),
@@ -77,6 +92,7 @@ fn says_where_a_region_is_wrong() {
         ("hot, lots\n", "1:6: found \"lots\", expected a size in bytes"),
         ("hot, 0\n", "1:6: the size of a region is zero"),
         ("hot, 20000000T\n", "1:6: the number is too large"),
+        ("hot, 0.1b\n", "1:6: found \"0.1b\", expected a size in bytes"),
         ("hot, 60T\ncold, 5T\n", "2:7: the regions' total size: expected at most 64 TiB"),
         ("hot, 1M, data.bin\n", "1:10: found \"data.bin\", expected none"),
         ("hot, 1M, none, 3\n", "1:16: found \"3\", expected the end of the line"),
@@ -103,6 +119,7 @@ fn says_where_a_phase_is_wrong() {
         ),
         ("hot, 1M\n\nbusy\n0\n", "4:1: the phase's length is zero"),
         ("hot, 1M\n\nbusy\n99999999h\n", "4:1: the phase is too long: expected at most a year"),
+        ("hot, 1M\n\nbusy\n9999999999h\n", "4:1: the phase is too long"),
     ] {
         let error = error(text);
         assert!(error.starts_with(&format!("hot.cfg:{expected}")), "{text:?}: {error}");

@@ -6,7 +6,6 @@ use daos_cli::values::{self, bytes};
 use daos_cli::{Looking, Plain};
 use daos_eval::monitors::MonitorKind;
 use daos_eval::{PageSize, Shape};
-use daos_workload::quantity;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -87,7 +86,7 @@ fn shape(text: &str) -> Result<Shape, String> {
 /// A size of pages.
 fn page_size(text: &str) -> Result<PageSize, String> {
     let sizes = [PageSize::Small, PageSize::Huge];
-    let bytes = quantity::bytes(text).ok();
+    let bytes = bytes(text).ok();
     let named = sizes.into_iter().find(|size| Some(size.bytes()) == bytes);
     named.ok_or_else(|| "pages are of 4k or of 2m".to_owned())
 }

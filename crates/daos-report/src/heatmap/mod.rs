@@ -28,9 +28,10 @@ mod text;
 
 use crate::error::RenderError;
 use crate::format::Format;
+use crate::names;
 use crate::style::Style;
-use crate::{names, units};
 use daos_core::Action;
+use daos_core::units::display;
 use daos_core::{AddrRange, Interval, TargetId, TargetInfo};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -153,8 +154,8 @@ impl Heatmap {
     /// What stands below that: how long and how much; or that there is nothing.
     fn summary(&self) -> String {
         let Some((from, to)) = self.time() else { return "nothing was monitored here".to_owned() };
-        let (from, to) = (units::seconds(from), units::seconds(to));
-        format!("{from} to {to} s, {} of addresses", units::bytes(self.bytes()))
+        let (from, to) = (display::seconds(from), display::seconds(to));
+        format!("{from} to {to} s, {} of addresses", display::bytes(self.bytes()))
     }
 }
 

@@ -5,8 +5,9 @@ use super::{Break, Heatmap, Segment};
 use crate::actions::hatch;
 use crate::canvas::{Anchor, Canvas, GREY, INK, Rect};
 use crate::ramp::{self, MARKS, SHADES};
-use crate::{ticks, units};
+use crate::ticks;
 use daos_core::Action;
+use daos_core::units::display;
 use std::collections::BTreeSet;
 
 /// Columns and rows of cells that suit the picture: four dots each.
@@ -131,7 +132,7 @@ fn draw_gap(canvas: &mut Canvas, bytes: u64, middle: f64) {
     for y in [middle - 3.0, middle + 3.0] {
         canvas.line((AREA.x - 7.0, y + 3.0), (AREA.x + 7.0, y - 3.0), GREY);
     }
-    let note = format!("{} of unmonitored addresses left out", units::bytes(bytes));
+    let note = format!("{} of unmonitored addresses left out", display::bytes(bytes));
     let centre = AREA.x + AREA.w / 2.0;
     canvas.text((centre, middle + 4.0), 11.0, Anchor::Middle, GREY, &note);
 }
@@ -161,7 +162,13 @@ fn draw_legend(canvas: &mut Canvas, actions: &BTreeSet<Action>) {
     for mark in MARKS {
         let y = bar.bottom() - ramp::position(mark) * bar.h;
         canvas.line((bar.right(), y), (bar.right() + 5.0, y), GREY);
-        canvas.text((bar.right() + 10.0, y + 4.0), 12.0, Anchor::Start, INK, &units::percent(mark));
+        canvas.text(
+            (bar.right() + 10.0, y + 4.0),
+            12.0,
+            Anchor::Start,
+            INK,
+            &display::percent(mark),
+        );
     }
     let swatch = Rect { y: bar.bottom() + 24.0, h: 18.0, ..bar };
     canvas.hatch(swatch);

@@ -9,8 +9,9 @@ use super::{Break, Heatmap, Segment};
 use crate::error::RenderError;
 use crate::ramp::{self, MARKS};
 use crate::style::Style;
-use crate::{ticks, units};
+use crate::ticks;
 use daos_core::Action;
+use daos_core::units::display;
 use std::io::Write;
 
 /// Characters to the left of the cells: an address, a blank and the axis.
@@ -166,7 +167,7 @@ fn color(rate: Option<f64>) -> u8 {
 
 fn gap_line(bytes: u64, columns: usize, style: &Style) -> String {
     let dash = if style.unicode { "┄" } else { "~" };
-    let note = format!(" {} not shown ", units::bytes(bytes));
+    let note = format!(" {} not shown ", display::bytes(bytes));
     let left = columns.saturating_sub(note.len()) / 2;
     let right = columns.saturating_sub(note.len() + left);
     format!("{:GUTTER$}{}{note}{}", "", dash.repeat(left), dash.repeat(right))
@@ -202,8 +203,8 @@ fn write_legend(style: &Style, out: &mut impl Write) -> Result<(), RenderError> 
         false => ramp::character(rate, style.unicode).to_string(),
     };
     let bound = |mark: f64| match style.color || mark == 0.0 {
-        true => units::percent(mark),
-        false => format!("to {}", units::percent(mark)),
+        true => display::percent(mark),
+        false => format!("to {}", display::percent(mark)),
     };
     let marks = MARKS.map(|mark| format!("{} {}", swatch(Some(mark)), bound(mark)));
     let none = if style.color { swatch(None) } else { "blank".to_owned() };

@@ -4,7 +4,7 @@
 use super::Overhead;
 use crate::canvas::{Anchor, Canvas, GREY, INK, Rect};
 use crate::panel::{Axis, Panel, headroom};
-use crate::units;
+use daos_core::units::display;
 
 /// Bars of the histogram, about.
 const BARS: u64 = 40;
@@ -71,12 +71,12 @@ fn draw_cpu(canvas: &mut Canvas, overhead: &Overhead) {
     panel.frame(canvas);
     panel.series(canvas, &cpu);
     if let Some(bound) = bound {
-        panel.mark_y(canvas, bound, &format!("bound: {}", units::percent(bound / 100.0)));
+        panel.mark_y(canvas, bound, &format!("bound: {}", display::percent(bound / 100.0)));
     }
 }
 
 fn summary(overhead: &Overhead) -> String {
-    let cpu = overhead.cpu_percent().map(|percent| units::percent(percent / 100.0));
+    let cpu = overhead.cpu_percent().map(|percent| display::percent(percent / 100.0));
     let median = overhead.checks_per_tick.percentile(50.0);
     match (cpu, median) {
         (Some(cpu), Some(median)) => format!(

@@ -1,10 +1,11 @@
 //! The overhead in a terminal.
 
 use super::Overhead;
+use crate::bars;
 use crate::distribution::Distribution;
 use crate::error::RenderError;
 use crate::style::Style;
-use crate::{bars, units};
+use daos_core::units::display;
 use std::io::Write;
 
 /// Spans of the histogram, about.
@@ -25,8 +26,8 @@ pub fn write(overhead: &Overhead, style: &Style, out: &mut impl Write) -> Result
     if overhead.checks_per_tick.count() > 0 {
         write_histogram(overhead, style, out)?;
     }
-    let number = units::three_digits;
-    let percent = |percent: f64| units::percent(percent / 100.0);
+    let number = display::three_digits;
+    let percent = |percent: f64| display::percent(percent / 100.0);
     let (time, checks, cpu) =
         (overhead.time, overhead.checks_over_time(), overhead.cpu_over_time());
     write!(out, "{}", bars::over_time("\nchecks a tick over time", &checks, time, number, style))?;
@@ -46,7 +47,7 @@ fn write_numbers(overhead: &Overhead, out: &mut impl Write) -> Result<(), Render
         format!(
             "{} in {}, {} late, {} missed",
             overhead.checks_per_tick.count(),
-            units::duration(overhead.elapsed_us()),
+            display::duration(overhead.elapsed_us()),
             overhead.late_ticks,
             overhead.missed_ticks
         ),
@@ -55,15 +56,15 @@ fn write_numbers(overhead: &Overhead, out: &mut impl Write) -> Result<(), Render
     line("checks a tick", spread(&overhead.checks_per_tick) + &bound)?;
     line("regions", spread(&overhead.regions) + &bound)?;
     if let Some((pages, armed)) = overhead.pages_per_tick() {
-        let [pages, armed] = [pages, armed].map(units::three_digits);
+        let [pages, armed] = [pages, armed].map(display::three_digits);
         line("pages a tick", format!("{pages} read, {armed} armed, on average"))?;
     }
     write_shares(overhead, &mut line)?;
     if let Some(us) = options.setup_cpu_us {
-        line("setup", format!("{} of CPU time before the first tick", units::duration(us)))?;
+        line("setup", format!("{} of CPU time before the first tick", display::duration(us)))?;
     }
     if let Some(bytes) = options.peak_rss_bytes {
-        line("peak resident", units::bytes(bytes))?;
+        line("peak resident", display::bytes(bytes))?;
     }
     Ok(())
 }
@@ -73,7 +74,7 @@ fn write_shares(
     overhead: &Overhead,
     line: &mut impl FnMut(&str, String) -> std::io::Result<()>,
 ) -> std::io::Result<()> {
-    let share = |percent: f64| units::percent(percent / 100.0);
+    let share = |percent: f64| display::percent(percent / 100.0);
     if let Some(percent) = overhead.cpu_percent() {
         line("CPU", format!("{} of one CPU", share(percent)))?;
     }
@@ -128,7 +129,7 @@ fn write_histogram(
             _ => format!("{} to {last}", last - width + 1),
         };
         let bar = bars::bar(count as f64 / most, style.room(BEFORE_BAR + 8).min(50), style.unicode);
-        let share = if count > 0 { units::percent(count as f64 / all) } else { String::new() };
+        let share = if count > 0 { display::percent(count as f64 / all) } else { String::new() };
         let row = format!("{checks:>14}  {count:>10}  {bar} {share}");
         writeln!(out, "{}", row.trim_end())?;
     }

@@ -8,7 +8,7 @@ mod text;
 use crate::error::StreamError;
 use crate::format::Format;
 use crate::style::Style;
-use crate::{csv, names, units};
+use crate::{csv, names};
 use daos_core::{Interval, Snapshot, TargetId, TargetInfo};
 use daos_record::json::{RegionJson, SnapshotJson};
 use std::io::{self, Write};
@@ -154,8 +154,8 @@ impl List for CsvRows<'_> {
                     interval.snapshot.start_us,
                     interval.snapshot.end_us,
                     target.id.0,
-                    units::six_decimals(access_rate),
-                    units::six_decimals(unobserved),
+                    csv::six_decimals(access_rate),
+                    csv::six_decimals(unobserved),
                     csv::field(&mapping),
                     pages.len()
                 )?;

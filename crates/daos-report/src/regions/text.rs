@@ -2,7 +2,8 @@
 
 use super::List;
 use crate::style::Style;
-use crate::{bars, names, units};
+use crate::{bars, names};
+use daos_core::units::display;
 use daos_core::{Interval, RegionSnapshot, TargetInfo, TargetSnapshot};
 use std::io::{self, Write};
 
@@ -25,24 +26,24 @@ impl<'a> Tables<'a> {
     fn row(&self, region: &RegionSnapshot, notes: &str) -> String {
         let rate = region.access_rate;
         let unobserved = match region.unobserved {
-            share if share > 0.0 => format!("  ({} unobserved)", units::percent(share)),
+            share if share > 0.0 => format!("  ({} unobserved)", display::percent(share)),
             _ => String::new(),
         };
         format!(
             "{:>14} {:>14} {:>9} {:>7} {:BAR$} {:>8}  {notes}{unobserved}",
             format!("{:#x}", region.range.start),
             format!("{:#x}", region.range.end),
-            units::bytes(region.range.len()),
-            units::percent(rate),
+            display::bytes(region.range.len()),
+            display::percent(rate),
             bars::bar(rate, BAR, self.style.unicode),
-            units::duration(region.age_us),
+            display::duration(region.age_us),
         )
     }
 }
 
 /// What is known to the page, in words; nothing where nothing is.
 fn page_runs(target: &TargetSnapshot, region: &RegionSnapshot) -> String {
-    let used = units::bytes(target.used_bytes(region.range));
+    let used = display::bytes(target.used_bytes(region.range));
     match target.runs_in(region.range).count() {
         0 => String::new(),
         1 => format!("  (1 run of pages, {used} in use)"),

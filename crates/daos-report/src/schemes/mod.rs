@@ -12,7 +12,8 @@ mod text;
 use crate::error::RenderError;
 use crate::format::Format;
 use crate::style::Style;
-use crate::{names, png, units};
+use crate::{names, png};
+use daos_core::units::display;
 use daos_core::{Action, Stats};
 use daos_core::{Interval, TargetId, TargetInfo};
 use std::collections::{BTreeMap, BTreeSet};
@@ -162,7 +163,7 @@ impl Schemes {
 
     /// What stands below that: when, and what there is in all.
     fn summary(&self) -> String {
-        let (from, to) = (units::seconds(self.time.0), units::seconds(self.time.1));
+        let (from, to) = (display::seconds(self.time.0), display::seconds(self.time.1));
         match self.schemes.len() {
             0 => "the record has no schemes".to_owned(),
             1 => format!("{from} to {to} s, one scheme"),

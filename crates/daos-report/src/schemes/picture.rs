@@ -4,7 +4,8 @@ use super::{Scheme, Schemes};
 use crate::actions::hatch;
 use crate::canvas::{Anchor, BLUE, Canvas, GREY, INK, Rect};
 use crate::panel::{Axis, Panel};
-use crate::{names, series, units};
+use crate::{names, series};
+use daos_core::units::display;
 
 /// Bars in a plot.
 const BARS: usize = 180;
@@ -67,7 +68,7 @@ fn draw_plot(canvas: &mut Canvas, schemes: &Schemes, scheme: &Scheme, area: Rect
         label => format!(": {label}"),
     };
     canvas.text(at, 14.0, Anchor::Start, INK, &format!("{}{label}", scheme.name()));
-    let (bytes, per) = (units::bytes(scheme.bytes), units::duration(span as u64));
+    let (bytes, per) = (display::bytes(scheme.bytes), display::duration(span as u64));
     let all = match scheme.times {
         1 => format!("{bytes} at one time; bytes in each {per}"),
         times => format!("{bytes} at {times} times; bytes in each {per}"),

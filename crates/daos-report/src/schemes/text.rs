@@ -3,7 +3,8 @@
 use super::{Scheme, Schemes};
 use crate::error::RenderError;
 use crate::style::Style;
-use crate::{bars, names, units};
+use crate::{bars, names};
+use daos_core::units::display;
 use daos_core::{Refusal, Stats};
 use std::io::Write;
 
@@ -20,7 +21,7 @@ pub fn write(schemes: &Schemes, style: &Style, out: &mut impl Write) -> Result<(
     )?;
     for scheme in &schemes.schemes {
         let action = scheme.action.map_or("", |action| action.name());
-        let bytes = units::bytes(scheme.bytes);
+        let bytes = display::bytes(scheme.bytes);
         let [first, last] = [scheme.first_us(), scheme.last_us()].map(moment);
         let row = format!(
             "{:>6}  {action:10} {:>7} {bytes:>9} {first:>9} {last:>9}  {}",
@@ -41,7 +42,7 @@ pub fn write(schemes: &Schemes, style: &Style, out: &mut impl Write) -> Result<(
 
 /// A moment in seconds, or nothing.
 fn moment(us: Option<u64>) -> String {
-    us.map_or(String::new(), |us| format!("{} s", units::seconds(us)))
+    us.map_or(String::new(), |us| format!("{} s", display::seconds(us)))
 }
 
 /// The counters, and why what was refused was.
@@ -59,12 +60,13 @@ fn write_stats(schemes: &Schemes, out: &mut impl Write) -> Result<(), RenderErro
     for (number, stats) in &all {
         let refused = stats.refused_bytes.values().sum();
         let [tried, applied, refused, spared] =
-            [stats.tried_bytes, stats.applied_bytes, refused, stats.spared_bytes].map(units::bytes);
+            [stats.tried_bytes, stats.applied_bytes, refused, stats.spared_bytes]
+                .map(display::bytes);
         let sign = if stats.bloat_bytes < 0 { "-" } else { "" };
-        let bloat = format!("{sign}{}", units::bytes(stats.bloat_bytes.unsigned_abs()));
+        let bloat = format!("{sign}{}", display::bytes(stats.bloat_bytes.unsigned_abs()));
         let quota = format!("{} x", stats.quota_exceeded);
         let slept = format!("{} x", stats.slept);
-        let spent = units::duration(stats.spent_us.round() as u64);
+        let spent = display::duration(stats.spent_us.round() as u64);
         writeln!(
             out,
             "{number:>6}  {tried:>9} {applied:>9} {refused:>9} {spared:>9} {bloat:>9} {quota:>7} {slept:>7} {spent:>7}"
@@ -72,7 +74,7 @@ fn write_stats(schemes: &Schemes, out: &mut impl Write) -> Result<(), RenderErro
     }
     for (number, stats) in all.iter().filter(|(_, stats)| !stats.refused_bytes.is_empty()) {
         let reason =
-            |(why, &bytes): (&Refusal, &u64)| format!("{} {}", units::bytes(bytes), why.name());
+            |(why, &bytes): (&Refusal, &u64)| format!("{} {}", display::bytes(bytes), why.name());
         let reasons: Vec<_> = stats.refused_bytes.iter().map(reason).collect();
         writeln!(out, "{number:>6}  refused: {}", reasons.join(", "))?;
     }

@@ -17,6 +17,7 @@ use crate::format::Format;
 use crate::series::Series;
 use crate::style::Style;
 use crate::{names, png};
+use daos_core::units::display;
 use daos_core::{Interval, Snapshot, TargetId, TargetInfo, TargetSnapshot};
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -161,7 +162,7 @@ impl Wss {
     fn meaning(&self) -> String {
         match self.options.min_rate {
             rate if rate > 0.0 => {
-                format!("regions accessed at a rate of at least {}", crate::units::percent(rate))
+                format!("regions accessed at a rate of at least {}", display::percent(rate))
             }
             _ => "regions accessed at all".to_owned(),
         }

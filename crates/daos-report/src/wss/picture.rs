@@ -3,7 +3,7 @@
 use super::Wss;
 use crate::canvas::{Anchor, Canvas, GREY, INK, Rect};
 use crate::panel::{Axis, Panel};
-use crate::units;
+use daos_core::units::display;
 
 /// Points along the sorted distribution.
 const POINTS: u32 = 400;
@@ -32,7 +32,7 @@ pub fn draw(wss: &Wss) -> Canvas {
     left.filled(&mut canvas, &sorted(wss));
     right.series(&mut canvas, &wss.series());
     if let Some(resident) = wss.resident_bytes {
-        let label = format!("resident: {}", units::bytes(resident));
+        let label = format!("resident: {}", display::bytes(resident));
         left.mark_y(&mut canvas, resident as f64, &label);
         right.mark_y(&mut canvas, resident as f64, &label);
     }
@@ -50,8 +50,8 @@ fn summary(wss: &Wss) -> String {
     match (wss.percentile(50.0), wss.percentile(100.0)) {
         (Some(median), Some(most)) => format!(
             "{meaning}; median {}, at most {}; {} snapshots",
-            units::bytes(median),
-            units::bytes(most),
+            display::bytes(median),
+            display::bytes(most),
             wss.snapshots()
         ),
         _ => format!("{meaning}; no snapshots"),

@@ -1,9 +1,10 @@
 //! The working set in a terminal.
 
 use super::Wss;
+use crate::bars;
 use crate::error::RenderError;
 use crate::style::Style;
-use crate::{bars, units};
+use daos_core::units::display;
 use std::io::Write;
 
 /// Characters of a row before its bar.
@@ -25,7 +26,7 @@ pub fn write(wss: &Wss, style: &Style, out: &mut impl Write) -> Result<(), Rende
         row(wss, "resident", wss.resident_bytes, style, out)?;
     }
     let name = format!("\nover time, {} snapshots", wss.snapshots());
-    let size = |bytes: f64| units::bytes(bytes as u64);
+    let size = |bytes: f64| display::bytes(bytes as u64);
     write!(out, "{}", bars::over_time(&name, &wss.series(), wss.time, size, style))?;
     Ok(())
 }
@@ -40,6 +41,6 @@ fn row(
     let bytes = bytes.unwrap_or(0);
     let share = bytes as f64 / wss.largest().max(1) as f64;
     let bar = bars::bar(share, style.room(BEFORE_BAR).min(60), style.unicode);
-    writeln!(out, "{}", format!("{name:>12}  {:>10}  {bar}", units::bytes(bytes)).trim_end())?;
+    writeln!(out, "{}", format!("{name:>12}  {:>10}  {bar}", display::bytes(bytes)).trim_end())?;
     Ok(())
 }

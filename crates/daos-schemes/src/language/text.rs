@@ -13,6 +13,7 @@ use super::value::{self, Side, Unfit};
 use crate::pattern::{Bounds, Pattern};
 use crate::scheme::Scheme;
 use daos_core::action::Action;
+use daos_core::units;
 
 /// Names of the fields.
 pub const FIELDS: [&str; 7] =
@@ -77,7 +78,7 @@ fn fields(line: &str) -> Vec<Field<'_>> {
         let start = word.as_ptr() as usize - line.as_ptr() as usize;
         let end = start + word.len();
         match spans.last_mut() {
-            Some(last) if value::is_unit(word) && value::is_number(&line[last.0..last.1]) => {
+            Some(last) if value::is_unit(word) && units::is_number(&line[last.0..last.1]) => {
                 last.1 = end;
             }
             _ => spans.push((start, end)),

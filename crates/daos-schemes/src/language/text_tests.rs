@@ -122,6 +122,8 @@ fn units_may_stand_apart_and_case_does_not_count() {
         all("4 K 2 MiB 0.5 % 80 % 100 ms 7 s PageOut # why"),
         ["4K 2M 0.5% 80% 100ms 7s pageout"]
     );
+    // `min` is a bound, and minutes only next to their number.
+    assert_eq!(all("4K max 0 min 0.5min 7min stat"), ["4K max min min 30s 7m stat"]);
     assert_eq!(all("\u{feff}MIN Max NULL null min MAX LOCK#x"), ["min max min max min max lock"]);
     for (alias, action) in
         [("thp", "hugepage"), ("NOTHP", "nohugepage"), ("Page_Out", "pageout"), ("stat", "stat")]
@@ -139,14 +141,14 @@ fn a_mistake_is_shown_where_it_is() {
     );
     assert_eq!(
         error("ä4K max min min 5s max stat"),
-        "my.scheme:1:1: found \"ä4K\", expected min_size, a size (4096, 4K, 2MiB), min, max or \
-         null"
+        "my.scheme:1:1: found \"ä4K\", expected min_size, a size (4096, 4K, 2MiB; units B, K, M, \
+         G, T), min, max or null"
     );
     for (line, column, words) in [
         ("4K mxa min min 5s max stat", 4, vec!["max_size", "did you mean max?"]),
         ("4X max min min 5s max stat", 1, vec!["min_size", "4X", "units B, K, M, G, T"]),
         ("4K max 5s min 5s max stat", 8, vec!["min_freq", "percent"]),
-        ("4K max min 101% 5s max stat", 12, vec!["max_freq", "at most 100 %"]),
+        ("4K max min 101% 5s max stat", 12, vec!["max_freq", "at most 100%"]),
         ("4K max min -5 5s max stat", 12, vec!["max_freq", "percent"]),
         ("4K max min min 5 K max stat", 16, vec!["min_age", "5 K", "us, ms, s, m, h, d"]),
         ("2M 4K min min 5s max stat", 4, vec!["min_size (2M) is above max_size (4K)"]),

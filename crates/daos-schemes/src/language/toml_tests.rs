@@ -122,7 +122,7 @@ fn a_mistake_is_shown_where_it_is() {
         ("action = \"page_out\"", "action = \"pagout\"", 10, "did you mean pageout?"),
         ("\"4K\", \"max\"", "\"4K\", \"mxa\"", 15, "did you mean max?"),
         ("[0, \"0.5%\"]", "[0, \"0.5s\"]", 17, "a frequency in percent"),
-        ("[0, \"0.5%\"]", "[0, 101]", 17, "at most 100 %"),
+        ("[0, \"0.5%\"]", "[0, 101]", 17, "at most 100%"),
         ("[0, \"0.5%\"]", "[-1, 5]", 14, "\"-1\", expected a frequency"),
         ("[0, \"0.5%\"]", "[6, 5]", 13, "min_freq (6%) is above max_freq (5%)"),
         ("[\"4K\", \"max\"]", "[\"4K\"]", 8, "a list of 1, expected two bounds"),

@@ -3,7 +3,7 @@
 //! In one place, for schemes from a text, from TOML and from a program alike.
 
 use super::mistake::{Invalid, Part};
-use super::value::{show_age_bound, show_rate_bound, show_share, show_size_bound};
+use super::value::{show_age_bound, show_rate_bound, show_size_bound};
 use crate::filter::{Filter, Matter};
 use crate::goal::Goal;
 use crate::pattern::{Age, Pattern};
@@ -11,6 +11,7 @@ use crate::quota::Quota;
 use crate::scheme::Scheme;
 use crate::watermarks::Watermarks;
 use daos_core::addr::PAGE_SIZE;
+use daos_core::units::show_share;
 
 impl Scheme {
     /// Refuses what can't be meant: reversed bounds, shares outside of 0 to 1, quotas

@@ -1,7 +1,7 @@
 //! A threshold that is tuned: its unit, its range, and how far apart two values are.
 
+use daos_core::units;
 use daos_schemes::Scheme;
-use daos_schemes::language::value;
 use daos_schemes::pattern::Age;
 
 /// One of the six bounds of a scheme's pattern.
@@ -87,23 +87,21 @@ impl Threshold {
 
     /// Reads a value of it, such as `5s`, `4K` or `20%`. The error is what was expected.
     pub fn parse(self, text: &str) -> Result<f64, String> {
-        let bare_zero = text == "0";
         match self.kind() {
-            _ if bare_zero => Ok(0.0),
-            Kind::Size => value::bytes(text).map(|bytes| bytes as f64),
-            Kind::Freq => value::share(text),
-            Kind::Age => value::duration_us(text).map(|us| us as f64),
+            Kind::Size => units::bytes(text).map(|bytes| bytes as f64),
+            Kind::Freq if text == "0" => Ok(0.0),
+            Kind::Freq => units::share(text),
+            Kind::Age => units::duration_us(text).map(|us| us as f64),
         }
-        .map_err(|unfit| unfit.expected)
+        .map_err(|error| error.expected.to_owned())
     }
 
     /// Writes a value of it, such that it can be read.
     pub fn show(self, number: f64) -> String {
         match self.kind() {
-            Kind::Size => value::show_bytes(number as u64),
-            Kind::Freq => value::show_share(number),
-            Kind::Age if number < 1.0 => "0s".to_owned(),
-            Kind::Age => value::show_duration(number as u64),
+            Kind::Size => units::show_bytes(number as u64),
+            Kind::Freq => units::show_share(number),
+            Kind::Age => units::show_duration(number as u64),
         }
     }
 }

@@ -7,9 +7,9 @@ use crate::cli::{self, Plain};
 use anyhow::Result;
 use daos_bpf::VirtualMemory;
 use daos_core::Host;
+use daos_core::units::display;
 use daos_linux::support::{HugePages, Rights, Swap, has_btf};
 use daos_linux::{damon, host, zram};
-use daos_report::units;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -101,9 +101,9 @@ impl Diagnosis {
             devices => writeln!(
                 out,
                 "swap        {} in {}, {} used",
-                units::bytes(self.swap.total_bytes),
+                display::bytes(self.swap.total_bytes),
                 devices.join(", "),
-                units::bytes(self.swap.used_bytes)
+                display::bytes(self.swap.used_bytes)
             )?,
         }
         writeln!(out, "zram        {}", self.zram.why)?;

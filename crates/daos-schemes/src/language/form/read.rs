@@ -12,6 +12,7 @@ use crate::scheme::Scheme;
 use crate::watermarks::Watermarks;
 use ::toml::Spanned;
 use daos_core::metrics::Metric;
+use daos_core::units;
 use std::ops::Range;
 
 /// A mistake and where in the text it is, in bytes.
@@ -49,7 +50,7 @@ pub(in super::super) fn read(form: &Spanned<SchemeForm>) -> Result<Scheme, Wrong
         watermarks: watermarks.as_ref().map(read_watermarks).transpose()?,
         filters: filter.iter().map(read_filter).collect::<Result<_, _>>()?,
         goal: goal.as_ref().map(read_goal).transpose()?,
-        apply_interval_us: maybe(apply_interval, value::duration_us)?,
+        apply_interval_us: maybe(apply_interval, units::duration_us)?,
         ..Scheme::new(pattern, word(action, text::action)?)
     };
     scheme.validate().map_err(|invalid| {
@@ -72,9 +73,9 @@ pub(in super::super) fn read(form: &Spanned<SchemeForm>) -> Result<Scheme, Wrong
 fn read_quota(form: &Option<Spanned<QuotaForm>>) -> Result<Quota, Wrong> {
     let mut quota = Quota::default();
     let Some(form) = form.as_ref().map(Spanned::as_ref) else { return Ok(quota) };
-    quota.bytes = maybe(&form.bytes, value::bytes)?;
-    quota.time_us = maybe(&form.time, value::duration_us)?;
-    quota.reset_us = maybe(&form.per, value::duration_us)?.unwrap_or(quota.reset_us);
+    quota.bytes = maybe(&form.bytes, units::bytes)?;
+    quota.time_us = maybe(&form.time, units::duration_us)?;
+    quota.reset_us = maybe(&form.per, units::duration_us)?.unwrap_or(quota.reset_us);
     if let Some(WeightsForm { size, frequency, age }) = form.weights {
         quota.weights = Weights { size, rate: frequency, age };
     }
@@ -85,22 +86,22 @@ fn read_watermarks(form: &Spanned<WatermarksForm>) -> Result<Watermarks, Wrong> 
     let form = form.as_ref();
     Ok(Watermarks {
         metric: word(&form.metric, metric)?,
-        interval_us: word(&form.interval, value::duration_us)?,
-        high: word(&form.high, value::share)?,
-        mid: word(&form.mid, value::share)?,
-        low: word(&form.low, value::share)?,
+        interval_us: word(&form.interval, units::duration_us)?,
+        high: word(&form.high, units::share)?,
+        mid: word(&form.mid, units::share)?,
+        low: word(&form.low, units::share)?,
     })
 }
 
 fn read_goal(form: &Spanned<GoalForm>) -> Result<Goal, Wrong> {
     let GoalForm { metric: about, target } = form.as_ref();
-    Ok(Goal { metric: word(about, metric)?, target: word(target, value::share)? })
+    Ok(Goal { metric: word(about, metric)?, target: word(target, units::share)? })
 }
 
 fn read_filter(form: &Spanned<FilterForm>) -> Result<Filter, Wrong> {
     let FilterForm { verdict, inverted, addresses, memory, cgroup } = form.as_ref();
     let what = match (addresses, memory, cgroup) {
-        (Some(range), None, None) => Matter::Addresses(word(range, value::addresses)?),
+        (Some(range), None, None) => Matter::Addresses(word(range, units::addresses)?),
         (None, Some(kind), None) => {
             let kinds =
                 [("anonymous", Matter::Anonymous), ("file", Matter::File), ("huge", Matter::Huge)];
@@ -145,14 +146,14 @@ fn bounds<T>(
     })
 }
 
-fn maybe<T>(
+fn maybe<T, E: Into<Unfit>>(
     one: &Option<Word>,
-    read: impl Fn(&str) -> Result<T, Unfit>,
+    read: impl Fn(&str) -> Result<T, E>,
 ) -> Result<Option<T>, Wrong> {
     one.as_ref().map(|one| word(one, read)).transpose()
 }
 
-fn word<T>(word: &Word, read: impl Fn(&str) -> Result<T, Unfit>) -> Result<T, Wrong> {
+fn word<T, E: Into<Unfit>>(word: &Word, read: impl Fn(&str) -> Result<T, E>) -> Result<T, Wrong> {
     let text = &word.as_ref().0;
-    read(text).map_err(|unfit| (word.span(), Problem::unfit(text, unfit)))
+    read(text).map_err(|error| (word.span(), Problem::unfit(text, error.into())))
 }

@@ -1,8 +1,8 @@
 //! What a `daos` that was killed, and its guard with it, could not take away.
 
 use anyhow::Result;
+use daos_core::units::display;
 use daos_linux::{SwapError, TempSwap};
-use daos_report::units;
 use serde::Serialize;
 use std::path::Path;
 
@@ -20,7 +20,7 @@ pub struct Leftover {
 pub fn found() -> Vec<Leftover> {
     let describe = |swap: TempSwap| {
         let device = swap.device().display().to_string();
-        let size = units::bytes(swap.size_bytes());
+        let size = display::bytes(swap.size_bytes());
         let why = format!(
             "{device}, {size} of swap of a daos that was killed; `daos doctor --clean` takes it away"
         );

@@ -5,8 +5,8 @@ use super::rules::Rules;
 use anyhow::{Context, Result};
 use daos_cli::whole_file::WholeFile;
 use daos_core::Spent;
+use daos_core::units::display;
 use daos_core::{Action, Stats};
-use daos_report::units;
 use daos_schemes::Scheme;
 use serde::Serialize;
 use std::io::Write;
@@ -52,11 +52,11 @@ impl Account<'_> {
         let mut line = format!(
             "{:.0} s, resident {}, swap {}",
             self.elapsed_us as f64 / 1e6,
-            units::bytes(resident.last),
-            units::bytes(swap.last)
+            display::bytes(resident.last),
+            display::bytes(swap.last)
         );
         if zram.last > 0 {
-            line += &format!(" (in {})", units::bytes(zram.last));
+            line += &format!(" (in {})", display::bytes(zram.last));
         }
         for (scheme, stats) in self.rules.stats() {
             line += &format!(" | {}: {}", short(scheme), self.gist(scheme, stats));
@@ -80,18 +80,18 @@ impl Account<'_> {
             let less = 1.0 - (resident.mean + zram.mean) as f64 / whole.mean.max(1) as f64;
             let with_zram = match zram.mean {
                 0 => String::new(),
-                mean => format!(" and {} of compressed swap", units::bytes(mean)),
+                mean => format!(" and {} of compressed swap", display::bytes(mean)),
             };
             daos_cli::say!(
                 "daos: resident set {} at the end, {} at its peak; on average {}{with_zram}, of {}: {} less",
-                units::bytes(resident.last),
-                units::bytes(resident.max),
-                units::bytes(resident.mean),
-                units::bytes(whole.mean),
-                units::percent(less.max(0.0)),
+                display::bytes(resident.last),
+                display::bytes(resident.max),
+                display::bytes(resident.mean),
+                display::bytes(whole.mean),
+                display::percent(less.max(0.0)),
             );
         }
-        let share = |us: f64| units::percent(us / self.elapsed_us.max(1) as f64);
+        let share = |us: f64| display::percent(us / self.elapsed_us.max(1) as f64);
         daos_cli::say!(
             "daos: over {seconds:.1} s, monitoring took {} of one CPU and {} of the target's, the schemes {} and {}",
             share(self.monitor.monitor_us),
@@ -107,7 +107,7 @@ impl Account<'_> {
         let done = match scheme.action {
             Action::Stat => {
                 let mean = stats.tried_bytes / stats.passes.max(1);
-                return format!("{} fit on average", units::bytes(mean));
+                return format!("{} fit on average", display::bytes(mean));
             }
             Action::Pageout => "paged out",
             Action::Willneed => "read back",
@@ -116,7 +116,7 @@ impl Account<'_> {
             Action::Nohugepage => "made small",
             Action::Lock => "brought back",
         };
-        format!("{would}{done} {}", units::bytes(stats.applied_bytes))
+        format!("{would}{done} {}", display::bytes(stats.applied_bytes))
     }
 
     /// To a file, whole or not at all.
@@ -167,21 +167,21 @@ fn details(stats: &Stats, seconds: f64) -> String {
     let mut text = String::new();
     if stats.spared_bytes > 0 {
         text +=
-            &format!(", left {} in use (all passes together)", units::bytes(stats.spared_bytes));
+            &format!(", left {} in use (all passes together)", display::bytes(stats.spared_bytes));
     }
     if stats.bloat_bytes != 0 {
         let verb = if stats.bloat_bytes > 0 { "added" } else { "gave back" };
-        text += &format!(", {verb} {}", units::bytes(stats.bloat_bytes.unsigned_abs()));
+        text += &format!(", {verb} {}", display::bytes(stats.bloat_bytes.unsigned_abs()));
     }
     for (why, bytes) in &stats.refused_bytes {
-        text += &format!(", refused {} ({})", units::bytes(*bytes), why.name());
+        text += &format!(", refused {} ({})", display::bytes(*bytes), why.name());
     }
     if stats.quota_exceeded > 0 {
         text += &format!(", used up its quota {} times", stats.quota_exceeded);
     }
     if stats.slept > 0 {
         let share = stats.slept as f64 / (stats.slept + stats.passes) as f64;
-        text += &format!(", slept {} of the time", units::percent(share));
+        text += &format!(", slept {} of the time", display::percent(share));
     }
     text + &format!("; took {:.2} s of {seconds:.1} s", stats.spent_us / 1e6)
 }

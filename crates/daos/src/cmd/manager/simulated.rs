@@ -5,10 +5,10 @@ use super::footprint::Footprint;
 use super::rules::Rules;
 use crate::cli;
 use anyhow::Result;
+use daos_core::units::display;
 use daos_core::{Interval, SnapshotSource, Spent, TargetInfo};
 use daos_monitor::AnyMonitor;
 use daos_record::SchemeEnd;
-use daos_report::units;
 use daos_session::SimSource;
 use daos_sim::{CostModel, MemoryModel, SimOptions, SimSpace};
 use daos_workload::Config;
@@ -129,9 +129,9 @@ impl Simulated {
         daos_cli::say!(
             "daos: the target was {} by {}: {} waited for pages of swap, {} saved by huge pages",
             if slowdown < 0.0 { "sped up" } else { "slowed" },
-            units::percent(slowdown.abs()),
-            units::duration(memory.stall_us as u64),
-            units::duration(memory.gain_us as u64),
+            display::percent(slowdown.abs()),
+            display::duration(memory.stall_us as u64),
+            display::duration(memory.gain_us as u64),
         );
     }
 

@@ -9,9 +9,9 @@ use crate::cmd::session::{self, Prepared};
 use anyhow::{Result, anyhow};
 use daos_cli::command::Stage;
 use daos_cli::{is_broken_pipe, signals};
+use daos_core::units::display;
 use daos_core::{AccessCheck, HOT_RATE, Interval, Snapshot, SnapshotSource};
 use daos_monitor::AnyMonitor;
-use daos_report::units;
 use indicatif::ProgressBar;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -97,7 +97,7 @@ fn show(bar: &ProgressBar, snapshot: &Snapshot) {
         "{:.1} s, {} regions, {} hot, {:.2} % CPU",
         snapshot.end_us as f64 / 1e6,
         snapshot.nr_regions(),
-        units::bytes(hot),
+        display::bytes(hot),
         100.0 * (snapshot.cost.cpu_us + snapshot.cost.target_us) as f64
             / (snapshot.end_us - snapshot.start_us).max(1) as f64
     ));

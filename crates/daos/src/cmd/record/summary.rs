@@ -4,8 +4,8 @@ mod intervals;
 
 use crate::cli;
 use daos_core::Snapshot;
+use daos_core::units::display;
 use daos_record::{End, SchemeEnd};
-use daos_report::units;
 use intervals::Intervals;
 
 /// Sums over the snapshots of a recording.
@@ -93,7 +93,7 @@ impl Totals {
         daos_cli::say!(
             "daos: the monitor used {:.2} % of one CPU and {} of memory at most{}{}",
             share(end.cpu_us),
-            units::bytes(end.peak_rss_bytes),
+            display::bytes(end.peak_rss_bytes),
             match self.target_us {
                 0 => String::new(),
                 us =>

@@ -5,8 +5,8 @@ use crate::cli::{self, DEFAULT_TUNING, Good};
 use anyhow::{Result, bail, ensure};
 use daos_cli::SchemeSource;
 use daos_cli::Usage;
+use daos_core::units::display;
 use daos_linux::Process;
-use daos_report::units;
 use daos_schemes::{Scheme, toml};
 use daos_tune::search::{Space, Sweep};
 use daos_tune::{Aim, Limits, Scorer, Store, Subject, Tuning};
@@ -68,7 +68,7 @@ impl Plan {
                 refuse(&format!(
                     "each sample takes {} with the time to settle, so --limit leaves no time for \
                      one beside the first baseline: give it ten times that",
-                    units::duration(one)
+                    display::duration(one)
                 ))?;
             }
         }

@@ -1,7 +1,7 @@
 //! The samples as they come: a line for each, and a bar with the time that is left.
 
 use anyhow::Result;
-use daos_report::units;
+use daos_core::units::display;
 use daos_tune::search::{At, Space};
 use daos_tune::{RSS, RUNTIME, Record, ScoreOf, Scored, Step, Tuning};
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
@@ -126,7 +126,7 @@ impl Table {
         }
         let of = |name: &str| record.metrics.get(name).copied().unwrap_or(f64::NAN);
         line += &format!("{:>11}", self.performance(of(&self.performance)));
-        line += &format!("{:>11}", units::bytes(of(RSS) as u64));
+        line += &format!("{:>11}", display::bytes(of(RSS) as u64));
         match scored {
             Ok(Scored { performance, memory, score }) => {
                 let (p, m) = (100.0 * performance, 100.0 * memory);
@@ -144,7 +144,7 @@ impl Table {
         if self.performance == RUNTIME {
             return format!("{value:.2} s");
         }
-        units::three_digits(value)
+        display::three_digits(value)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::cli;
 use daos_core::Snapshot;
-use daos_report::units;
+use daos_core::units::display;
 
 /// Counts the aggregation intervals that differ from the one asked for.
 #[derive(Debug, Default)]
@@ -40,21 +40,21 @@ impl Intervals {
     /// What there is to tell; nothing if all were as asked for.
     pub fn tell(&self) -> Option<String> {
         let shortest_us = self.shortest_us.filter(|_| self.changed > 0)?;
-        let [shortest, longest] = [shortest_us, self.longest_us].map(units::duration);
+        let [shortest, longest] = [shortest_us, self.longest_us].map(display::duration);
         if self.automatic {
             return Some(format!(
                 "chose aggregation intervals of {shortest} to {longest} to fit the workload"
             ));
         }
         let bound = match self.max_overhead {
-            Some(share) => format!("the bound of {} of one CPU", units::percent(share)),
+            Some(share) => format!("the bound of {} of one CPU", display::percent(share)),
             None => "the monitor's own bound on its cost".to_owned(),
         };
         Some(format!(
             "stretched {} of {} intervals to keep {bound}: to {longest} at most, instead of {}",
             self.changed,
             self.snapshots,
-            units::duration(self.asked_us)
+            display::duration(self.asked_us)
         ))
     }
 }

@@ -1,4 +1,5 @@
-//! Numbers as people read them: at most three digits and a unit.
+//! Numbers as people read them: at most three digits and a unit. They are rounded and not
+//! to be read back: for that are the `show_` functions of [`units`](super).
 
 /// A size: `0 B`, `4 KiB`, `1.5 MiB`, `23.1 TiB`.
 pub fn bytes(bytes: u64) -> String {
@@ -50,12 +51,6 @@ pub fn three_digits(value: f64) -> String {
 /// A number with a decimal point, without the zeros at the end of its fraction.
 fn without_zeros(digits: &str) -> &str {
     digits.trim_end_matches('0').trim_end_matches('.')
-}
-
-/// A number for programs: no more than six decimals, so that rounding errors of
-/// a mean don't show.
-pub fn six_decimals(value: f64) -> f64 {
-    (value * 1e6).round() / 1e6
 }
 
 #[cfg(test)]
