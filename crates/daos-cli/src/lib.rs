@@ -5,24 +5,19 @@
 //! | [`values`] | values as people type them: times, sizes, shares, addresses, names |
 //! | [`monitoring`] | the flags that say how closely to look |
 //! | [`outcome`] | what went wrong, in words and as an exit status |
-//! | [`scheme_source`] | what `--scheme ARG` means, read again when it changes |
-//! | [`command`] | a command that was started, to its end |
 //! | [`signals`] | Ctrl-C and its like |
 //! | [`whole_file`] | files that are seen under their name only once they are whole |
 
 #![forbid(unsafe_code)]
 
-pub mod command;
 pub mod monitoring;
 pub mod outcome;
-pub mod scheme_source;
 pub mod signals;
 pub mod values;
 pub mod whole_file;
 
 pub use monitoring::{Backend, Looking, Plain};
-pub use outcome::{Usage, exit_code, is_broken_pipe};
-pub use scheme_source::Source as SchemeSource;
+pub use outcome::{Usage, exit_code, is_broken_pipe, scheme_error};
 pub use whole_file::WholeFile;
 
 /// Writes a line to standard error. Where nobody can read it any more, as on a terminal that

@@ -2,6 +2,7 @@
 
 use crate::say;
 use anyhow::Result;
+use daos_session::SchemeSourceError;
 use std::process::ExitCode;
 
 /// Something was asked for that makes no sense. Exit status 2.
@@ -25,6 +26,11 @@ impl std::fmt::Display for Usage {
 }
 
 impl std::error::Error for Usage {}
+
+/// What can't be read of schemes, as a mistake of the command line where it is one.
+pub fn scheme_error(err: SchemeSourceError) -> anyhow::Error {
+    if err.is_usage() { Usage(err.to_string()).into() } else { err.into() }
+}
 
 /// The exit status of `program`: what it says itself, else 1 when it could not, 2 for wrong
 /// usage. Says what went wrong.

@@ -1,341 +1,280 @@
-//! The one loop that sleeps: drives a [`Monitor`] in real time.
-//!
-//! A tick is due at a time, and the next one so long after that time as the monitor
-//! asks for, so that a tick that comes late does not shift those behind it. Ticks
-//! that are over before they could begin are left out and counted. The same wait
-//! notices that a watched process has ended. It is the only system call that waiting
-//! takes: in the caches that a busy target leaves behind, each costs microseconds.
+//! Live processes under watch: from those that were named, or a command, to their end.
 
-use daos_core::{AccessCheck, Snapshot, SnapshotSource, Spent, TargetInfo};
-use daos_linux::cpu;
-use daos_monitor::{AnyMonitor, Monitor};
-use rustix::event::epoll;
-use rustix::io::Errno;
-use rustix::time::Timespec;
+use crate::command::{CommandError, Ended, Started};
+use crate::driver::{Driver, DriverError, Stop};
+use crate::memory_series::MemoryUse;
+use crate::session::Source;
+use daos_bpf::{BpfError, VirtualMemory};
+use daos_core::{Action, ActionSink, Metrics, Snapshot, SnapshotSource, Spent, TargetInfo};
+use daos_linux::claim::Claimed;
+use daos_linux::memory::ProcessMemory;
+use daos_linux::{HostMetrics, Process, ProcessError, TempSwap, cpu};
+use daos_monitor::AnyMonitor;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 use thiserror::Error;
 
-/// Longest sleep without a look at the stop flag, in microseconds.
-const NAP_US: u64 = 100_000;
+/// How long a command may take to end by itself after a Ctrl-C that reached it too.
+const AFTER_CTRL_C: Duration = Duration::from_secs(1);
 
-/// Why monitoring ended, once it has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stop {
-    /// Every target has ended.
-    TargetsEnded,
-    /// The duration asked for is over.
-    Duration,
-    /// The stop flag was set, as by Ctrl-C.
-    Asked,
-}
+/// Microseconds between two samples of the targets' resident set. Chosen: reading
+/// `/proc/PID/smaps_rollup` and its kin takes a process with many mappings milliseconds.
+const SAMPLE_US: u64 = 500_000;
 
-/// What ends monitoring before its time.
+/// Why processes can't be watched.
 #[derive(Debug, Error)]
-pub enum DriverError<E: std::error::Error> {
-    /// The primitives failed.
+pub enum LiveError {
+    /// A process that was named is not there, or may not be watched.
     #[error(transparent)]
-    Access(E),
-    /// The timer or the wait failed.
-    #[error("waiting for the next tick: {0}")]
-    Wait(#[from] io::Error),
+    Process(#[from] ProcessError),
+    /// The command can't be started.
+    #[error(transparent)]
+    Command(#[from] CommandError),
+    /// The primitives can't be had, or refuse a process.
+    #[error(transparent)]
+    Memory(#[from] BpfError),
+    /// Another `daos` watches it.
+    #[error(transparent)]
+    Claimed(#[from] Claimed),
+    /// The first tick failed.
+    #[error(transparent)]
+    Driver(#[from] DriverError<BpfError>),
+    /// What it takes to wait can't be had.
+    #[error("{what}")]
+    Wait {
+        /// What was being done.
+        what: &'static str,
+        /// What went wrong.
+        source: io::Error,
+    },
 }
 
-/// A [`Monitor`] over some [`AccessCheck`], ticking in real time.
+/// Processes that are there and may be watched; nothing was started or changed yet.
 #[derive(Debug)]
-pub struct Driver<A, M = AnyMonitor> {
-    monitor: M,
-    access: A,
-    epoll: OwnedFd,
-    stop_flag: Arc<AtomicBool>,
-    deadline_us: Option<u64>,
-    start_us: u64,
-    next_tick_us: u64,
-    cpu_us: u64,
-    begun: bool,
-    late_ticks: u32,
-    missed_ticks: u32,
-    stop: Option<Stop>,
+pub struct Targets {
+    memory: VirtualMemory,
+    pidfds: Vec<OwnedFd>,
 }
 
-impl<A: AccessCheck, M: Monitor> Driver<A, M> {
-    /// Ready to run until `stop_flag` is set or `duration_us` have passed.
-    pub fn new(
-        monitor: M,
-        access: A,
-        stop_flag: Arc<AtomicBool>,
+impl Targets {
+    /// Refuses what can be refused before anything is started. `children`: whether what they
+    /// start is watched, too. `act`: whether their memory is not only to be watched.
+    ///
+    /// # Errors
+    ///
+    /// [`LiveError`] for the first process that is not there or may not be watched, and where
+    /// this host lacks what watching takes.
+    pub fn open(pids: &[u32], children: bool, act: bool) -> Result<Self, LiveError> {
+        let mut processes = Vec::new();
+        for &pid in pids {
+            if !processes.iter().any(|process: &Process| process.pid() == pid) {
+                let process = Process::open(pid)?;
+                if act {
+                    process.may_be_acted_on()?;
+                }
+                processes.push(process);
+            }
+        }
+        let memory = VirtualMemory::new()?.with_children(children);
+        let mut targets = Self { memory, pidfds: Vec::new() };
+        processes.into_iter().try_for_each(|process| targets.add(process))?;
+        Ok(targets)
+    }
+
+    /// Whether this action can be done to their memory; if not, why, and what to do about it.
+    pub fn supports(&self, action: Action) -> Result<(), String> {
+        self.memory.supports(action)
+    }
+
+    /// Makes `process` a target whose end is noticed at once.
+    fn add(&mut self, process: Process) -> Result<(), LiveError> {
+        let pidfd = process.as_fd().try_clone_to_owned();
+        let what = "keeping a hold of the target";
+        self.pidfds.push(pidfd.map_err(|source| LiveError::Wait { what, source })?);
+        self.memory.add(process)?;
+        Ok(())
+    }
+
+    /// Begins to watch them, and the command that was started, until all have ended,
+    /// `duration_us` have passed or `stop` is set.
+    ///
+    /// # Errors
+    ///
+    /// [`LiveError`] when the command can't be watched, or the first tick fails.
+    pub fn watch(
+        mut self,
+        command: Option<&Started>,
+        monitor: AnyMonitor,
         duration_us: Option<u64>,
-    ) -> io::Result<Self> {
-        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        Ok(Self {
-            monitor,
-            access,
-            epoll,
-            stop_flag,
-            deadline_us: duration_us,
-            start_us: 0,
-            next_tick_us: 0,
-            cpu_us: 0,
-            begun: false,
-            late_ticks: 0,
-            missed_ticks: 0,
-            stop: None,
-        })
+        stop: Arc<AtomicBool>,
+    ) -> Result<Live, LiveError> {
+        if let Some(command) = command {
+            match Process::open(command.pid()) {
+                Ok(process) => self.add(process)?,
+                // One that is over already leaves nothing to see.
+                Err(ProcessError::Zombie(_) | ProcessError::NotFound(_)) => {}
+                Err(err) => return Err(err.into()),
+            }
+        }
+        let Self { memory, pidfds } = self;
+        let failed = |what| move |source| LiveError::Wait { what, source };
+        let mut driver = Driver::new(monitor, memory, stop, duration_us)
+            .map_err(failed("preparing the timer"))?;
+        for pidfd in &pidfds {
+            driver.watch(pidfd).map_err(failed("watching for the target's end"))?;
+        }
+        let setup_cpu_us = cpu::used_us();
+        driver.begin()?;
+        let metrics = HostMetrics::new();
+        Ok(Live { driver, metrics, swap: None, sampled_us: None, setup_cpu_us })
     }
+}
 
-    /// Notices at once when the process behind `pidfd` ends, and not only at the
-    /// next regions update.
-    pub fn watch(&mut self, pidfd: impl AsFd) -> io::Result<()> {
-        let events = epoll::EventFlags::IN | epoll::EventFlags::ONESHOT;
-        Ok(epoll::add(&self.epoll, pidfd, epoll::EventData::new_u64(0), events)?)
-    }
+/// Processes under watch.
+#[derive(Debug)]
+pub struct Live {
+    driver: Driver<VirtualMemory>,
+    metrics: HostMetrics,
+    swap: Option<TempSwap>,
+    /// When the last sample of their memory was taken.
+    sampled_us: Option<u64>,
+    /// CPU time in microseconds before the first tick.
+    pub setup_cpu_us: u64,
+}
 
-    /// Why monitoring ended; `None` while it goes on.
-    pub fn stop(&self) -> Option<Stop> {
-        self.stop
+impl Live {
+    /// Counts what this swap device, which was set up for them, takes of memory.
+    pub fn with_swap(self, swap: Option<TempSwap>) -> Self {
+        Self { swap, ..self }
     }
 
     /// `CLOCK_MONOTONIC` at the first tick, in microseconds: time 0 of the snapshots.
     pub fn start_us(&self) -> u64 {
-        self.start_us
+        self.driver.start_us()
     }
 
     /// The primitives.
-    pub fn access(&self) -> &A {
-        &self.access
+    pub fn memory(&self) -> &VirtualMemory {
+        self.driver.access()
     }
 
-    /// Runs `work` on the primitives between two ticks, and says what CPU time it took:
-    /// none of it is charged to the monitor.
-    pub fn apart<T>(&mut self, work: impl FnOnce(&mut A) -> T) -> (T, Spent) {
-        let monitor_us = cpu::used_us() - self.cpu_us;
-        let target_us = self.access.take_target_us();
-        let result = work(&mut self.access);
-        let cpu_us = cpu::used_us();
-        let spent = Spent {
-            monitor_us: (cpu_us - self.cpu_us - monitor_us) as f64,
-            target_us: self.access.take_target_us(),
+    /// What the processes have in swap now, in bytes.
+    pub fn swapped_bytes(&self) -> u64 {
+        self.processes().map(|process| process.swap_bytes).sum()
+    }
+
+    /// Why it ended; `None` while it goes on.
+    pub fn stop(&self) -> Option<Stop> {
+        self.driver.stop()
+    }
+
+    fn processes(&self) -> impl Iterator<Item = ProcessMemory> + '_ {
+        let memory = |pid| ProcessMemory::read(Path::new("/proc"), pid);
+        self.memory().pids().filter_map(memory)
+    }
+
+    /// Watches no more, and waits for the command, if there is one, to end, or ends it:
+    /// `asked` is set by Ctrl-C. Says why it ended, and how the command did.
+    ///
+    /// # Errors
+    ///
+    /// [`CommandError`] when the command can't be waited for.
+    pub fn finish(
+        self,
+        command: Option<Started>,
+        asked: &AtomicBool,
+    ) -> Result<Ending, CommandError> {
+        let stop = self.driver.stop().unwrap_or(Stop::TargetsEnded);
+        // From here on we may wait for the command: run where we like.
+        drop(self);
+        let command = match (command, stop) {
+            (None, _) => None,
+            (Some(command), Stop::Duration) => Some(command.finish(Duration::ZERO)?),
+            (Some(command), Stop::Asked) => Some(command.finish(AFTER_CTRL_C)?),
+            (Some(command), Stop::TargetsEnded) => Some(command.wait(asked, AFTER_CTRL_C)?),
         };
-        self.cpu_us = cpu_us - monitor_us;
-        self.monitor.charge(Spent { monitor_us: 0.0, target_us });
-        (result, spent)
+        Ok(Ending { stop, command })
     }
+}
 
-    /// The first tick: reads the targets, arms, and starts the clock. Done by the
-    /// first [`next_snapshot`](SnapshotSource::next_snapshot) if not before.
-    pub fn begin(&mut self) -> Result<(), DriverError<A::Error>> {
-        if self.begun {
-            return Ok(());
+/// How watching ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ending {
+    /// Why.
+    pub stop: Stop,
+    /// How the command ended, if there was one.
+    pub command: Option<Ended>,
+}
+
+impl Ending {
+    /// Why, in words.
+    pub fn reason(&self) -> &'static str {
+        match self.stop {
+            Stop::Duration => "the duration was over",
+            Stop::Asked => "it was interrupted",
+            Stop::TargetsEnded => "the target ended",
         }
-        self.begun = true;
-        cpu::ask_for_short_turns();
-        self.start_us = cpu::monotonic_us();
-        self.cpu_us = cpu::used_us();
-        self.deadline_us = self.deadline_us.map(|d| d.saturating_add(self.start_us));
-        self.next_tick_us = self.start_us;
-        self.tick(self.start_us)?;
-        Ok(())
     }
 
-    /// One tick of the monitor, its bill, and when the next is due.
-    fn tick(&mut self, now_us: u64) -> Result<Option<Snapshot>, DriverError<A::Error>> {
-        let snapshot = self
-            .monitor
-            .tick(&mut self.access, now_us - self.start_us)
-            .map_err(DriverError::Access)?;
-        self.next_tick_us += self.monitor.wait_us();
-        let late_us = cpu::monotonic_us().saturating_sub(self.next_tick_us);
-        let missed = late_us / self.monitor.attrs().sample_us;
-        self.missed_ticks += u32::try_from(missed).unwrap_or(u32::MAX);
-        self.next_tick_us += missed * self.monitor.attrs().sample_us;
-        let cpu_us = cpu::used_us();
-        self.monitor.charge(Spent {
-            monitor_us: (cpu_us - std::mem::replace(&mut self.cpu_us, cpu_us)) as f64,
-            target_us: self.access.take_target_us(),
-        });
-        Ok(snapshot)
-    }
-
-    /// Sleeps until the next tick, or until something else wakes it: the end of a target,
-    /// of the duration, or of a nap. Says whether the tick is due, and whether a target
-    /// has ended.
-    fn wait(&mut self) -> Result<(bool, bool), DriverError<A::Error>> {
-        let mut events = [std::mem::MaybeUninit::<epoll::Event>::uninit(); 16];
-        let now_us = cpu::monotonic_us();
-        let due_us = self.next_tick_us.min(self.deadline_us.unwrap_or(u64::MAX));
-        let timeout = timespec(due_us.saturating_sub(now_us).min(NAP_US));
-        let ended = match epoll::wait(&self.epoll, &mut events[..], Some(&timeout)) {
-            Ok((events, _)) => !events.is_empty(),
-            Err(Errno::INTR) => false,
-            Err(errno) => return Err(io::Error::from(errno).into()),
-        };
-        let now_us = cpu::monotonic_us();
-        let late_us = now_us.saturating_sub(self.next_tick_us);
-        self.late_ticks += u32::from(late_us > self.monitor.attrs().sample_us / 10);
-        Ok((now_us >= self.next_tick_us, ended))
-    }
-
-    fn over(&self, now_us: u64) -> Option<Stop> {
-        if self.stop_flag.load(Ordering::Relaxed) {
-            Some(Stop::Asked)
-        } else if self.deadline_us.is_some_and(|deadline| deadline <= now_us) {
-            Some(Stop::Duration)
-        } else if !self.monitor.has_targets() {
-            Some(Stop::TargetsEnded)
-        } else {
-            None
+    /// The exit status of a command that ended by itself, or after Ctrl-C.
+    pub fn exit_status(&self) -> Option<i32> {
+        match self.stop {
+            Stop::Duration => None,
+            Stop::Asked | Stop::TargetsEnded => self.command.as_ref()?.status(),
         }
     }
 }
 
-/// A duration.
-fn timespec(us: u64) -> Timespec {
-    Timespec { tv_sec: (us / 1_000_000) as i64, tv_nsec: (us % 1_000_000 * 1000) as i64 }
-}
-
-impl<A: AccessCheck, M: Monitor> SnapshotSource for Driver<A, M> {
-    type Error = DriverError<A::Error>;
+impl SnapshotSource for Live {
+    type Error = DriverError<BpfError>;
 
     fn next_snapshot(&mut self) -> Result<Option<Snapshot>, Self::Error> {
-        self.begin()?;
-        while self.stop.is_none() {
-            let (ticked, ended) = self.wait()?;
-            let now_us = cpu::monotonic_us();
-            self.stop = self.over(now_us);
-            // At the end the last snapshot may be due, but no tick yet.
-            let nothing_left = self.stop == Some(Stop::TargetsEnded);
-            if !ended && (nothing_left || (!ticked && self.stop.is_none())) {
-                continue;
-            }
-            let snapshot = self.tick(now_us)?;
-            if ended {
-                self.monitor.update(&mut self.access).map_err(DriverError::Access)?;
-                self.stop = self.over(now_us);
-            }
-            if let Some(mut snapshot) = snapshot {
-                snapshot.cost.late_ticks = std::mem::take(&mut self.late_ticks);
-                snapshot.cost.missed_ticks = std::mem::take(&mut self.missed_ticks);
-                return Ok(Some(snapshot));
-            }
-        }
-        Ok(None)
+        self.driver.next_snapshot()
     }
 
     fn changed_targets(&mut self) -> Vec<TargetInfo> {
-        self.access.changed_targets()
+        self.driver.changed_targets()
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use daos_core::{Capabilities, MonitorAttrs, Observation, Target, Window};
-    use std::convert::Infallible;
+impl Source for Live {
+    type Memory = VirtualMemory;
 
-    #[derive(Debug)]
-    struct Nothing;
-
-    impl AccessCheck for Nothing {
-        type Error = Infallible;
-
-        fn capabilities(&self) -> Capabilities {
-            Capabilities { name: "none", max_window_pages: 1, page_bits: false, sparse: false }
-        }
-
-        fn targets(&mut self) -> Result<Vec<Target>, Infallible> {
-            Ok(Vec::new())
-        }
-
-        fn arm(&mut self, _: &[Window]) -> Result<(), Infallible> {
-            Ok(())
-        }
-
-        fn check(&mut self, _: &[Window], _: &mut Vec<Observation>) -> Result<(), Infallible> {
-            Ok(())
-        }
+    fn lend<T>(
+        &mut self,
+        work: impl FnOnce(&mut VirtualMemory, &mut dyn Metrics) -> T,
+    ) -> (T, Spent) {
+        self.metrics.set_targets(self.driver.access().pids());
+        let metrics = &mut self.metrics;
+        self.driver.apart(|memory| work(memory, metrics))
     }
 
-    /// Ticks every `wait_us`; an interval of `interval_us` is over at the first tick
-    /// behind its end.
-    #[derive(Debug)]
-    struct Clockwork {
-        attrs: MonitorAttrs,
-        wait_us: u64,
-        interval_us: u64,
-        end_us: u64,
-        ticks: Vec<u64>,
+    fn supports(&self, action: Action) -> Result<(), String> {
+        self.memory().supports(action)
     }
 
-    impl Monitor for Clockwork {
-        fn attrs(&self) -> &MonitorAttrs {
-            &self.attrs
+    fn sample_memory(&mut self, snapshot: &Snapshot) -> Option<MemoryUse> {
+        if self.sampled_us.is_some_and(|at_us| snapshot.end_us < at_us + SAMPLE_US) {
+            return None;
         }
-
-        fn has_targets(&self) -> bool {
-            true
+        self.sampled_us = Some(snapshot.end_us);
+        let mut sum = MemoryUse::default();
+        for process in self.processes() {
+            sum.resident += process.resident_bytes;
+            sum.swap += process.swap_bytes;
         }
-
-        fn tick<A: AccessCheck + ?Sized>(
-            &mut self,
-            _: &mut A,
-            now_us: u64,
-        ) -> Result<Option<Snapshot>, A::Error> {
-            self.ticks.push(now_us);
-            Ok((now_us >= self.end_us).then(|| {
-                self.end_us += self.interval_us;
-                Snapshot { end_us: now_us, ..Snapshot::default() }
-            }))
-        }
-
-        fn update<A: AccessCheck + ?Sized>(&mut self, _: &mut A) -> Result<(), A::Error> {
-            Ok(())
-        }
-
-        fn wait_us(&self) -> u64 {
-            self.wait_us
-        }
-
-        fn charge(&mut self, _: Spent) {}
+        // Of processes that have ended nothing is known.
+        (sum != MemoryUse::default()).then(|| {
+            let usage = self.swap.as_ref().and_then(|swap| swap.usage(Path::new("/")));
+            MemoryUse { zram: usage.map_or(0, |usage| usage.memory_bytes), ..sum }
+        })
     }
 
-    fn driver(wait_us: u64, interval_us: u64, duration_us: u64) -> Driver<Nothing, Clockwork> {
-        let attrs = MonitorAttrs::default();
-        let clockwork =
-            Clockwork { attrs, wait_us, interval_us, end_us: interval_us, ticks: Vec::new() };
-        Driver::new(clockwork, Nothing, Arc::default(), Some(duration_us)).unwrap()
-    }
-
-    #[test]
-    fn ticks_are_never_early_and_the_duration_ends_in_time() {
-        let mut driver = driver(10_000, 20_000, 100_000);
-        let snapshots = std::iter::from_fn(|| driver.next_snapshot().unwrap()).count();
-        assert!((3..=5).contains(&snapshots), "{snapshots}");
-        assert_eq!(driver.stop(), Some(Stop::Duration));
-        let ticks = &driver.monitor.ticks;
-        assert!(ticks.iter().zip(0..).all(|(&at, n)| at >= 10_000 * n), "{ticks:?}");
-    }
-
-    #[test]
-    fn what_is_due_at_the_end_is_handed_out_though_no_tick_is() {
-        let mut driver = driver(1_000_000, 30_000, 50_000);
-        let last = driver.next_snapshot().unwrap().expect("its interval was over before");
-        assert!((50_000..900_000).contains(&last.end_us), "{}", last.end_us);
-        assert_eq!(driver.stop(), Some(Stop::Duration));
-        assert_eq!(driver.next_snapshot().unwrap(), None);
-    }
-
-    #[test]
-    fn the_stop_flag_ends_a_long_wait() {
-        let mut driver = driver(10_000_000, 10_000_000, 10_000_000);
-        driver.stop_flag.store(true, Ordering::Relaxed);
-        assert_eq!(driver.next_snapshot().unwrap(), None);
-        assert_eq!(driver.stop(), Some(Stop::Asked));
-        assert_eq!(
-            driver.monitor.ticks.len(),
-            2,
-            "the first, and one that a snapshot may have been due at"
-        );
+    fn forget_samples(&mut self) {
+        self.sampled_us = None;
     }
 }

@@ -1,9 +1,10 @@
 //! A monitor over a simulated space, in simulated time.
 
-use daos_core::{Snapshot, SnapshotSource, Spent, TargetInfo};
+use crate::memory_series::MemoryUse;
+use crate::session::Source;
+use daos_core::{Action, ActionSink, Metrics, Snapshot, SnapshotSource, Spent, TargetInfo};
 use daos_monitor::{AnyMonitor, Monitor};
-use daos_sim::SimSpace;
-use daos_sim::{CostModel, Counters};
+use daos_sim::{CostModel, Counters, SimSpace};
 use std::convert::Infallible;
 
 /// Ticks a [`Monitor`] over a [`SimSpace`] until a duration has passed, as fast
@@ -55,8 +56,10 @@ impl<M: Monitor> SimSource<M> {
     /// looks at and does.
     ///
     /// ```
-    /// # use daos_core::{MonitorAttrs, Reference, SnapshotSource, schemes::{Action, ActionSink}};
-    /// # use daos_sim::{CostModel, SimOptions, SimSource, SimSpace};
+    /// # use daos_core::{Action, ActionSink, MonitorAttrs, SnapshotSource};
+    /// # use daos_monitor::Reference;
+    /// # use daos_session::SimSource;
+    /// # use daos_sim::{CostModel, SimOptions, SimSpace};
     /// # let config = daos_workload::Config::parse("idle", "cold, 4M\n\nidle\n1s\n").unwrap();
     /// # let space = SimSpace::new(config, SimOptions::default());
     /// # let monitor = Reference::new(MonitorAttrs::default(), 1).unwrap();
@@ -87,6 +90,29 @@ impl<M: Monitor> SimSource<M> {
     /// The monitor.
     pub fn monitor(&self) -> &M {
         &self.monitor
+    }
+}
+
+impl<M: Monitor> Source for SimSource<M> {
+    type Memory = SimSpace;
+
+    fn lend<T>(&mut self, work: impl FnOnce(&mut SimSpace, &mut dyn Metrics) -> T) -> (T, Spent) {
+        let mut metrics = self.space.metrics();
+        let began_us = self.space.clock_us();
+        let result = self.apart(|space| work(space, &mut metrics));
+        // What schemes take from the target is in its stalls.
+        let spent = Spent { monitor_us: self.space.clock_us() - began_us, target_us: 0.0 };
+        (result, spent)
+    }
+
+    fn supports(&self, action: Action) -> Result<(), String> {
+        self.space.supports(action)
+    }
+
+    fn sample_memory(&mut self, _: &Snapshot) -> Option<MemoryUse> {
+        let memory = self.space.memory();
+        let (resident, swap) = (memory.resident_bytes, memory.swapped_bytes);
+        Some(MemoryUse { resident, swap, zram: 0 })
     }
 }
 

@@ -50,7 +50,7 @@ fn seconds(text: &str) -> Result<f64, String> {
 
 /// A mistake in it is found now, and not in the second run.
 fn scheme(text: &str) -> Result<String, String> {
-    let source = daos_cli::SchemeSource::new(text);
+    let source = daos_session::SchemeSource::new(text);
     let read = source.and_then(|mut source| source.read());
     read.map(|_| text.to_owned()).map_err(|err| format!("{err:#}"))
 }

@@ -83,7 +83,9 @@ fn real(args: &Tuning, programs: Vec<Program>, daos: PathBuf) -> Result<i32> {
         _ => return Err(Usage("a program is tuned for with one --method".into()).into()),
     };
     // A mistake in it is found now, and not after the first run.
-    daos_cli::SchemeSource::new(scheme)?.read()?;
+    daos_session::SchemeSource::new(scheme)
+        .and_then(|mut source| source.read())
+        .map_err(daos_cli::scheme_error)?;
     let plan = programs::Plan {
         programs,
         scheme: scheme.to_owned(),

@@ -1,18 +1,15 @@
 //! `daos apply`: runs schemes on a target.
 
 use crate::cli;
-use crate::cmd::manager::Manager;
+use crate::cmd::account::{Told, tell_slowdown};
 use crate::cmd::monitoring;
 use crate::cmd::session::{self, Prepared};
 use anyhow::Result;
-use daos_cli::Usage;
-use daos_cli::command::Stage;
-use daos_cli::signals;
+use daos_cli::{Usage, say, signals};
 use daos_monitor::AnyMonitor;
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
-
-mod simulated;
+use daos_session::{Session, Source, Surroundings};
+use indicatif::ProgressBar;
+use std::path::Path;
 
 /// Applies schemes until the target ends, the time is over or Ctrl-C. The exit status is
 /// that of the command, if one was started and ended by itself.
@@ -22,49 +19,73 @@ pub fn run(args: &cli::Apply) -> Result<i32> {
         return Err(Usage("--duration 0 does nothing; give a time such as 20s".into()).into());
     }
     match monitoring::simulated(&args.target, &args.monitoring)? {
-        Some(file) => simulated::run(args, monitor, file),
+        Some(file) => simulated(args, monitor, file),
         None => live(args, monitor),
     }
 }
 
+/// Applies them to the end of the session.
+fn apply<S>(session: &mut Session<S>, bar: &ProgressBar) -> Result<()>
+where
+    S: Source,
+    daos_session::session::ErrorOf<S>: Into<anyhow::Error>,
+{
+    while let Some(interval) = session.next_interval().map_err(Into::into)? {
+        session::tell_notes(session);
+        if session.has_sampled(&interval.snapshot) {
+            bar.set_position(interval.snapshot.end_us);
+            bar.set_message(Told::of(session).line());
+        }
+    }
+    Ok(())
+}
+
 fn live(args: &cli::Apply, monitor: AnyMonitor) -> Result<i32> {
     // What can be refused is refused before anything is started or changed.
-    let prepared = Prepared::new(&args.target, args.schemes.act())?;
-    let mut manager = Manager::new(&args.schemes, prepared.memory())?;
+    let prepared = Prepared::new(&args.target, &args.schemes)?;
     if !args.quiet {
         session::tell_of_others();
     }
-    manager.set_up()?;
+    let swap = prepared.set_up_swap()?;
 
-    let stop = signals::stop_flag(manager.reload_flag())?;
-    let command = &args.target.forms.command;
+    let stop = signals::stop_flag(prepared.reload_flag())?;
+    let command = session::start(&args.target.forms.command, Surroundings::Shared)?;
     let mut session =
-        prepared.start(command, monitor, args.duration, Arc::clone(&stop), Stage::Shared)?;
+        prepared.watch(command.as_ref(), monitor, args.duration, &stop, swap.as_ref())?;
     let bar = session::progress(!args.quiet, "applying", args.duration);
-    let applied = session.run(|driver, snapshot| {
-        manager.manage(driver, &snapshot)?;
-        if manager.is_abandoned() {
-            stop.store(true, Ordering::Relaxed);
-        }
-        if let Some(line) = manager.line(&snapshot) {
-            bar.set_position(snapshot.end_us);
-            bar.set_message(line);
-        }
-        Ok(())
-    });
+    let applied = apply(&mut session, &bar);
     bar.finish_and_clear();
     if let Err(err) = &applied
-        && session.has_command()
+        && command.is_some()
     {
-        daos_cli::say!("daos: applying ended early: {err:#}; the command goes on");
+        say!("daos: applying ended early: {err:#}; the command goes on");
     }
-    let ending = session.finish()?;
+    let (live, schemes, account) = session.into_parts();
+    let told = Told { schemes: &schemes, account: &account };
+    let ending = live.finish(command, &stop)?;
+    session::tell_end(ending.command.as_ref());
     // The counters are worth having also when something failed.
-    manager.write_stats()?;
+    told.write_stats(args.schemes.stats.as_deref())?;
     if !args.quiet {
-        manager.tell();
+        told.tell();
     }
-    manager.take_down()?;
+    swap.map_or(Ok(()), |swap| swap.take_away())?;
     applied?;
-    Ok(ending.exit_status.unwrap_or(0))
+    Ok(ending.exit_status().unwrap_or(0))
+}
+
+/// Schemes on a simulated address space, as fast as it can be computed.
+fn simulated(args: &cli::Apply, monitor: AnyMonitor, file: &Path) -> Result<i32> {
+    let seed = args.monitoring.looking.seed;
+    let mut session = session::simulated(&args.schemes, monitor, file, seed, args.duration)?;
+    apply(&mut session, &ProgressBar::hidden())?;
+    let (mut source, schemes, account) = session.into_parts();
+    let told = Told { schemes: &schemes, account: &account };
+    told.write_stats(args.schemes.stats.as_deref())?;
+    if !args.quiet {
+        session::tell_simulated();
+        told.tell();
+        tell_slowdown(&source.space_mut().memory());
+    }
+    Ok(0)
 }

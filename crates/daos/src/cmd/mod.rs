@@ -1,9 +1,9 @@
 //! One file for each subcommand.
 
+pub mod account;
 pub mod apply;
 
 pub mod doctor;
-pub mod manager;
 pub mod monitoring;
 pub mod record;
 pub mod report;

@@ -1,164 +1,121 @@
-//! Live processes under watch: from those that were named, or a command, to their end.
+//! From flags to a session, and what the commands that run one have in common.
 
 use crate::cli;
 use anyhow::{Context, Result};
-use daos_bpf::VirtualMemory;
-use daos_cli::command::{Stage, Started};
-use daos_core::{Snapshot, SnapshotSource};
-use daos_linux::{Process, ProcessError, cpu, damon};
+use daos_cli::{WholeFile, say, scheme_error};
+use daos_linux::{GuardedSwap, damon};
 use daos_monitor::AnyMonitor;
-use daos_session::{Driver, Stop};
+use daos_schemes::Scheme;
+use daos_session::{
+    ActiveSchemes, Ended, Live, Session, SimSource, Source, Started, Surroundings, Targets,
+};
+use daos_sim::{CostModel, MemoryModel, SimOptions, SimSpace};
+use daos_workload::Config;
 use indicatif::ProgressBar;
 use std::io::IsTerminal;
-use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
-/// How long a command may take to end by itself after a Ctrl-C that reached it too.
-const AFTER_CTRL_C: Duration = Duration::from_secs(1);
-
-/// The targets are there and may be watched; nothing was started or changed yet.
+/// What a command needs to begin on live processes. Nothing was started or changed yet.
 #[derive(Debug)]
 pub struct Prepared {
-    memory: VirtualMemory,
-    pidfds: Vec<OwnedFd>,
-}
-
-/// Targets under watch.
-#[derive(Debug)]
-pub struct Session {
-    pub driver: Driver<VirtualMemory>,
-    started: Option<Started>,
-    stop: Arc<AtomicBool>,
-    /// CPU time in microseconds before the first tick.
-    pub setup_cpu_us: u64,
-}
-
-/// How a session ended.
-#[derive(Debug)]
-pub struct Ending {
-    /// In words.
-    pub reason: &'static str,
-    /// That of the command, if there was one and it ended by itself.
-    pub exit_status: Option<i32>,
+    targets: Targets,
+    schemes: ActiveSchemes,
+    zram_bytes: Option<u64>,
 }
 
 impl Prepared {
-    /// Refuses what can be refused before anything is started. `acts`: whether the
-    /// targets' memory is not only to be watched.
-    pub fn new(target: &cli::Target, acts: bool) -> Result<Self> {
-        let mut processes = Vec::new();
-        for &pid in &target.forms.pid {
-            if !processes.iter().any(|p: &Process| p.pid() == pid) {
-                let process = Process::open(pid)?;
-                if acts {
-                    process.may_be_acted_on()?;
-                }
-                processes.push(process);
-            }
-        }
-        let memory = VirtualMemory::new()?.with_children(target.children);
-        let mut prepared = Self { memory, pidfds: Vec::new() };
-        for process in processes {
-            prepared.add(process)?;
-        }
-        Ok(prepared)
+    /// Refuses what can be refused before anything is started, written or changed.
+    pub fn new(target: &cli::Target, managing: &cli::Managing) -> Result<Self> {
+        let targets = Targets::open(&target.forms.pid, target.children, managing.act())?;
+        let schemes = schemes(managing)?;
+        // A swap device that is yet to be set up will do.
+        let swap_comes = managing.zram.is_some();
+        schemes.check(|scheme: &Scheme| match targets.supports(scheme.action) {
+            Err(_) if swap_comes && scheme.action.needs_swap() => Ok(()),
+            supported => supported,
+        })?;
+        let zram_bytes = managing.zram.filter(|_| managing.act());
+        Ok(Self { targets, schemes, zram_bytes })
     }
 
-    /// The primitives, without targets that have yet to be started.
-    pub fn memory(&self) -> &VirtualMemory {
-        &self.memory
+    /// Goes on with these schemes instead.
+    pub fn with_schemes(self, schemes: Vec<Scheme>) -> Self {
+        Self { schemes: ActiveSchemes::of(schemes), ..self }
     }
 
-    /// Makes `process` a target whose end is noticed at once.
-    fn add(&mut self, process: Process) -> Result<()> {
-        let pidfd = process.as_fd().try_clone_to_owned();
-        self.pidfds.push(pidfd.context("keeping a hold of the target")?);
-        self.memory.add(process)?;
-        Ok(())
+    /// A flag that makes the schemes be read again; `None` without schemes.
+    pub fn reload_flag(&self) -> Option<Arc<AtomicBool>> {
+        self.schemes.reload_flag()
     }
 
-    /// Starts `command`, if it has words, and the clock.
-    pub fn start(
-        mut self,
-        command: &[String],
+    /// Sets up swap, if it was asked for.
+    pub fn set_up_swap(&self) -> Result<Option<GuardedSwap>> {
+        Ok(self.zram_bytes.map(GuardedSwap::set_up).transpose()?)
+    }
+
+    /// Begins to watch the targets, and the command that was started.
+    pub fn watch(
+        self,
+        command: Option<&Started>,
         monitor: AnyMonitor,
         duration_us: Option<u64>,
-        stop: Arc<AtomicBool>,
-        stage: Stage<'_>,
-    ) -> Result<Session> {
-        let mut started = None;
-        if !command.is_empty() {
-            let child = started.insert(Started::spawn(command, stage)?);
-            match Process::open(child.pid()) {
-                Ok(process) => self.add(process)?,
-                // One that is over already leaves nothing to see.
-                Err(ProcessError::Zombie(_) | ProcessError::NotFound(_)) => {}
-                Err(err) => return Err(err.into()),
-            }
-        }
-        let Self { memory, pidfds } = self;
-        let mut driver = Driver::new(monitor, memory, Arc::clone(&stop), duration_us)
-            .context("preparing the timer")?;
-        for pidfd in &pidfds {
-            driver.watch(pidfd).context("watching for the target's end")?;
-        }
-        let setup_cpu_us = cpu::used_us();
-        driver.begin()?;
-        Ok(Session { driver, started, stop, setup_cpu_us })
+        stop: &Arc<AtomicBool>,
+        swap: Option<&GuardedSwap>,
+    ) -> Result<Session<Live>> {
+        let live = self.targets.watch(command, monitor, duration_us, Arc::clone(stop))?;
+        let live = live.with_swap(swap.map(|swap| swap.swap().clone()));
+        Ok(Session::new(live, self.schemes).stopping(Arc::clone(stop)))
     }
 }
 
-impl Session {
-    /// Whether it is a command that runs, and writes to the terminal as it likes.
-    pub fn has_command(&self) -> bool {
-        self.started.is_some()
+/// The schemes that were named, if the file for their counters can be written.
+fn schemes(managing: &cli::Managing) -> Result<ActiveSchemes> {
+    if let Some(path) = &managing.stats {
+        let refused = || format!("--stats {}: can't be written", path.display());
+        WholeFile::check(path).with_context(refused)?;
     }
+    ActiveSchemes::read(&managing.schemes, managing.dry_run).map_err(scheme_error)
+}
 
-    /// Calls `each` with every snapshot, until the session is over or it fails.
-    pub fn run(
-        &mut self,
-        mut each: impl FnMut(&mut Driver<VirtualMemory>, Snapshot) -> Result<()>,
-    ) -> Result<()> {
-        while let Some(snapshot) = self.driver.next_snapshot()? {
-            each(&mut self.driver, snapshot)?;
-        }
-        Ok(())
+/// Starts the command that was given, if one was.
+pub fn start(command: &[String], surroundings: Surroundings<'_>) -> Result<Option<Started>> {
+    match command {
+        [] => Ok(None),
+        command => Ok(Some(Started::spawn(command, surroundings)?)),
     }
+}
 
-    /// The command, if there is one.
-    pub fn command(&self) -> Option<&Started> {
-        self.started.as_ref()
-    }
+/// The access pattern in `file` under the schemes that were named, for its own length or
+/// `duration_us`.
+pub fn simulated(
+    managing: &cli::Managing,
+    monitor: AnyMonitor,
+    file: &Path,
+    seed: u64,
+    duration_us: Option<u64>,
+) -> Result<Session<SimSource>> {
+    let schemes = schemes(managing)?;
+    let config = Config::read(file)?;
+    let duration_us = duration_us.unwrap_or_else(|| config.duration_us());
+    let source = simulation(monitor, config, seed, duration_us, managing.zram);
+    Ok(Session::new(source, schemes))
+}
 
-    /// Watches no more, and ends the command, if there is one.
-    pub fn end(self) -> Result<()> {
-        drop(self.driver);
-        self.started.map_or(Ok(()), |started| started.finish(Duration::ZERO).map(drop))
-    }
-
-    /// Watches no more, and waits for the command to end, or ends it.
-    pub fn finish(self) -> Result<Ending> {
-        let stop = self.driver.stop();
-        // From here on we may wait for the command: run where we like.
-        drop(self.driver);
-        let exit_status = match (self.started, stop) {
-            (None, _) => None,
-            (Some(started), Some(Stop::Duration)) => started.finish(Duration::ZERO)?.and(None),
-            (Some(started), Some(Stop::Asked)) => started.finish(AFTER_CTRL_C)?,
-            (Some(started), Some(Stop::TargetsEnded) | None) => {
-                started.wait(&self.stop, AFTER_CTRL_C)?
-            }
-        };
-        let reason = match stop {
-            Some(Stop::Duration) => "the duration was over",
-            Some(Stop::Asked) => "it was interrupted",
-            Some(Stop::TargetsEnded) | None => "the target ended",
-        };
-        Ok(Ending { reason, exit_status })
-    }
+/// An access pattern, with swap as large as `zram_bytes` says, or without bounds.
+pub fn simulation(
+    monitor: AnyMonitor,
+    config: Config,
+    seed: u64,
+    duration_us: u64,
+    zram_bytes: Option<u64>,
+) -> SimSource {
+    let mut space = SimSpace::new(config, SimOptions { seed, ..SimOptions::default() });
+    let model = MemoryModel::ZRAM;
+    let swap_bytes = zram_bytes.unwrap_or(model.swap_bytes);
+    space.set_memory_model(MemoryModel { swap_bytes, ..model });
+    SimSource::new(monitor, space, CostModel::SAME_CPU, duration_us)
 }
 
 /// What is watched, as it was named.
@@ -169,13 +126,32 @@ pub fn named(target: &cli::Target) -> Vec<String> {
     }
 }
 
+/// Tells what came up since this was last called.
+pub fn tell_notes<S: Source>(session: &mut Session<S>) {
+    for note in session.take_notes() {
+        say!("daos: {note}");
+    }
+}
+
+/// Tells of a command that goes on though it was asked to end.
+pub fn tell_end(command: Option<&Ended>) {
+    if let Some(Ended::LeftRunning { program, pid }) = command {
+        say!("daos: {program} (process {pid}) does not end on SIGTERM; it was left running");
+    }
+}
+
 /// Others clear accessed bits too, and then memory looks colder than it is.
 pub fn tell_of_others() {
     if let Some(kdamond) = damon::running(Path::new("/sys")).first() {
-        daos_cli::say!(
+        say!(
             "daos: note: a DAMON of the kernel is running ({kdamond}); it clears accessed bits too, so some accesses may be missed"
         );
     }
+}
+
+/// Says that no time and cost that follows was measured.
+pub fn tell_simulated() {
+    say!("daos: simulated, not measured: the times and costs are those of a model");
 }
 
 /// A line on the terminal, if there is one and it is wanted.

@@ -8,15 +8,11 @@ use super::metric::Metric;
 use super::observer::Observer;
 use super::scoring::{METRIC, is_program};
 use crate::cli;
-use crate::cmd::manager::Manager;
-use crate::cmd::manager::footprint::Footprint;
 use crate::cmd::{monitoring, session};
 use anyhow::{Context, Result, anyhow, ensure};
-use daos_cli::command::{Stage, Started};
-use daos_core::SnapshotSource;
-use daos_linux::cpu;
+use daos_linux::{GuardedSwap, TempSwap, cpu};
 use daos_schemes::Scheme;
-use daos_session::Stop;
+use daos_session::{MemorySeries, Started, Stop, Surroundings};
 use daos_tune::search::Values;
 use daos_tune::{Bounds, Measured, RSS, RUNTIME, Store, Workload};
 use std::fs::File;
@@ -35,7 +31,7 @@ const METRIC_PATIENCE_S: f64 = 60.0;
 #[derive(Debug)]
 pub struct Command<'a> {
     args: &'a cli::Tune,
-    manager: Manager,
+    swap: Option<GuardedSwap>,
     metric: Option<Metric>,
     stop: Arc<AtomicBool>,
     /// What it writes, run after run.
@@ -45,7 +41,7 @@ pub struct Command<'a> {
 
 /// How a run came to its end.
 #[derive(Debug)]
-enum Ended {
+enum RunEnd {
     /// By itself, with this status.
     Itself(Option<i32>),
     /// As it violated the service level.
@@ -59,9 +55,9 @@ enum Ended {
 /// What is known of a run.
 #[derive(Debug)]
 struct Seen {
-    ended: Ended,
+    ended: RunEnd,
     runtime: Duration,
-    footprint: Footprint,
+    memory: MemorySeries,
 }
 
 impl<'a> Command<'a> {
@@ -71,10 +67,9 @@ impl<'a> Command<'a> {
         let program = args.target.forms.command.first().context("no command was given")?;
         ensure!(is_program(program), "there is no command {program:?}; check its name");
         // The limit goes by the clock: what is missing is told before the first run.
-        let prepared = session::Prepared::new(&args.target, true)?;
-        let manager = Manager::new(&managing(args), prepared.memory())?;
+        session::Prepared::new(&args.target, &managing(args))?;
         let metric = args.measuring.metric.as_deref().map(Metric::new).transpose()?;
-        Ok(Self { args, manager, metric, stop, log: None, samples: 0 })
+        Ok(Self { args, swap: None, metric, stop, log: None, samples: 0 })
     }
 
     /// Sets up what is needed, after so many samples of an earlier part; output goes to the
@@ -84,79 +79,89 @@ impl<'a> Command<'a> {
         let path = store.path("output.log");
         let log = File::options().create(true).append(true).open(&path);
         self.log = Some((log.with_context(|| format!("cannot write {}", path.display()))?, path));
-        self.manager.set_up()
+        self.swap = self.args.measuring.zram.map(GuardedSwap::set_up).transpose()?;
+        Ok(())
     }
 
     /// Puts the host back as it was.
     pub fn end(&mut self) -> Result<()> {
-        self.manager.take_down()
+        Ok(self.swap.take().map_or(Ok(()), GuardedSwap::take_away)?)
     }
 
     /// One run, with a scheme.
-    fn managed(&mut self, scheme: &Scheme, bounds: &Bounds) -> Result<Seen> {
-        self.manager.go_on_with(vec![scheme.clone()], true);
+    fn managed(&self, scheme: &Scheme, bounds: &Bounds) -> Result<Seen> {
         let monitor = monitoring::monitor(&self.args.monitoring)?;
-        let prepared = session::Prepared::new(&self.args.target, true)?;
+        let prepared = session::Prepared::new(&self.args.target, &managing(self.args))?;
+        let prepared = prepared.with_schemes(vec![scheme.clone()]);
         let patience_us = (bounds.patience_s * 1e6) as u64;
-        let (log, _) = self.log.as_ref().context("the tuning has not begun")?;
-        let stage = Stage::Apart { stdin: None, stdout: log, stderr: log };
-        let command = &self.args.target.forms.command;
-        let stop = Arc::clone(&self.stop);
-        let mut session = prepared.start(command, monitor, Some(patience_us), stop, stage)?;
-        let run = session.command().context("there is a command to tune")?;
+        let run = self.start()?;
+        let swap = self.swap.as_ref();
+        let mut session =
+            prepared.watch(Some(&run), monitor, Some(patience_us), &self.stop, swap)?;
         let began = run.began();
-        let observer = self.observer(run)?;
+        let observer = self.observer(&run)?;
         let (mut lost, mut has_ended) = (false, false);
-        while let Some(snapshot) = session.driver.next_snapshot()? {
-            self.manager.manage(&mut session.driver, &snapshot)?;
+        while session.next_interval()?.is_some() {
             lost = self.is_lost(bounds, began);
             // What it has started may go on, and would be watched.
-            has_ended = session.command().is_some_and(|run| run.ended_within(Duration::ZERO));
+            has_ended = run.ended_within(Duration::ZERO);
             if lost || has_ended {
                 break;
             }
         }
         let stopped = Instant::now();
-        let ended = match session.driver.stop() {
-            _ if lost && !has_ended => Some(Ended::Lost),
-            Some(Stop::Duration) => Some(Ended::Hung),
-            Some(Stop::Asked) => Some(Ended::Interrupted),
+        let (live, ..) = session.into_parts();
+        let ended = match live.stop() {
+            _ if lost && !has_ended => Some(RunEnd::Lost),
+            Some(Stop::Duration) => Some(RunEnd::Hung),
+            Some(Stop::Asked) => Some(RunEnd::Interrupted),
             // It was watched to its end, or to that of its memory.
             Some(Stop::TargetsEnded) | None => None,
         };
         let ended = match ended {
-            None => Ended::Itself(session.finish()?.exit_status),
+            None => RunEnd::Itself(live.finish(Some(run), &self.stop)?.exit_status()),
             Some(ended) => {
-                session.end()?;
+                drop(live);
+                run.finish(Duration::ZERO)?;
                 ended
             }
         };
         Seen::of(ended, observer, began, stopped)
     }
 
+    /// Starts the command.
+    fn start(&self) -> Result<Started> {
+        let (log, _) = self.log.as_ref().context("the tuning has not begun")?;
+        let apart = Surroundings::Apart { stdin: None, stdout: log, stderr: log };
+        Ok(Started::spawn(&self.args.target.forms.command, apart)?)
+    }
+
     /// One run without a scheme, and unwatched.
     fn alone(&self, bounds: &Bounds) -> Result<Seen> {
-        let (log, _) = self.log.as_ref().context("the tuning has not begun")?;
-        let stage = Stage::Apart { stdin: None, stdout: log, stderr: log };
-        let run = Started::spawn(&self.args.target.forms.command, stage)?;
+        let run = self.start()?;
         let began = run.began();
         let observer = self.observer(&run)?;
         let ended = loop {
             if run.ended_within(LOOK) {
                 break None;
             } else if self.stop.load(Ordering::Relaxed) {
-                break Some(Ended::Interrupted);
+                break Some(RunEnd::Interrupted);
             } else if began.elapsed().as_secs_f64() >= bounds.patience_s {
-                break Some(Ended::Hung);
+                break Some(RunEnd::Hung);
             }
         };
         let stopped = Instant::now();
-        let status = run.finish(Duration::ZERO)?;
-        Seen::of(ended.unwrap_or(Ended::Itself(status)), observer, began, stopped)
+        let status = run.finish(Duration::ZERO)?.status();
+        Seen::of(ended.unwrap_or(RunEnd::Itself(status)), observer, began, stopped)
     }
 
     fn observer(&self, run: &Started) -> Result<Observer> {
-        Observer::begin(run, self.args.target.children, self.settle(), self.manager.swap())
+        Observer::begin(run, self.args.target.children, self.settle(), self.device())
+    }
+
+    /// The swap that was set up.
+    fn device(&self) -> Option<TempSwap> {
+        self.swap.as_ref().map(|swap| swap.swap().clone())
     }
 
     /// How much of a run's beginning is not measured.
@@ -173,9 +178,9 @@ impl<'a> Command<'a> {
 
 impl Seen {
     /// What is known of a run that is over by now, and was ended at `stopped` if it was.
-    fn of(ended: Ended, observer: Observer, began: Instant, stopped: Instant) -> Result<Self> {
-        let (footprint, end) = observer.finish()?;
-        Ok(Self { ended, runtime: end.min(stopped) - began, footprint })
+    fn of(ended: RunEnd, observer: Observer, began: Instant, stopped: Instant) -> Result<Self> {
+        let (memory, end) = observer.finish()?;
+        Ok(Self { ended, runtime: end.min(stopped) - began, memory })
     }
 }
 
@@ -199,21 +204,21 @@ impl Workload for Command<'_> {
             run.join().map_err(|_| anyhow!("a sample ended in a way it never should"))?
         })?;
         let after = cpu::of_children_us();
-        let Seen { ended, runtime, footprint } = seen;
+        let Seen { ended, runtime, memory } = seen;
         let log = self.log.as_ref().map_or(Path::new(""), |(_, path)| path).display();
         let cut_short = match ended {
-            Ended::Itself(Some(0)) => false,
-            Ended::Lost => true,
-            Ended::Interrupted => return Ok(Measured::Interrupted),
-            Ended::Itself(status) => {
+            RunEnd::Itself(Some(0)) => false,
+            RunEnd::Lost => true,
+            RunEnd::Interrupted => return Ok(Measured::Interrupted),
+            RunEnd::Itself(status) => {
                 return Ok(Measured::Void(format!("{}; see {log}", failure(status))));
             }
-            Ended::Hung => {
+            RunEnd::Hung => {
                 let seconds = bounds.patience_s;
                 return Ok(Measured::Void(format!("it did not end within {seconds:.0} s")));
             }
         };
-        if footprint.resident.max == 0 {
+        if memory.resident.max == 0 {
             let when = match self.settle() {
                 Duration::ZERO => "before its memory was seen".to_owned(),
                 settle => format!("within the {} s it has to settle", settle.as_secs_f64()),
@@ -221,7 +226,7 @@ impl Workload for Command<'_> {
             return Ok(Measured::Void(format!("it ended {when}; give it more work")));
         }
         let runtime = runtime.saturating_sub(self.settle());
-        let mut values = of_memory(&footprint);
+        let mut values = of_memory(&memory);
         values.insert(RUNTIME.to_owned(), runtime.as_secs_f64());
         values.insert("user".to_owned(), (after.0 - before.0) as f64 / 1e6);
         values.insert("system".to_owned(), (after.1 - before.1) as f64 / 1e6);
@@ -256,8 +261,8 @@ pub fn managing(args: &cli::Tune) -> cli::Managing {
 }
 
 /// What was measured of the memory.
-pub fn of_memory(footprint: &Footprint) -> Values {
-    let Footprint { resident, swap, zram, .. } = footprint;
+pub fn of_memory(memory: &MemorySeries) -> Values {
+    let MemorySeries { resident, swap, zram, .. } = memory;
     [(RSS, resident.mean), ("rss_max", resident.max), ("swap", swap.mean), ("zram", zram.mean)]
         .map(|(name, bytes)| (name.to_owned(), bytes as f64))
         .into()

@@ -2,7 +2,7 @@
 //! from anywhere else.
 
 use anyhow::{Context, Result, bail};
-use daos_cli::command::{Stage, Started};
+use daos_session::{Started, Surroundings};
 use daos_tune::search::last_number;
 use std::fs::File;
 use std::io::{Read, Seek, Write};
@@ -61,8 +61,8 @@ pub fn run(
     stop: &dyn Fn() -> bool,
 ) -> Result<String> {
     let (mut out, mut err) = (tempfile()?, tempfile()?);
-    let stage = Stage::Apart { stdin, stdout: &out, stderr: &err };
-    let started = Started::spawn(&["sh".into(), "-c".into(), text.to_owned()], stage)?;
+    let apart = Surroundings::Apart { stdin, stdout: &out, stderr: &err };
+    let started = Started::spawn(&["sh".into(), "-c".into(), text.to_owned()], apart)?;
     let began = Instant::now();
     while !started.ended_within(LOOK) {
         if stop() {
@@ -72,7 +72,7 @@ pub fn run(
             bail!("did not end within {patience_s:.0} s");
         }
     }
-    let status = started.finish(Duration::ZERO)?;
+    let status = started.finish(Duration::ZERO)?.status();
     if status != Some(0) {
         let mut said = String::new();
         err.rewind()?;

@@ -1,11 +1,10 @@
 //! What a run takes of memory, and when it ends: seen in the same way whether it is watched
 //! or runs alone, so that the difference is the scheme's.
 
-use crate::cmd::manager::footprint::Footprint;
 use anyhow::{Result, anyhow};
-use daos_cli::command::Started;
 use daos_linux::memory::ProcessMemory;
 use daos_linux::{Process, TempSwap};
+use daos_session::{MemorySeries, MemoryUse, Started};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::path::Path;
 use std::thread::{self, JoinHandle};
@@ -17,40 +16,41 @@ const SAMPLE: Duration = Duration::from_millis(100);
 /// Looks at a run until it ends.
 #[derive(Debug)]
 pub struct Observer {
-    thread: JoinHandle<(Footprint, Instant)>,
+    thread: JoinHandle<(MemorySeries, Instant)>,
 }
 
 impl Observer {
     /// Of a run that has just begun; with `children`, the memory of those that it starts
-    /// counts too. What it takes while it settles does not. `swap` is the device that was set
+    /// counts too. What it takes while it settles does not. `device` is the swap that was set
     /// up for it, if any.
     pub fn begin(
         run: &Started,
         children: bool,
         settle: Duration,
-        swap: Option<TempSwap>,
+        device: Option<TempSwap>,
     ) -> Result<Self> {
         let (pid, pidfd, began) = (run.pid(), run.pidfd()?, run.began());
         let observe = move || {
-            let mut footprint = Footprint::default();
+            let mut series = MemorySeries::default();
             loop {
                 let elapsed = began.elapsed();
                 let pids = if children { tree(pid) } else { vec![pid] };
                 let memory = |pid| ProcessMemory::read(Path::new("/proc"), pid);
                 let all: Vec<ProcessMemory> = pids.into_iter().filter_map(memory).collect();
                 let resident: u64 = all.iter().map(|one| one.resident_bytes).sum();
-                let swapped = all.iter().map(|one| one.swap_bytes).sum();
+                let swap = all.iter().map(|one| one.swap_bytes).sum();
                 // Of a process that has ended nothing is known.
                 if resident > 0 && elapsed >= settle {
-                    let usage = swap.as_ref().and_then(|swap| swap.usage(Path::new("/")));
+                    let usage = device.as_ref().and_then(|device| device.usage(Path::new("/")));
                     let zram = usage.map_or(0, |usage| usage.memory_bytes);
-                    footprint.add(elapsed.as_micros() as u64, resident, swapped, zram);
+                    let sample = MemoryUse { resident, swap, zram };
+                    series.add(elapsed.as_micros() as u64, sample);
                 }
                 let nanos = SAMPLE.saturating_sub(began.elapsed() - elapsed).subsec_nanos();
                 let wait = Timespec { tv_sec: 0, tv_nsec: nanos.into() };
                 let mut fds = [PollFd::new(&pidfd, PollFlags::IN)];
                 if matches!(poll(&mut fds, Some(&wait)), Ok(1..)) {
-                    return (footprint, Instant::now());
+                    return (series, Instant::now());
                 }
             }
         };
@@ -59,7 +59,7 @@ impl Observer {
     }
 
     /// What was seen, and when it ended. Waits for that.
-    pub fn finish(self) -> Result<(Footprint, Instant)> {
+    pub fn finish(self) -> Result<(MemorySeries, Instant)> {
         self.thread.join().map_err(|_| anyhow!("the thread that looks at a run has failed"))
     }
 }

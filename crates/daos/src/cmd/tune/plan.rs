@@ -3,11 +3,11 @@
 use super::scoring::scorer;
 use crate::cli::{self, DEFAULT_TUNING, Good};
 use anyhow::{Result, bail, ensure};
-use daos_cli::SchemeSource;
-use daos_cli::Usage;
+use daos_cli::{Usage, scheme_error};
 use daos_core::units::display;
 use daos_linux::Process;
 use daos_schemes::{Scheme, toml};
+use daos_session::SchemeSource;
 use daos_tune::search::{Space, Sweep};
 use daos_tune::{Aim, Limits, Scorer, Store, Subject, Tuning};
 use std::path::{Path, PathBuf};
@@ -143,7 +143,8 @@ fn refuse(what: &str) -> Result<()> {
 
 /// The scheme that is tuned: thresholds of several would be hard to tell apart.
 fn one_scheme(arg: &str) -> Result<Scheme> {
-    let mut schemes = SchemeSource::new(arg)?.read()?;
+    let mut schemes =
+        SchemeSource::new(arg).and_then(|mut source| source.read()).map_err(scheme_error)?;
     let count = schemes.len();
     ensure!(
         count == 1,

@@ -9,16 +9,15 @@ use super::command::{managing, of_memory};
 use super::metric::Metric;
 use super::scoring::METRIC;
 use crate::cli::{self, Good};
-use crate::cmd::manager::Manager;
+use crate::cmd::account::Told;
 use crate::cmd::{monitoring, session};
 use anyhow::{Context, Result};
-use daos_cli::command::Stage;
 use daos_core::Action;
-use daos_core::SnapshotSource;
-use daos_linux::memory::ProcessMemory;
+use daos_core::Interval;
+use daos_linux::GuardedSwap;
 use daos_schemes::{Pattern, Scheme};
+use daos_session::{Live, Session};
 use daos_tune::{Bounds, Measured, RSS, Workload};
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -35,7 +34,6 @@ const LEAST_SHARE: f64 = 0.2;
 pub struct Prepared<'a> {
     args: &'a cli::Tune,
     prepared: session::Prepared,
-    manager: Manager,
     metric: Metric,
     stop: Arc<AtomicBool>,
 }
@@ -44,8 +42,8 @@ pub struct Prepared<'a> {
 #[derive(Debug)]
 pub struct Service<'a> {
     args: &'a cli::Tune,
-    session: session::Session,
-    manager: Manager,
+    session: Session<Live>,
+    swap: Option<GuardedSwap>,
     meter: Meter,
     stop: Arc<AtomicBool>,
     /// Bytes that were in swap before any scheme.
@@ -58,23 +56,21 @@ impl<'a> Prepared<'a> {
     /// Refuses what can't be done here.
     pub fn new(args: &'a cli::Tune, stop: Arc<AtomicBool>) -> Result<Self> {
         monitoring::monitor(&args.monitoring)?;
-        let prepared = session::Prepared::new(&args.target, true)?;
-        let manager = Manager::new(&managing(args), prepared.memory())?;
+        let prepared = session::Prepared::new(&args.target, &managing(args))?;
         let metric = Metric::new(args.measuring.metric.as_deref().unwrap_or_default())?;
-        Ok(Self { args, prepared, manager, metric, stop })
+        Ok(Self { args, prepared, metric, stop })
     }
 
     /// Begins to watch.
     pub fn begin(self) -> Result<Service<'a>> {
-        let Self { args, prepared, mut manager, metric, stop } = self;
+        let Self { args, prepared, metric, stop } = self;
         // Before monitoring, which asks for short turns of the CPU.
         let meter = Meter::new(metric, Arc::clone(&stop))?;
-        manager.set_up()?;
+        let swap = prepared.set_up_swap()?;
         let monitor = monitoring::monitor(&args.monitoring)?;
-        let session = prepared.start(&[], monitor, None, Arc::clone(&stop), Stage::Shared)?;
-        let swap = |pid| ProcessMemory::read(Path::new("/proc"), pid).map(|m| m.swap_bytes);
-        let swap_before = session.driver.access().pids().filter_map(swap).sum();
-        Ok(Service { args, session, manager, meter, stop, swap_before, watched_us: 0 })
+        let session = prepared.watch(None, monitor, None, &stop, swap.as_ref())?;
+        let swap_before = session.source().swapped_bytes();
+        Ok(Service { args, session, swap, meter, stop, swap_before, watched_us: 0 })
     }
 }
 
@@ -87,8 +83,7 @@ impl Service<'_> {
         enough: impl Fn(&Meter, f64) -> bool,
     ) -> Result<Option<Measured>> {
         let mut begun_us = None;
-        while let Some(snapshot) = self.session.driver.next_snapshot()? {
-            self.manager.manage(&mut self.session.driver, &snapshot)?;
+        while let Some(Interval { snapshot, .. }) = self.session.next_interval()? {
             self.watched_us = snapshot.end_us;
             let begun_us = *begun_us.get_or_insert(snapshot.start_us);
             let elapsed_us = snapshot.end_us - begun_us;
@@ -111,25 +106,24 @@ impl Service<'_> {
         if !quiet {
             daos_cli::say!("daos: applying {} until Ctrl-C", scheme.label());
         }
-        self.manager.go_on_with(vec![scheme], false);
+        self.session.replace_schemes(vec![scheme]);
         let bar = session::progress(!quiet, "applying", None);
-        while let Some(snapshot) = self.session.driver.next_snapshot()? {
-            self.manager.manage(&mut self.session.driver, &snapshot)?;
-            if let Some(line) = self.manager.line(&snapshot) {
-                bar.set_message(line);
+        while let Some(interval) = self.session.next_interval()? {
+            if self.session.has_sampled(&interval.snapshot) {
+                bar.set_message(Told::of(&self.session).line());
             }
         }
         bar.finish_and_clear();
         if !quiet {
-            self.manager.tell();
+            Told::of(&self.session).tell();
         }
         Ok(())
     }
 
     /// Watches no more, and puts the host back as it was.
-    pub fn end(mut self) -> Result<()> {
-        self.session.end()?;
-        self.manager.take_down()
+    pub fn end(self) -> Result<()> {
+        drop(self.session);
+        Ok(self.swap.map_or(Ok(()), GuardedSwap::take_away)?)
     }
 }
 
@@ -143,7 +137,7 @@ impl Workload for Service<'_> {
         let none = || Scheme::new(Pattern::ANY, Action::Stat);
         let least_age =
             scheme.map_or(0, |scheme| scheme.pattern.age.min.us(self.args.monitoring.looking.aggr));
-        self.manager.go_on_with(vec![scheme.cloned().unwrap_or_else(none)], false);
+        self.session.replace_schemes(vec![scheme.cloned().unwrap_or_else(none)]);
         // Nothing is older than it was watched.
         let settle_us = settle_us.max((least_age + settle_us).saturating_sub(self.watched_us));
         let left_us = (bounds.left_s * 1e6) as u64;
@@ -151,7 +145,7 @@ impl Workload for Service<'_> {
         if let Some(over) = self.go_on(settle_us, |_, _| false)? {
             return Ok(over);
         }
-        self.manager.forget_footprint();
+        self.session.forget_memory();
         self.meter.begin(work_us as f64 / 1e6, measuring.metric_is);
         let is_lost = |meter: &Meter, share: f64| {
             share >= LEAST_SHARE
@@ -176,12 +170,12 @@ impl Workload for Service<'_> {
             Err(_) if self.stop.load(Ordering::Relaxed) => return Ok(Measured::Interrupted),
             Err(err) => return Ok(Measured::Void(format!("{err:#}"))),
         };
-        let footprint = self.manager.footprint();
-        let mut values = of_memory(footprint);
+        let memory = &self.session.account().memory;
+        let mut values = of_memory(memory);
         if scheme.is_none() {
-            let whole = footprint.whole.mean.saturating_sub(self.swap_before);
+            let whole = memory.whole.mean.saturating_sub(self.swap_before);
             // What was in swap before may have come back.
-            values.insert(RSS.to_owned(), whole.max(footprint.resident.mean) as f64);
+            values.insert(RSS.to_owned(), whole.max(memory.resident.mean) as f64);
         }
         values.insert(METRIC.to_owned(), value);
         Ok(if lost.get() { Measured::CutShort(values) } else { Measured::Whole(values) })

@@ -1,13 +1,12 @@
 //! A simulated program: the same work in simulated time, at once.
 
 use crate::cli;
-use crate::cmd::manager::rules::Rules;
-use crate::cmd::manager::simulated::Simulated;
-use crate::cmd::monitoring;
+use crate::cmd::{monitoring, session};
 use anyhow::Result;
 use daos_core::Action;
 use daos_core::rng::{Rng, mix};
 use daos_schemes::{Pattern, Scheme};
+use daos_session::{ActiveSchemes, Session, SimSource};
 use daos_tune::search::{Values, shapes};
 use daos_tune::{Bounds, Measured, RSS, RUNTIME, Workload};
 use daos_workload::Config;
@@ -32,9 +31,7 @@ impl<'a> Simulation<'a> {
     pub fn new(args: &'a cli::Tune, file: &Path) -> Result<Self> {
         monitoring::monitor(&args.monitoring)?;
         if !args.quiet {
-            daos_cli::say!(
-                "daos: simulated, not measured: the times and costs are those of a model"
-            );
+            session::tell_simulated();
         }
         Ok(Self { args, config: Config::read(file)?, runs: 0, clock_s: Rc::default() })
     }
@@ -61,29 +58,39 @@ impl Workload for Simulation<'_> {
         let duration_us = self.config.duration_us();
         let scheme = scheme.cloned();
         let without = scheme.is_none();
-        let rules =
-            Rules::of(vec![scheme.unwrap_or_else(|| Scheme::new(Pattern::ANY, Action::Stat))]);
+        let scheme = scheme.unwrap_or_else(|| Scheme::new(Pattern::ANY, Action::Stat));
+        let schemes = ActiveSchemes::of(vec![scheme]);
         let monitor = monitoring::monitor(&self.args.monitoring)?;
         let (config, zram) = (self.config.clone(), self.args.measuring.zram);
-        let mut simulated = Simulated::of(rules, monitor, config, seed, duration_us, zram);
+        let source = session::simulation(monitor, config, seed, duration_us, zram);
+        let mut session = Session::new(source, schemes);
         let noise = 1.0 + NOISE * shapes::gaussian(&mut Rng::new(mix(seed)));
         let mut cut_short = false;
-        while simulated.next_interval()?.is_some() {
-            if bounds.is_lost(simulated.runtime_us() * noise / 1e6) {
+        while session.next_interval()?.is_some() {
+            if bounds.is_lost(runtime_us(&mut session) * noise / 1e6) {
                 cut_short = true;
                 break;
             }
         }
         // Without a scheme there is no monitor, which costs.
-        let runtime_us = if without { duration_us as f64 } else { simulated.runtime_us() } * noise;
+        let runtime_us =
+            if without { duration_us as f64 } else { runtime_us(&mut session) } * noise;
         self.clock_s.set(self.clock_s.get() + runtime_us / 1e6);
-        let footprint = simulated.footprint();
+        let memory = &session.account().memory;
         let values = Values::from([
             (RUNTIME.to_owned(), runtime_us / 1e6),
-            (RSS.to_owned(), footprint.resident.mean as f64),
-            ("rss_max".to_owned(), footprint.resident.max as f64),
-            ("swap".to_owned(), footprint.swap.mean as f64),
+            (RSS.to_owned(), memory.resident.mean as f64),
+            ("rss_max".to_owned(), memory.resident.max as f64),
+            ("swap".to_owned(), memory.swap.mean as f64),
         ]);
         Ok(if cut_short { Measured::CutShort(values) } else { Measured::Whole(values) })
     }
+}
+
+/// How long the work took that is done in the simulated time, in microseconds: with what it
+/// waited for pages of swap, and what the monitor took from it.
+fn runtime_us(session: &mut Session<SimSource>) -> f64 {
+    let slowdown = session.source_mut().space_mut().memory().slowdown();
+    let account = session.account();
+    account.elapsed_us as f64 * (1.0 + slowdown) + account.monitor.target_us
 }

@@ -1,46 +1,61 @@
-//! The schemes that were named, at work, and read again when they change.
+//! Schemes at work, and read again when they change.
 
-use crate::cli;
-use anyhow::Result;
-use daos_cli::SchemeSource;
-use daos_core::Snapshot;
-use daos_core::{ActionSink, Done, Metrics, Stats};
-use daos_record::SchemeEnd;
+use crate::scheme_source::{SchemeSource, SchemeSourceError};
+use daos_core::{ActionSink, Done, Metrics, Snapshot, Stats};
 use daos_schemes::engine::dry_run::Counted;
 use daos_schemes::{DryRun, Engine, Scheme};
 use std::io::IsTerminal;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use thiserror::Error;
 
-/// Time between two looks whether a file has changed.
-const LOOK: Duration = Duration::from_secs(1);
+/// Time between two looks whether a file has changed. Chosen: who edits one does not notice a
+/// second, and a look costs a system call a file.
+const FILES_CHECKED: Duration = Duration::from_secs(1);
+
+/// Why schemes can't be applied.
+#[derive(Debug, Error)]
+pub enum SchemesError {
+    /// They can't be read.
+    #[error(transparent)]
+    Source(#[from] SchemeSourceError),
+    /// They can't be applied here.
+    #[error("scheme `{label}` can't be applied here: {why}")]
+    Unsupported {
+        /// The scheme.
+        label: String,
+        /// What is missing, and what to do about it.
+        why: String,
+    },
+}
 
 /// An engine, and where its schemes come from.
 #[derive(Debug)]
-pub struct Rules {
+pub struct ActiveSchemes {
     sources: Vec<SchemeSource>,
     engine: Engine,
     /// What was counted instead of done.
     dry_run: Option<Counted>,
     hangup: Arc<AtomicBool>,
-    looked: Instant,
+    checked: Instant,
     /// Whether there was a terminal at the start, and whether it was closed.
     had_terminal: bool,
     abandoned: bool,
-    /// They were read again, and nobody has asked for them yet.
-    changed: bool,
 }
 
-impl Rules {
-    /// Reads the schemes that were named.
-    pub fn new(args: &cli::Managing) -> Result<Self> {
-        let mut sources = Vec::new();
-        for scheme in &args.schemes {
-            sources.push(SchemeSource::new(scheme)?);
-        }
+impl ActiveSchemes {
+    /// Reads the schemes that `args` name, as [`SchemeSource::new`] has it. With `dry_run`, they
+    /// only count.
+    ///
+    /// # Errors
+    ///
+    /// [`SchemeSourceError`] when one is not there, or makes no sense.
+    pub fn read(args: &[String], dry_run: bool) -> Result<Self, SchemeSourceError> {
+        let sources: Result<Vec<_>, _> = args.iter().map(|arg| SchemeSource::new(arg)).collect();
+        let mut sources = sources?;
         let schemes = read(&mut sources)?;
-        let dry_run = args.dry_run.then(Counted::default);
+        let dry_run = dry_run.then(Counted::default);
         Ok(Self { sources, dry_run, ..Self::of(schemes) })
     }
 
@@ -51,15 +66,14 @@ impl Rules {
             sources: Vec::new(),
             dry_run: None,
             hangup: Arc::default(),
-            looked: Instant::now(),
-            changed: false,
+            checked: Instant::now(),
             had_terminal: std::io::stderr().is_terminal(),
             abandoned: false,
         }
     }
 
-    /// Goes on with other schemes, which are not read from anywhere. Regions, ages and
-    /// what was done stay known.
+    /// Goes on with other schemes, which are not read from anywhere. What was done stays
+    /// known.
     pub fn replace(&mut self, schemes: Vec<Scheme>) {
         self.sources.clear();
         self.engine.replace(schemes);
@@ -90,23 +104,9 @@ impl Rules {
         self.schemes().map(Scheme::label).collect()
     }
 
-    /// Each scheme's name and counters.
-    pub fn outcome(&self) -> Vec<SchemeEnd> {
-        let end = |(scheme, stats): (&Scheme, &Stats)| SchemeEnd {
-            label: scheme.label(),
-            stats: stats.clone(),
-        };
-        self.stats().map(end).collect()
-    }
-
     /// Whether the terminal that this was started from is gone.
     pub fn is_abandoned(&self) -> bool {
         self.abandoned
-    }
-
-    /// The schemes, if they were read again since this was last asked.
-    pub fn take_changed(&mut self) -> Option<Vec<String>> {
-        std::mem::take(&mut self.changed).then(|| self.labels())
     }
 
     /// A flag that makes the schemes be read again; `None` if there are none.
@@ -114,31 +114,44 @@ impl Rules {
         (!self.is_empty()).then(|| Arc::clone(&self.hangup))
     }
 
-    /// Reads the schemes again if a file has changed, or a signal said so. What can't be
-    /// read, or `check` refuses, changes nothing, and is said. Regions, ages and what was done stay known.
-    pub fn reload_if_asked(&mut self, check: impl Fn(&[Scheme]) -> Result<()>) {
+    /// Refuses schemes that can't be applied: `supports` says why.
+    ///
+    /// # Errors
+    ///
+    /// [`SchemesError::Unsupported`] for the first of them. Never in a dry run.
+    pub fn check(
+        &self,
+        supports: impl Fn(&Scheme) -> Result<(), String>,
+    ) -> Result<(), SchemesError> {
+        if self.is_dry_run() { Ok(()) } else { check(self.schemes(), supports) }
+    }
+
+    /// Reads the schemes again if a file has changed, or a signal said so, and says whether it
+    /// did. What was done stays known.
+    ///
+    /// # Errors
+    ///
+    /// What can't be read, or `supports` refuses, changes nothing.
+    pub fn reload_if_asked(
+        &mut self,
+        supports: impl Fn(&Scheme) -> Result<(), String>,
+    ) -> Result<bool, SchemesError> {
         let asked = self.hangup.swap(false, Ordering::Relaxed);
-        if !asked && self.looked.elapsed() < LOOK {
-            return;
+        if !asked && self.checked.elapsed() < FILES_CHECKED {
+            return Ok(false);
         }
         // The same signal says that the terminal was closed.
         self.abandoned |= asked && self.had_terminal && !std::io::stderr().is_terminal();
-        self.looked = Instant::now();
+        self.checked = Instant::now();
         if !asked && !self.sources.iter().any(SchemeSource::changed_since_last_read) {
-            return;
+            return Ok(false);
         }
-        let schemes = read(&mut self.sources).and_then(|schemes| {
-            check(&schemes)?;
-            Ok(schemes)
-        });
-        match schemes {
-            Ok(schemes) => {
-                self.engine.replace(schemes);
-                self.changed = true;
-                daos_cli::say!("daos: read the schemes again: {}", self.labels().join("; "));
-            }
-            Err(err) => daos_cli::say!("daos: {err:#}; the schemes stay as they were"),
+        let schemes = read(&mut self.sources)?;
+        if !self.is_dry_run() {
+            check(schemes.iter(), supports)?;
         }
+        self.engine.replace(schemes);
+        Ok(true)
     }
 
     /// Applies them to the memory behind `sink`, as `snapshot` shows it: what was done.
@@ -161,7 +174,17 @@ impl Rules {
 }
 
 /// Reads all of them also when one is bad, so that each is read once for each change.
-fn read(sources: &mut [SchemeSource]) -> Result<Vec<Scheme>> {
-    let read: Vec<Result<Vec<Scheme>>> = sources.iter_mut().map(SchemeSource::read).collect();
-    Ok(read.into_iter().collect::<Result<Vec<_>>>()?.concat())
+fn read(sources: &mut [SchemeSource]) -> Result<Vec<Scheme>, SchemeSourceError> {
+    let read: Vec<_> = sources.iter_mut().map(SchemeSource::read).collect();
+    Ok(read.into_iter().collect::<Result<Vec<_>, _>>()?.concat())
+}
+
+fn check<'a>(
+    mut schemes: impl Iterator<Item = &'a Scheme>,
+    supports: impl Fn(&Scheme) -> Result<(), String>,
+) -> Result<(), SchemesError> {
+    schemes.try_for_each(|scheme| {
+        let unsupported = |why| SchemesError::Unsupported { label: scheme.label(), why };
+        supports(scheme).map_err(unsupported)
+    })
 }

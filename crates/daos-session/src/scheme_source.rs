@@ -2,21 +2,49 @@
 //!
 //! A source can be read again, since a file may be edited while `daos` runs.
 
-use crate::Usage;
-use anyhow::{Context, Result, bail};
 use daos_schemes::nearest::nearest;
-use daos_schemes::{self, Scheme, builtin};
+use daos_schemes::{Scheme, TextError, builtin};
 use std::fs::{File, Metadata};
-use std::io::Read;
+use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
+use thiserror::Error;
 
 /// Most bytes of a file of schemes. What is larger is something else.
 const MOST_BYTES: u64 = 1 << 20;
 
+/// Why there are no schemes.
+#[derive(Debug, Error)]
+pub enum SchemeSourceError {
+    /// The argument names nothing that there is: what it could be.
+    #[error("{0}")]
+    Unknown(String),
+    /// The text that was given as an argument makes no sense.
+    #[error(transparent)]
+    Argument(TextError),
+    /// The text of a file makes no sense.
+    #[error(transparent)]
+    File(TextError),
+    /// A file can't be read.
+    #[error("cannot read the schemes in {name}")]
+    Read {
+        /// The file.
+        name: String,
+        /// Why not.
+        source: io::Error,
+    },
+}
+
+impl SchemeSourceError {
+    /// Whether the command line is wrong, and not what it names.
+    pub fn is_usage(&self) -> bool {
+        matches!(self, Self::Unknown(_) | Self::Argument(_))
+    }
+}
+
 /// Where schemes come from.
 #[derive(Debug)]
-pub struct Source {
+pub struct SchemeSource {
     origin: Origin,
     /// Of the file as it was last read.
     stamp: Option<Stamp>,
@@ -50,10 +78,14 @@ impl Stamp {
     }
 }
 
-impl Source {
+impl SchemeSource {
     /// What `arg` names: a file that exists; a built-in's name; or, with white space in
     /// it, a text, in which a `;` is as good as a new line. Nothing but a pipe is read yet.
-    pub fn new(arg: &str) -> Result<Self> {
+    ///
+    /// # Errors
+    ///
+    /// [`SchemeSourceError`] for anything else, and for a pipe that can't be read.
+    pub fn new(arg: &str) -> Result<Self, SchemeSourceError> {
         let fixed = |text: String, name: &str, is_argument| Self {
             origin: Origin::Fixed { text, name: name.to_owned(), is_argument },
             stamp: None,
@@ -65,7 +97,7 @@ impl Source {
             // A pipe, as of `<(…)`, can be read but once.
             Ok(found) if !found.is_dir() => {
                 let text = File::open(arg).and_then(text_of);
-                let text = text.with_context(|| format!("cannot read the schemes in {arg}"))?;
+                let text = text.map_err(|source| unreadable(arg, source))?;
                 return Ok(fixed(text, arg, false));
             }
             _ => {}
@@ -78,26 +110,30 @@ impl Source {
             let text = if is_toml { arg.to_owned() } else { arg.replace(';', "\n") };
             return Ok(fixed(text, "--scheme", true));
         }
-        bail!(Usage(unknown(arg)))
+        Err(SchemeSourceError::Unknown(unknown(arg)))
     }
 
     /// Reads the schemes: those that a file has now.
-    pub fn read(&mut self) -> Result<Vec<Scheme>> {
+    ///
+    /// # Errors
+    ///
+    /// [`SchemeSourceError`] when they can't be read, or make no sense.
+    pub fn read(&mut self) -> Result<Vec<Scheme>, SchemeSourceError> {
         match &self.origin {
             Origin::File(path) => {
                 let name = path.display().to_string();
-                let failed = || format!("cannot read the schemes in {name}");
+                let failed = |source| unreadable(&name, source);
                 // What can't be read has not changed again until it is another file.
                 self.stamp = std::fs::metadata(path).ok().as_ref().map(Stamp::of);
-                let file = File::open(path).with_context(failed)?;
-                self.stamp = Some(Stamp::of(&file.metadata().with_context(failed)?));
-                let text = text_of(file).with_context(failed)?;
-                Ok(daos_schemes::parse(&text, &name)?)
+                let file = File::open(path).map_err(failed)?;
+                self.stamp = Some(Stamp::of(&file.metadata().map_err(failed)?));
+                let text = text_of(file).map_err(failed)?;
+                daos_schemes::parse(&text, &name).map_err(SchemeSourceError::File)
             }
             Origin::Fixed { text, name, is_argument } => {
-                daos_schemes::parse(text, name).map_err(|err| {
-                    let mistake = err.to_string();
-                    if *is_argument { Usage(mistake).into() } else { anyhow::Error::new(err) }
+                daos_schemes::parse(text, name).map_err(|err| match is_argument {
+                    true => SchemeSourceError::Argument(err),
+                    false => SchemeSourceError::File(err),
                 })
             }
         }
@@ -113,6 +149,10 @@ impl Source {
             Origin::Fixed { .. } => false,
         }
     }
+}
+
+fn unreadable(name: &str, source: io::Error) -> SchemeSourceError {
+    SchemeSourceError::Read { name: name.to_owned(), source }
 }
 
 /// All of a file, which has to be text.
@@ -145,11 +185,11 @@ mod tests {
 
     const PRCL: &str = "4K max min min 5s max pageout";
 
-    fn source(arg: &str) -> Source {
-        Source::new(arg).unwrap_or_else(|err| panic!("{arg}: {err:#}"))
+    fn source(arg: &str) -> SchemeSource {
+        SchemeSource::new(arg).unwrap_or_else(|err| panic!("{arg}: {err:#}"))
     }
 
-    fn lines(source: &mut Source) -> Vec<String> {
+    fn lines(source: &mut SchemeSource) -> Vec<String> {
         source.read().unwrap_or_else(|err| panic!("{err:#}")).iter().map(text::format).collect()
     }
 
@@ -172,7 +212,7 @@ mod tests {
         }
         let error = source(&file(dir.path(), "d.toml", &text)).read().unwrap_err();
         assert!(error.to_string().contains("d.toml:2:"), "{error:#}");
-        assert!(!error.is::<Usage>());
+        assert!(!error.is_usage());
     }
 
     #[test]
@@ -196,7 +236,7 @@ mod tests {
                     action = 'stat'";
         assert_eq!(source(toml).read().unwrap()[0].label(), "a;b");
         let error = source(&format!("{PRCL}; 4K max min min 5s pageout")).read().unwrap_err();
-        assert!(error.is::<Usage>());
+        assert!(error.is_usage());
         let error = error.to_string();
         assert!(error.starts_with("--scheme:2:20: 6 fields instead of 7"), "{error}");
     }
@@ -217,13 +257,13 @@ mod tests {
     fn anything_else_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         for arg in ["prlc", "ethp.toml", "no/such/file", "", dir.path().to_str().unwrap()] {
-            let error = Source::new(arg).unwrap_err();
-            assert!(error.is::<Usage>());
+            let error = SchemeSource::new(arg).unwrap_err();
+            assert!(error.is_usage());
             let error = error.to_string();
             assert!(error.contains("prcl, ethp, lock, prcl-gentle"), "{error}");
             assert!(error.contains(PRCL), "{error}");
         }
-        let error = Source::new("prlc.scheme").unwrap_err().to_string();
+        let error = SchemeSource::new("prlc.scheme").unwrap_err().to_string();
         assert!(error.contains("did you mean prcl?"), "{error}");
         let bytes = file(dir.path(), "bytes", "");
         std::fs::write(&bytes, [0xff, 0xfe]).unwrap();

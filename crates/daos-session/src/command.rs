@@ -1,28 +1,68 @@
 //! The command that `daos` was asked to start and watch.
 
-use crate::say;
-use anyhow::{Context, Result};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
     Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal,
     test_kill_process_group,
 };
 use std::fs::File;
+use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use thiserror::Error;
 
 /// How long a command may take to end when it is asked to.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// How often it is looked whether all of a run have ended.
-const LOOK: Duration = Duration::from_millis(20);
+/// How often it is checked whether all of a run have ended.
+const CHECKED: Duration = Duration::from_millis(20);
+
+/// Why a command can't be run.
+#[derive(Debug, Error)]
+pub enum CommandError {
+    /// It has no words.
+    #[error("no command was given")]
+    Empty,
+    /// It can't be started.
+    #[error("cannot start {program:?}; check its name, and that it may be executed")]
+    Start {
+        /// Its first word.
+        program: String,
+        /// Why not.
+        source: io::Error,
+    },
+    /// What it takes to follow it can't be had.
+    #[error("{what} {program:?}")]
+    Follow {
+        /// What was being done.
+        what: &'static str,
+        /// The command's first word.
+        program: String,
+        /// What went wrong.
+        source: io::Error,
+    },
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ended {
+    /// With this status, as a shell gives it: 128 and the signal's number where one ended it.
+    Status(i32),
+    /// It does not end though it was asked to, and was left running.
+    LeftRunning {
+        /// Its first word.
+        program: String,
+        /// Its process number.
+        pid: u32,
+    },
+}
 
 /// Where a command lives.
 #[derive(Debug, Clone, Copy)]
-pub enum Stage<'a> {
+pub enum Surroundings<'a> {
     /// Where `daos` does: it reads and writes there, and Ctrl-C reaches it too.
     Shared,
     /// The same, but what it would write to standard output goes to standard error.
@@ -55,17 +95,23 @@ pub struct Started {
 
 impl Started {
     /// Starts `command`.
-    pub fn spawn(command: &[String], stage: Stage<'_>) -> Result<Self> {
-        let (program, args) = command.split_first().context("no command was given")?;
+    ///
+    /// # Errors
+    ///
+    /// [`CommandError`] when it has no words or can't be started.
+    pub fn spawn(command: &[String], surroundings: Surroundings<'_>) -> Result<Self, CommandError> {
+        let (program, args) = command.split_first().ok_or(CommandError::Empty)?;
+        let failed =
+            |what| move |source| CommandError::Follow { what, program: program.clone(), source };
         let mut builder = Command::new(program);
         builder.args(args);
-        match stage {
-            Stage::Shared => {}
-            Stage::SharedStderr => {
+        match surroundings {
+            Surroundings::Shared => {}
+            Surroundings::SharedStderr => {
                 builder.stdout(Stdio::from(std::io::stderr()));
             }
-            Stage::Apart { stdin, stdout, stderr } => {
-                let twin = |file: &File| file.try_clone().context("keeping a command's output");
+            Surroundings::Apart { stdin, stdout, stderr } => {
+                let twin = |file: &File| file.try_clone().map_err(failed("keeping the output of"));
                 builder
                     .stdin(stdin.map_or_else(|| Ok(Stdio::null()), |f| twin(f).map(Into::into))?);
                 builder.stdout(twin(stdout)?).stderr(twin(stderr)?);
@@ -73,12 +119,12 @@ impl Started {
             }
         }
         let began = Instant::now();
-        let child = builder.spawn().with_context(|| {
-            format!("cannot start {program:?}; check its name, and that it may be executed")
-        })?;
+        let child = builder
+            .spawn()
+            .map_err(|source| CommandError::Start { program: program.clone(), source })?;
         let pidfd = pidfd_open(Pid::from_child(&child), PidfdFlags::empty())
-            .with_context(|| format!("taking hold of {program:?}"))?;
-        let apart = matches!(stage, Stage::Apart { .. });
+            .map_err(|errno| failed("taking hold of")(errno.into()))?;
+        let apart = matches!(surroundings, Surroundings::Apart { .. });
         Ok(Self { child, pidfd, name: program.clone(), began, apart, asked: false, done: false })
     }
 
@@ -88,8 +134,16 @@ impl Started {
     }
 
     /// A hold of it, by which others can wait for its end.
-    pub fn pidfd(&self) -> Result<OwnedFd> {
-        self.pidfd.try_clone().with_context(|| format!("keeping a hold of {}", self.name))
+    ///
+    /// # Errors
+    ///
+    /// [`CommandError::Follow`] when there are too many open files.
+    pub fn pidfd(&self) -> Result<OwnedFd, CommandError> {
+        self.pidfd.try_clone().map_err(|source| self.failed("keeping a hold of", source))
+    }
+
+    fn failed(&self, what: &'static str, source: io::Error) -> CommandError {
+        CommandError::Follow { what, program: self.name.clone(), source }
     }
 
     /// Its process number.
@@ -98,48 +152,50 @@ impl Started {
     }
 
     /// Gives it a moment to end by itself, as when Ctrl-C reached it too, then asks
-    /// it to. Returns its exit status; `None` when it goes on regardless, and then
-    /// it is left running, unless it is one of many.
-    pub fn finish(mut self, patience: Duration) -> Result<Option<i32>> {
+    /// it to. Where it goes on regardless, it is left running, unless it is one of many.
+    ///
+    /// # Errors
+    ///
+    /// [`CommandError::Follow`] when it can't be waited for.
+    pub fn finish(mut self, patience: Duration) -> Result<Ended, CommandError> {
         if !self.ended_within(patience) {
             self.ask_to_end();
         }
         if !self.ended_within(GRACE) {
             if self.apart {
                 self.signal(Signal::KILL);
-                return self.reap().map(Some);
+                return self.reap();
             }
-            say!(
-                "daos: {} (process {}) does not end on SIGTERM; it was left running",
-                self.name,
-                self.pid()
-            );
             self.done = true;
-            return Ok(None);
+            return Ok(Ended::LeftRunning { program: self.name.clone(), pid: self.pid() });
         }
-        self.reap().map(Some)
+        self.reap()
     }
 
     /// Waits for it to end, or for `stop`: then it is [finished](Self::finish).
-    pub fn wait(self, stop: &AtomicBool, patience: Duration) -> Result<Option<i32>> {
+    ///
+    /// # Errors
+    ///
+    /// [`CommandError::Follow`] when it can't be waited for.
+    pub fn wait(self, stop: &AtomicBool, patience: Duration) -> Result<Ended, CommandError> {
         while !self.ended_within(Duration::from_secs(1)) {
             if stop.load(Ordering::Relaxed) {
                 return self.finish(patience);
             }
         }
-        self.reap().map(Some)
+        self.reap()
     }
 
-    /// Its exit status, as a shell would give it, once it has ended.
-    fn reap(mut self) -> Result<i32> {
+    /// Its exit status, once it has ended.
+    fn reap(mut self) -> Result<Ended, CommandError> {
         if self.apart && !self.asked {
             // What it has left running in the background.
             self.ask_to_end();
         }
-        let status = self.child.wait().with_context(|| format!("waiting for {}", self.name))?;
+        let status = self.child.wait().map_err(|source| self.failed("waiting for", source))?;
         self.done = true;
         self.end_rest();
-        Ok(exit_code(status))
+        Ok(Ended::Status(exit_code(status)))
     }
 
     /// Whether it has ended, or does so within this time.
@@ -165,7 +221,7 @@ impl Started {
                 let _ = kill_process_group(group, Signal::KILL);
                 return;
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(CHECKED);
         }
     }
 
@@ -192,6 +248,16 @@ impl Drop for Started {
         if self.ended_within(GRACE) {
             let _ = self.child.wait();
             self.end_rest();
+        }
+    }
+}
+
+impl Ended {
+    /// Its exit status, if it has ended.
+    pub fn status(&self) -> Option<i32> {
+        match self {
+            Self::Status(status) => Some(*status),
+            Self::LeftRunning { .. } => None,
         }
     }
 }

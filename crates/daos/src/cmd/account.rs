@@ -1,35 +1,31 @@
 //! What schemes did: in a line, in some more, and as JSON.
 
-use super::footprint::{Course, Footprint};
-use super::rules::Rules;
 use anyhow::{Context, Result};
 use daos_cli::whole_file::WholeFile;
-use daos_core::Spent;
 use daos_core::units::display;
 use daos_core::{Action, Stats};
+use daos_record::SchemeEnd;
 use daos_schemes::Scheme;
+use daos_session::{Account, ActiveSchemes, ByteSeries, MemorySeries, Session, Source};
+use daos_sim::MemoryUse;
 use serde::Serialize;
 use std::io::Write;
 use std::path::Path;
 
 /// All there is to tell.
-#[derive(Debug)]
-pub struct Account<'a> {
-    pub rules: &'a Rules,
-    pub footprint: &'a Footprint,
-    pub elapsed_us: u64,
-    /// CPU time that went into monitoring, and into schemes.
-    pub monitor: Spent,
-    pub schemes: Spent,
+#[derive(Debug, Clone, Copy)]
+pub struct Told<'a> {
+    pub schemes: &'a ActiveSchemes,
+    pub account: &'a Account,
 }
 
 #[derive(Debug, Serialize)]
 struct AccountJson<'a> {
     elapsed_us: u64,
     dry_run: bool,
-    resident_bytes: Course,
-    swap_bytes: Course,
-    zram_bytes: Course,
+    resident_bytes: ByteSeries,
+    swap_bytes: ByteSeries,
+    zram_bytes: ByteSeries,
     monitor_cpu_us: u64,
     monitor_target_us: u64,
     schemes_cpu_us: u64,
@@ -45,29 +41,37 @@ struct SchemeJson<'a> {
     stats: &'a Stats,
 }
 
-impl Account<'_> {
+impl<'a> Told<'a> {
+    /// What a session did so far.
+    pub fn of<S: Source>(session: &'a Session<S>) -> Self {
+        Self { schemes: session.schemes(), account: session.account() }
+    }
+
     /// While it goes on.
     pub fn line(&self) -> String {
-        let Footprint { resident, swap, zram, .. } = self.footprint;
+        let MemorySeries { resident, swap, zram, .. } = &self.account.memory;
         let mut line = format!(
             "{:.0} s, resident {}, swap {}",
-            self.elapsed_us as f64 / 1e6,
+            self.account.elapsed_us as f64 / 1e6,
             display::bytes(resident.last),
             display::bytes(swap.last)
         );
         if zram.last > 0 {
             line += &format!(" (in {})", display::bytes(zram.last));
         }
-        for (scheme, stats) in self.rules.stats() {
+        for (scheme, stats) in self.schemes.stats() {
             line += &format!(" | {}: {}", short(scheme), self.gist(scheme, stats));
         }
         line
     }
 
-    /// At the end, on standard error.
+    /// At the end, on standard error, if there are schemes.
     pub fn tell(&self) {
-        let seconds = self.elapsed_us as f64 / 1e6;
-        for (scheme, stats) in self.rules.stats() {
+        if self.schemes.is_empty() {
+            return;
+        }
+        let seconds = self.account.elapsed_us as f64 / 1e6;
+        for (scheme, stats) in self.schemes.stats() {
             daos_cli::say!(
                 "daos: {}: {}{}",
                 scheme.label(),
@@ -75,7 +79,7 @@ impl Account<'_> {
                 details(stats, seconds)
             );
         }
-        let Footprint { resident, whole, zram, .. } = self.footprint;
+        let MemorySeries { resident, whole, zram, .. } = &self.account.memory;
         if resident.max > 0 {
             let less = 1.0 - (resident.mean + zram.mean) as f64 / whole.mean.max(1) as f64;
             let with_zram = match zram.mean {
@@ -91,19 +95,19 @@ impl Account<'_> {
                 display::percent(less.max(0.0)),
             );
         }
-        let share = |us: f64| display::percent(us / self.elapsed_us.max(1) as f64);
+        let share = |us: f64| display::percent(us / self.account.elapsed_us.max(1) as f64);
         daos_cli::say!(
             "daos: over {seconds:.1} s, monitoring took {} of one CPU and {} of the target's, the schemes {} and {}",
-            share(self.monitor.monitor_us),
-            share(self.monitor.target_us),
-            share(self.schemes.monitor_us),
-            share(self.schemes.target_us),
+            share(self.account.monitor.monitor_us),
+            share(self.account.monitor.target_us),
+            share(self.account.schemes.monitor_us),
+            share(self.account.schemes.target_us),
         );
     }
 
     /// What a scheme did, or would have done.
     fn gist(&self, scheme: &Scheme, stats: &Stats) -> String {
-        let would = if self.rules.is_dry_run() { "would have " } else { "" };
+        let would = if self.schemes.is_dry_run() { "would have " } else { "" };
         let done = match scheme.action {
             Action::Stat => {
                 let mean = stats.tried_bytes / stats.passes.max(1);
@@ -119,20 +123,34 @@ impl Account<'_> {
         format!("{would}{done} {}", display::bytes(stats.applied_bytes))
     }
 
+    /// Each scheme's name and counters.
+    pub fn scheme_ends(&self) -> Vec<SchemeEnd> {
+        let end = |(scheme, stats): (&Scheme, &Stats)| SchemeEnd {
+            label: scheme.label(),
+            stats: stats.clone(),
+        };
+        self.schemes.stats().map(end).collect()
+    }
+
+    /// Writes the counters, if that was asked for.
+    pub fn write_stats(&self, path: Option<&Path>) -> Result<()> {
+        path.map_or(Ok(()), |path| self.write(path))
+    }
+
     /// To a file, whole or not at all.
-    pub fn write(&self, path: &Path) -> Result<()> {
+    fn write(&self, path: &Path) -> Result<()> {
         let json = AccountJson {
-            elapsed_us: self.elapsed_us,
-            dry_run: self.rules.is_dry_run(),
-            resident_bytes: self.footprint.resident,
-            swap_bytes: self.footprint.swap,
-            zram_bytes: self.footprint.zram,
-            monitor_cpu_us: self.monitor.monitor_us.round() as u64,
-            monitor_target_us: self.monitor.target_us.round() as u64,
-            schemes_cpu_us: self.schemes.monitor_us.round() as u64,
-            schemes_target_us: self.schemes.target_us.round() as u64,
+            elapsed_us: self.account.elapsed_us,
+            dry_run: self.schemes.is_dry_run(),
+            resident_bytes: self.account.memory.resident,
+            swap_bytes: self.account.memory.swap,
+            zram_bytes: self.account.memory.zram,
+            monitor_cpu_us: self.account.monitor.monitor_us.round() as u64,
+            monitor_target_us: self.account.monitor.target_us.round() as u64,
+            schemes_cpu_us: self.account.schemes.monitor_us.round() as u64,
+            schemes_target_us: self.account.schemes.target_us.round() as u64,
             schemes: self
-                .rules
+                .schemes
                 .stats()
                 .map(|(scheme, stats)| SchemeJson {
                     scheme: scheme.label(),
@@ -152,9 +170,16 @@ impl Account<'_> {
     }
 }
 
-/// Refuses a path that could not be written at the end.
-pub fn check_writable(path: &Path) -> Result<()> {
-    WholeFile::check(path).with_context(|| format!("--stats {}: can't be written", path.display()))
+/// Says on standard error how much a simulated target was slowed down or sped up.
+pub fn tell_slowdown(memory: &MemoryUse) {
+    let slowdown = memory.slowdown();
+    daos_cli::say!(
+        "daos: the target was {} by {}: {} waited for pages of swap, {} saved by huge pages",
+        if slowdown < 0.0 { "sped up" } else { "slowed" },
+        display::percent(slowdown.abs()),
+        display::duration(memory.stall_us as u64),
+        display::duration(memory.gain_us as u64),
+    );
 }
 
 /// A name that fits into a line.
