@@ -26,12 +26,12 @@ pub enum SchemeSourceError {
     #[error(transparent)]
     File(TextError),
     /// A file can't be read.
-    #[error("cannot read the schemes in {name}")]
+    #[error("cannot read the schemes in {name}: {why}")]
     Read {
         /// The file.
         name: String,
         /// Why not.
-        source: io::Error,
+        why: io::Error,
     },
 }
 
@@ -151,8 +151,8 @@ impl SchemeSource {
     }
 }
 
-fn unreadable(name: &str, source: io::Error) -> SchemeSourceError {
-    SchemeSourceError::Read { name: name.to_owned(), source }
+fn unreadable(name: &str, why: io::Error) -> SchemeSourceError {
+    SchemeSourceError::Read { name: name.to_owned(), why }
 }
 
 /// All of a file, which has to be text.
@@ -186,11 +186,11 @@ mod tests {
     const PRCL: &str = "4K max min min 5s max pageout";
 
     fn source(arg: &str) -> SchemeSource {
-        SchemeSource::new(arg).unwrap_or_else(|err| panic!("{arg}: {err:#}"))
+        SchemeSource::new(arg).unwrap_or_else(|err| panic!("{arg}: {err}"))
     }
 
     fn lines(source: &mut SchemeSource) -> Vec<String> {
-        source.read().unwrap_or_else(|err| panic!("{err:#}")).iter().map(text::format).collect()
+        source.read().unwrap_or_else(|err| panic!("{err}")).iter().map(text::format).collect()
     }
 
     fn file(dir: &Path, name: &str, content: &str) -> String {
@@ -211,7 +211,7 @@ mod tests {
             assert_eq!(lines(&mut source(&file(dir.path(), name, content))), [PRCL], "{name}");
         }
         let error = source(&file(dir.path(), "d.toml", &text)).read().unwrap_err();
-        assert!(error.to_string().contains("d.toml:2:"), "{error:#}");
+        assert!(error.to_string().contains("d.toml:2:"), "{error}");
         assert!(!error.is_usage());
     }
 
@@ -269,7 +269,7 @@ mod tests {
         std::fs::write(&bytes, [0xff, 0xfe]).unwrap();
         assert!(source(&bytes).read().unwrap_err().to_string().contains("bytes"));
         std::fs::write(&bytes, vec![b'#'; 2 << 20]).unwrap();
-        let error = format!("{:#}", source(&bytes).read().unwrap_err());
+        let error = source(&bytes).read().unwrap_err().to_string();
         assert!(error.contains("larger than 1 MiB"), "{error}");
     }
 
@@ -310,7 +310,7 @@ mod tests {
         assert!(source.read().is_err() && !source.changed_since_last_read());
         std::fs::remove_file(&path).unwrap();
         assert!(source.changed_since_last_read());
-        let error = format!("{:#}", source.read().unwrap_err());
+        let error = source.read().unwrap_err().to_string();
         assert!(error.contains("a.scheme") && error.contains("No such file"), "{error}");
         assert!(!source.changed_since_last_read());
         file(dir.path(), "a.scheme", PRCL);

@@ -2,7 +2,7 @@
 
 use crate::account::Account;
 use crate::memory_series::MemoryUse;
-use crate::schemes::{ActiveSchemes, SchemesError};
+use crate::schemes::ActiveSchemes;
 use daos_core::{
     Action, ActionSink, Interval, Metrics, Snapshot, SnapshotSource, Spent, TargetInfo,
 };
@@ -124,7 +124,7 @@ impl<S: Source> Session<S> {
                 let labels = self.schemes.labels().join("; ");
                 self.notes.push(format!("read the schemes again: {labels}"));
             }
-            Err(err) => self.notes.push(format!("{}; the schemes stay as they were", chain(&err))),
+            Err(err) => self.notes.push(format!("{err}; the schemes stay as they were")),
         }
         if self.schemes.is_abandoned()
             && let Some(stop) = &self.stop
@@ -191,15 +191,4 @@ impl<S: Source> Session<S> {
     pub fn changed_targets(&mut self) -> Vec<TargetInfo> {
         self.source.changed_targets()
     }
-}
-
-/// An error with what caused it, in a line.
-fn chain(err: &SchemesError) -> String {
-    let mut line = err.to_string();
-    let mut cause = err.source();
-    while let Some(err) = cause {
-        line += &format!(": {err}");
-        cause = err.source();
-    }
-    line
 }
