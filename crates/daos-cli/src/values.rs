@@ -2,7 +2,7 @@
 
 use daos_core::AddrRange;
 use daos_monitor::MonitorKind;
-use daos_tune::search::Method;
+use daos_tune::Method;
 use daos_workload::quantity;
 
 /// A size of memory.

@@ -27,7 +27,7 @@ impl Kernel {
         // by their logarithms. A length of 3 is all but a line.
         const DRAWN: usize = 120;
         let drawn = |at| {
-            let units = super::spread::point(at, dims, 0).into_iter();
+            let units = crate::math::evenly_spread(at, dims, 0).into_iter();
             Self { lengths: units.map(|unit| 0.1 * 30f64.powf(unit)).collect() }
         };
         match dims {

@@ -13,11 +13,10 @@ use crate::cmd::manager::Manager;
 use crate::cmd::{monitoring, session};
 use anyhow::{Context, Result};
 use daos_cli::command::Stage;
-use daos_core::Action;
-use daos_core::SnapshotSource;
+use daos_core::{Action, SnapshotSource};
 use daos_linux::memory::ProcessMemory;
 use daos_schemes::{Pattern, Scheme};
-use daos_tune::{Bounds, Measured, RSS, Workload};
+use daos_tune::{Measurement, RSS, RunBounds, Workload};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -85,7 +84,7 @@ impl Service<'_> {
         &mut self,
         time_us: u64,
         enough: impl Fn(&Meter, f64) -> bool,
-    ) -> Result<Option<Measured>> {
+    ) -> Result<Option<Measurement>> {
         let mut begun_us = None;
         while let Some(mut snapshot) = self.session.driver.next_snapshot()? {
             self.manager.manage(&mut self.session.driver, &mut snapshot)?;
@@ -97,7 +96,7 @@ impl Service<'_> {
             }
         }
         let stopped = self.stop.load(Ordering::Relaxed);
-        Ok(Some(if stopped { Measured::Interrupted } else { Measured::Gone }))
+        Ok(Some(if stopped { Measurement::Interrupted } else { Measurement::Gone }))
     }
 
     /// Leaves `scheme` on until the service ends or Ctrl-C.
@@ -136,7 +135,7 @@ impl Service<'_> {
 impl Workload for Service<'_> {
     type Error = anyhow::Error;
 
-    fn measure(&mut self, scheme: Option<&Scheme>, bounds: &Bounds) -> Result<Measured> {
+    fn measure(&mut self, scheme: Option<&Scheme>, bounds: &RunBounds) -> Result<Measurement> {
         let measuring = &self.args.measuring;
         let work_us = measuring.work_time.context("the plan asks for a work time")?;
         let settle_us = measuring.settle_us();
@@ -173,8 +172,8 @@ impl Workload for Service<'_> {
         }
         let value = match self.meter.end() {
             Ok(value) => value,
-            Err(_) if self.stop.load(Ordering::Relaxed) => return Ok(Measured::Interrupted),
-            Err(err) => return Ok(Measured::Void(format!("{err:#}"))),
+            Err(_) if self.stop.load(Ordering::Relaxed) => return Ok(Measurement::Interrupted),
+            Err(err) => return Ok(Measurement::Void(format!("{err:#}"))),
         };
         let footprint = self.manager.footprint();
         let mut values = of_memory(footprint);
@@ -184,7 +183,7 @@ impl Workload for Service<'_> {
             values.insert(RSS.to_owned(), whole.max(footprint.resident.mean) as f64);
         }
         values.insert(METRIC.to_owned(), value);
-        Ok(if lost.get() { Measured::CutShort(values) } else { Measured::Whole(values) })
+        Ok(if lost.get() { Measurement::CutShort(values) } else { Measurement::Whole(values) })
     }
 }
 

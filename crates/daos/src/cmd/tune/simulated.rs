@@ -8,8 +8,7 @@ use anyhow::Result;
 use daos_core::Action;
 use daos_core::rng::{Rng, mix};
 use daos_schemes::{Pattern, Scheme};
-use daos_tune::search::{Values, shapes};
-use daos_tune::{Bounds, Measured, RSS, RUNTIME, Workload};
+use daos_tune::{Measurement, RSS, RUNTIME, RunBounds, Values, Workload, gaussian};
 use daos_workload::Config;
 use std::cell::Cell;
 use std::path::Path;
@@ -54,7 +53,7 @@ impl<'a> Simulation<'a> {
 impl Workload for Simulation<'_> {
     type Error = anyhow::Error;
 
-    fn measure(&mut self, scheme: Option<&Scheme>, bounds: &Bounds) -> Result<Measured> {
+    fn measure(&mut self, scheme: Option<&Scheme>, bounds: &RunBounds) -> Result<Measurement> {
         // Each run differs a little from the others.
         let seed = self.args.monitoring.looking.seed.wrapping_add(self.runs);
         self.runs += 1;
@@ -66,7 +65,7 @@ impl Workload for Simulation<'_> {
         let monitor = monitoring::monitor(&self.args.monitoring)?;
         let (config, zram) = (self.config.clone(), self.args.measuring.zram);
         let mut simulated = Simulated::of(rules, monitor, config, seed, duration_us, zram);
-        let noise = 1.0 + NOISE * shapes::gaussian(&mut Rng::new(mix(seed)));
+        let noise = 1.0 + NOISE * gaussian(&mut Rng::new(mix(seed)));
         let mut cut_short = false;
         while simulated.next_snapshot()?.is_some() {
             if bounds.is_lost(simulated.runtime_us() * noise / 1e6) {
@@ -84,6 +83,6 @@ impl Workload for Simulation<'_> {
             ("rss_max".to_owned(), footprint.resident.max as f64),
             ("swap".to_owned(), footprint.swap.mean as f64),
         ]);
-        Ok(if cut_short { Measured::CutShort(values) } else { Measured::Whole(values) })
+        Ok(if cut_short { Measurement::CutShort(values) } else { Measurement::Whole(values) })
     }
 }
