@@ -1,7 +1,7 @@
 //! What the searches compute with: means, normal numbers, evenly spread points, Student's
 //! t, and the little linear algebra that fits need.
 //!
-//! It stands here since each crate for it would bring far more than the 250 lines that it
+//! It stands here since each crate for it would bring far more than the two hundred lines it
 //! replaces, and since the same seed has to give the same points, to the last bit, in every
 //! release.
 
