@@ -108,8 +108,7 @@ pub struct Classification {
 const PARAMETERS: usize = 7;
 /// A fit that explains less than this share of the variance is one of noise (chosen).
 const LEAST_EXPLAINED: f64 = 0.3;
-/// A change of direction counts from this share of the curve's height on (chosen: the
-/// fitted curve wavers by less where nothing changes).
+/// A change of direction counts from this share of the curve's height on (chosen).
 const DIRECTION_CHANGE: f64 = 0.1;
 
 /// Names the shape of scores measured at aggressivenesses from 0 to 1, repeats included.

@@ -10,9 +10,9 @@ use crate::tuning::SampleRecord;
 use daos_core::median;
 
 /// The noise to expect before there is any repeat: a standard deviation as a share
-/// (chosen: quiet runs of programs differ by one to three percent).
+/// (chosen).
 const EXPECTED: f64 = 0.02;
-/// How many runs that counts for (chosen: as many as a first repeat has).
+/// How many runs that counts for (chosen).
 const COUNTS_FOR: f64 = 2.0;
 /// The standard deviation of normal numbers over their median deviation: one over the
 /// quantile of the standard normal distribution at 75 %.

@@ -17,8 +17,9 @@ use daos_core::rng::{Rng, mix};
 /// At least one sample in so many is a baseline, but not the last: everything is compared with
 /// these.
 const BASELINE_EVERY: usize = 4;
-/// Candidates for a sample, and for the best.
+/// Candidates for a sample (chosen).
 const FEW: usize = 40;
+/// Candidates for the best, which take less to compute (chosen).
 const MANY: usize = 200;
 
 /// Bayesian search.

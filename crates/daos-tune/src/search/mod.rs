@@ -95,8 +95,8 @@ pub struct ConfidenceInterval {
     pub high: f64,
 }
 
-/// The probability that a [`ConfidenceInterval`] holds its number (chosen: as the 5 % on
-/// either side that tests commonly allow).
+/// The probability that a [`ConfidenceInterval`] holds its number (chosen: 5 %
+/// on either side).
 pub const CONFIDENCE: f64 = 0.9;
 
 impl ConfidenceInterval {

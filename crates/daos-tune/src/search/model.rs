@@ -14,9 +14,9 @@ use crate::math::linalg::{Cholesky, dot};
 const NOISES: [f64; 8] = [0.01, 0.03, 0.06, 0.12, 0.25, 0.6, 1.5, 4.0];
 /// The shape of the inverse gamma prior: it weighs as much as two samples.
 const SHAPE: f64 = 1.0;
-/// So many hypotheses are kept at most,
+/// So many hypotheses are kept at most (chosen).
 const KEPT: usize = 24;
-/// and none that weighs less than this share of the heaviest.
+/// No hypothesis is kept that weighs less than this share of the heaviest (chosen).
 const LEAST: f64 = 1e-3;
 
 /// What the samples say.

@@ -15,11 +15,12 @@ use crate::space::SearchSpace;
 use daos_core::rng::{Rng, mix};
 use thiserror::Error;
 
-/// Share of the samples that are taken over the whole range.
+/// Share of the samples that are taken over the whole range (the paper).
 const GLOBAL_PERCENT: usize = 60;
-/// How far from the best so far the others lie at most, as a share of the range.
+/// How far from the best so far the others lie at most, as a share of the range (the
+/// paper).
 const NEAR: f64 = 0.1;
-/// So many samples for each degree of the polynomial.
+/// So many samples for each degree of the polynomial (the paper).
 const SAMPLES_PER_DEGREE: usize = 3;
 
 /// A space that the paper's method can't search.

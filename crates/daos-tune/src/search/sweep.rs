@@ -16,7 +16,8 @@ pub struct Sweep {
     told: Vec<Sample>,
 }
 
-/// So often a point is measured again at most because a sample of it was void.
+/// So often a point is measured again at most because a sample of it was void
+/// (chosen).
 const AGAIN: usize = 2;
 
 impl Sweep {

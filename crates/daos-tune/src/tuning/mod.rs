@@ -35,13 +35,12 @@ use crate::space::{At, SearchSpace, SpaceError};
 use daos_schemes::Scheme;
 use thiserror::Error;
 
-/// At least one sample in so many is a baseline, of the methods that ask for none (chosen:
-/// the paper repeats no baseline, and a tenth of the time is little for knowing the noise).
+/// At least one sample in so many is a baseline, of the methods that ask for none (chosen;
+/// the paper repeats none).
 const BASELINE_EVERY: usize = 10;
 /// So many void samples in a row end it (chosen).
 const VOID_IN_A_ROW: usize = 3;
-/// A unit of work may take so many times what it takes without a scheme (chosen: schemes
-/// that thrash take longer, and are to be seen to the end).
+/// A unit of work may take so many times what it takes without a scheme (chosen).
 const PATIENCE: f64 = 3.0;
 /// How many seconds more it may take, for work of a moment (chosen).
 const PATIENCE_MORE_S: f64 = 10.0;
