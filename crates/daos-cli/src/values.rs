@@ -3,7 +3,7 @@
 use daos_core::AddrRange;
 use daos_core::units::{self, Fault, UnitsError};
 use daos_monitor::MonitorKind;
-use daos_tune::search::Method;
+use daos_tune::Method;
 
 /// What clap shows.
 fn message(error: UnitsError) -> String {

@@ -1,37 +1,41 @@
-//! A tuning, from its first baseline to its result: what is measured next, whether there
-//! is time for it, what it scores, and where it is kept.
+//! The auto-tuning runtime (the paper's §3.3 to §3.5): which thresholds of a scheme are best
+//! for a workload.
 //!
-//! The searches themselves are in [`crate::search`]. Nothing here starts a process or
-//! looks at a clock: a [`Workload`] measures, and says how long that took.
+//! A tuning measures a workload again and again, with the scheme at thresholds that a
+//! search asks for and now and then without it, scores what was measured, and says which
+//! thresholds to use, or that no scheme is as good.
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`workload`] | the seam to what is measured |
-//! | [`record`] | what a sample was, as it is kept |
-//! | [`repeats`] | what runs of the same come to: what is measured without a scheme, the noise |
-//! | [`scorer`] | from metrics to scores, also by the user's own command |
-//! | [`tuning`] | the order of samples, the limit, the end |
-//! | [`points`] | the points of a sweep |
-//! | [`outcome`] | what came out |
-//! | [`store`] | the directory that all is kept in, to go on after an interruption |
-//! | [`view`](mod@view) | what came out, to be drawn |
+//! | [`space`] | what is tuned: thresholds, their ranges, their scale |
+//! | [`search`] | which point to measure next, and which is the best: the methods |
+//! | [`score`] | from what was measured to a score |
+//! | [`tuning`] | the order of samples, the limit, the end; what is kept, and what came out |
+//! | [`classify`](mod@classify) | which of the paper's six shapes the scores of a sweep have |
+//! | [`math`] | means, normal numbers, Student's t, matrices |
 
-pub mod outcome;
-pub mod points;
-pub mod record;
-pub mod repeats;
-pub mod scorer;
+#![forbid(unsafe_code)]
+
+pub mod classify;
+pub mod math;
+pub mod score;
 pub mod search;
-pub mod store;
+pub mod space;
 pub mod tuning;
-pub mod view;
-pub mod workload;
 
-pub use outcome::Outcome;
-pub use points::{PointStats, Spread};
-pub use record::{Record, Subject};
-pub use scorer::{Judge, RSS, RUNTIME, ScoreOf, Scored, Scorer};
-pub use store::{Store, StoreError};
-pub use tuning::{Aim, End, Limits, Next, Step, Tuning, TuningError};
-pub use view::view;
-pub use workload::{Bounds, Level, Measured, Workload};
+pub use classify::{Classification, LogisticStep, ScoreCurve, Shape, classify};
+pub use math::{MeanSd, gaussian};
+pub use score::{
+    Better, ExprError, Expression, RSS, RUNTIME, SampleScore, ScoreCommand, ScoreError,
+    ScoreFunction, Scored, Scorer, Scoring, Values, last_number, listing_2,
+};
+pub use search::{
+    Ask, CONFIDENCE, ConfidenceInterval, Estimate, Gp, Method, OneThreshold, Poly, Random, Sample,
+    Search, Sweep, Why,
+};
+pub use space::{At, Param, Scale, SearchSpace, SpaceError, Threshold};
+pub use tuning::{
+    Aim, Measurement, Next, PlannedSample, PointStats, RunBounds, SampleRecord, ServiceLevel,
+    Store, StoreError, Subject, Tuning, TuningEnd, TuningError, TuningLimits, TuningResult,
+    Workload, view,
+};

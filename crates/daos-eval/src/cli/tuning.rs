@@ -4,7 +4,7 @@ use clap::Args;
 use daos_cli::Plain;
 use daos_cli::values;
 use daos_eval::tuning::simulated;
-use daos_tune::search::Method;
+use daos_tune::Method;
 use std::path::PathBuf;
 
 /// Where the programs are that come with daos.

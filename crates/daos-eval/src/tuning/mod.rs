@@ -3,8 +3,10 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`simulated`] | curves whose best is known, with noise |
+//! | [`curves`] | scores whose best is known |
+//! | [`simulated`] | searches on them, with noise |
 //! | [`programs`] | programs without a scheme, with it as it is, and tuned |
 
+pub mod curves;
 pub mod programs;
 pub mod simulated;

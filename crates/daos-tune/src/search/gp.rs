@@ -9,23 +9,23 @@
 
 use super::kernel::{Kernel, Place};
 use super::model::Model;
-use super::search::{Ask, At, Estimate, Interval, Sample, Search, Why};
-use super::shapes::gaussian;
-use super::space::Space;
-use super::spread;
+use super::{Ask, At, ConfidenceInterval, Estimate, Sample, Search, Why};
+use crate::math::{MeanSd, evenly_spread, gaussian};
+use crate::space::SearchSpace;
 use daos_core::rng::{Rng, mix};
 
 /// At least one sample in so many is a baseline, but not the last: everything is compared with
 /// these.
 const BASELINE_EVERY: usize = 4;
-/// Candidates for a sample, and for the best.
+/// Candidates for a sample (chosen).
 const FEW: usize = 40;
+/// Candidates for the best, which take less to compute (chosen).
 const MANY: usize = 200;
 
 /// Bayesian search.
 #[derive(Debug, Clone)]
 pub struct Gp {
-    space: Space,
+    space: SearchSpace,
     count: usize,
     seed: u64,
     kernels: Vec<Kernel>,
@@ -34,7 +34,7 @@ pub struct Gp {
 
 impl Gp {
     /// With this many samples, baselines among them.
-    pub fn new(space: Space, samples: usize, seed: u64) -> Self {
+    pub fn new(space: SearchSpace, samples: usize, seed: u64) -> Self {
         let kernels = Kernel::all(space.dims());
         Self { space, count: samples, seed, kernels, told: Vec::new() }
     }
@@ -67,7 +67,7 @@ impl Gp {
             return places;
         }
         // All over the space, where something was measured, and near the best of that.
-        places.extend((0..count).map(|at| Some(spread::point(at, dims, self.seed))));
+        places.extend((0..count).map(|at| Some(evenly_spread(at, dims, self.seed))));
         let scored = self.told.iter().filter(|sample| sample.score.is_some());
         let scored = scored.filter_map(|s| Some((self.space.units(&s.at)?, s.score)));
         let mut known: Vec<_> = scored.collect();
@@ -85,7 +85,7 @@ impl Gp {
 }
 
 impl Search for Gp {
-    fn space(&self) -> &Space {
+    fn space(&self) -> &SearchSpace {
         &self.space
     }
 
@@ -102,7 +102,7 @@ impl Search for Gp {
         let (measured, scores, _) = self.measured();
         let explored = taken - baselines;
         if explored < self.first_samples() || scores.len() < 2 {
-            let units = spread::point(explored, self.space.dims(), self.seed);
+            let units = evenly_spread(explored, self.space.dims(), self.seed);
             return Some(Ask { at: self.space.point(&units), why: Why::Explore });
         }
         let places = self.candidates(FEW);
@@ -133,12 +133,12 @@ impl Search for Gp {
         let best = known.best()?;
         Some(Estimate {
             at: places[best].as_ref().map_or(At::NoScheme, |units| self.space.point(units)),
-            score: Interval::normal(above(level, known.score(best))),
-            gain: Interval::normal(known.gain(best, 0)),
+            score: ConfidenceInterval::normal(above(level, known.score(best))),
+            gain: ConfidenceInterval::normal(known.gain(best, 0)),
         })
     }
 
-    fn curve(&self, points: &[At]) -> Vec<Interval> {
+    fn curve(&self, points: &[At]) -> Vec<ConfidenceInterval> {
         let (measured, scores, level) = self.measured();
         if scores.is_empty() {
             return Vec::new();
@@ -146,7 +146,9 @@ impl Search for Gp {
         let model = Model::fit(&self.kernels, &measured, &scores);
         let places: Vec<Place> = points.iter().map(|at| self.space.units(at)).collect();
         let known = model.at(&places);
-        (0..places.len()).map(|i| Interval::normal(above(level, known.score(i)))).collect()
+        (0..places.len())
+            .map(|i| ConfidenceInterval::normal(above(level, known.score(i))))
+            .collect()
     }
 
     fn samples(&self) -> &[Sample] {
@@ -160,9 +162,9 @@ fn mean(values: impl Iterator<Item = f64> + Clone) -> Option<f64> {
     (count > 0).then(|| values.sum::<f64>() / count as f64)
 }
 
-/// Mean and standard deviation of what the model said without the level.
-fn above(level: f64, (mean, sd): (f64, f64)) -> (f64, f64) {
-    (level + mean, sd)
+/// What the model said without the level.
+fn above(level: f64, MeanSd { mean, sd }: MeanSd) -> MeanSd {
+    MeanSd { mean: level + mean, sd }
 }
 
 #[cfg(test)]

@@ -8,9 +8,10 @@
 /// Where something is measured: units from 0 to 1, or no scheme.
 pub(super) type Place = Option<Vec<f64>>;
 
-/// The standard deviation of the level, and of a line from one end of a threshold's range
-/// to the other, as shares of that of the smooth part.
+/// The standard deviation of the level, as a share of that of the smooth part (chosen).
 const LEVEL: f64 = 0.3;
+/// The standard deviation of a line from one end of a threshold's range to the other, as a
+/// share of that of the smooth part (chosen).
 const LINE: f64 = 0.5;
 
 /// One assumption about the curve.
@@ -27,7 +28,7 @@ impl Kernel {
         // by their logarithms. A length of 3 is all but a line.
         const DRAWN: usize = 120;
         let drawn = |at| {
-            let units = super::spread::point(at, dims, 0).into_iter();
+            let units = crate::math::evenly_spread(at, dims, 0).into_iter();
             Self { lengths: units.map(|unit| 0.1 * 30f64.powf(unit)).collect() }
         };
         match dims {

@@ -6,16 +6,17 @@
 //! samples would be too sure of itself. Hypotheses that weigh next to nothing are dropped.
 
 use super::kernel::{Kernel, Place};
-use super::linalg::{Cholesky, dot};
+use crate::math::MeanSd;
+use crate::math::linalg::{Cholesky, dot};
 
 /// The noise's standard deviation, as a share of the curve's height. With the last ones
 /// there is next to no curve: all that was measured is noise.
 const NOISES: [f64; 8] = [0.01, 0.03, 0.06, 0.12, 0.25, 0.6, 1.5, 4.0];
 /// The shape of the inverse gamma prior: it weighs as much as two samples.
 const SHAPE: f64 = 1.0;
-/// So many hypotheses are kept at most,
+/// So many hypotheses are kept at most (chosen).
 const KEPT: usize = 24;
-/// and none that weighs less than this share of the heaviest.
+/// No hypothesis is kept that weighs less than this share of the heaviest (chosen).
 const LEAST: f64 = 1e-3;
 
 /// What the samples say.
@@ -140,13 +141,13 @@ impl Posterior<'_> {
         means
     }
 
-    /// Mean and standard deviation of the score at a place.
-    pub fn score(&self, i: usize) -> (f64, f64) {
+    /// The score at a place.
+    pub fn score(&self, i: usize) -> MeanSd {
         self.mixed(|known| (known.mean[i], known.covariance(self.places, i, i)))
     }
 
-    /// Mean and standard deviation of how much better `i` is than `j`.
-    pub fn gain(&self, i: usize, j: usize) -> (f64, f64) {
+    /// How much better `i` is than `j`.
+    pub fn gain(&self, i: usize, j: usize) -> MeanSd {
         self.mixed(|known| {
             let covariance = |i, j| known.covariance(self.places, i, j);
             let variance = covariance(i, i) + covariance(j, j) - 2.0 * covariance(i, j);
@@ -154,15 +155,14 @@ impl Posterior<'_> {
         })
     }
 
-    /// Mean and standard deviation of what has a mean and a variance under each
-    /// hypothesis.
-    fn mixed(&self, of: impl Fn(&Known<'_>) -> (f64, f64)) -> (f64, f64) {
+    /// What has a mean and a variance under each hypothesis.
+    fn mixed(&self, of: impl Fn(&Known<'_>) -> (f64, f64)) -> MeanSd {
         let parts: Vec<_> = self.known.iter().map(|k| (k.hypothesis.weight, of(k))).collect();
         let mean = parts.iter().map(|(weight, (mean, _))| weight * mean).sum::<f64>();
         let part = |(weight, (m, variance)): &(f64, (f64, f64))| {
             weight * ((m - mean).powi(2) + variance.max(0.0))
         };
-        (mean, parts.iter().map(part).sum::<f64>().sqrt())
+        MeanSd { mean, sd: parts.iter().map(part).sum::<f64>().sqrt() }
     }
 
     /// For each place, how much higher the best expected score is likely to be after one
@@ -205,7 +205,7 @@ impl Posterior<'_> {
         const OUTCOMES: [f64; 7] = [-2.4, -1.6, -0.8, 0.0, 0.8, 1.6, 2.4];
         let count = self.places.len();
         let rows = covariances.iter().map(|matrix| &matrix[at * count..(at + 1) * count]);
-        let (center, sd) = self.mixed(|known| {
+        let MeanSd { mean: center, sd } = self.mixed(|known| {
             let variance = known.covariance(self.places, at, at) + known.hypothesis.noise;
             (known.mean[at], variance)
         });

@@ -7,18 +7,20 @@
 //! Ended early, the degree is that of the samples that there are, lest the curve goes
 //! through each of them.
 
-use super::group::groups;
-use super::polyfit::Polynomial;
-use super::search::{Ask, At, Estimate, Interval, Sample, Search, Why};
-use super::space::Space;
+use super::groups::groups;
+use super::polynomial::Polynomial;
+use super::{Ask, At, ConfidenceInterval, Estimate, Sample, Search, Why};
+use crate::math::MeanSd;
+use crate::space::SearchSpace;
 use daos_core::rng::{Rng, mix};
 use thiserror::Error;
 
-/// Share of the samples that are taken over the whole range.
+/// Share of the samples that are taken over the whole range (the paper).
 const GLOBAL_PERCENT: usize = 60;
-/// How far from the best so far the others lie at most, as a share of the range.
+/// How far from the best so far the others lie at most, as a share of the range (the
+/// paper).
 const NEAR: f64 = 0.1;
-/// So many samples for each degree of the polynomial.
+/// So many samples for each degree of the polynomial (the paper).
 const SAMPLES_PER_DEGREE: usize = 3;
 
 /// A space that the paper's method can't search.
@@ -29,7 +31,7 @@ pub struct OneThreshold(pub usize);
 /// The paper's method.
 #[derive(Debug, Clone)]
 pub struct Poly {
-    space: Space,
+    space: SearchSpace,
     count: usize,
     seed: u64,
     told: Vec<Sample>,
@@ -41,7 +43,7 @@ impl Poly {
     /// # Errors
     ///
     /// More thresholds than one.
-    pub fn new(space: Space, samples: usize, seed: u64) -> Result<Self, OneThreshold> {
+    pub fn new(space: SearchSpace, samples: usize, seed: u64) -> Result<Self, OneThreshold> {
         match space.dims() {
             1 => Ok(Self { space: space.linear(), count: samples, seed, told: Vec::new() }),
             dims => Err(OneThreshold(dims)),
@@ -68,21 +70,21 @@ impl Poly {
         Polynomial::fit(&self.points(), self.degree())
     }
 
-    /// Mean and standard deviation of the score of no scheme. Of a single baseline, which
+    /// The score of no scheme, and how sure it is, as a standard deviation. Of a single baseline, which
     /// has no spread, the noise is taken to be that of the points; without any it is 0,
     /// which a score is measured against.
-    fn none(&self, curve: &Polynomial) -> (f64, f64) {
+    fn none(&self, curve: &Polynomial) -> MeanSd {
         let groups = groups(&self.told);
         match groups.iter().find(|group| group.at == At::NoScheme) {
-            None => (0.0, 0.0),
-            Some(none) if none.count == 1 => (none.mean, curve.noise()),
-            Some(none) => (none.mean, none.sd / (none.count as f64).sqrt()),
+            None => MeanSd { mean: 0.0, sd: 0.0 },
+            Some(none) if none.count == 1 => MeanSd { sd: curve.noise(), ..none.score },
+            Some(none) => MeanSd { sd: none.score.sd / (none.count as f64).sqrt(), ..none.score },
         }
     }
 }
 
 impl Search for Poly {
-    fn space(&self) -> &Space {
+    fn space(&self) -> &SearchSpace {
         &self.space
     }
 
@@ -110,17 +112,21 @@ impl Search for Poly {
     fn best(&self) -> Option<Estimate> {
         let curve = self.fit()?;
         let (peak, score) = curve.peaks().into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
-        let (none, sd) = self.none(&curve);
-        let gain = (score - none, curve.sd(peak).hypot(sd));
-        let interval = |of| Interval::student(of, curve.free(), 1);
-        let score = interval((score, curve.sd(peak)));
-        Some(Estimate { at: self.space.point(&[peak]), score, gain: interval(gain) })
+        let (none, sd) = (self.none(&curve), curve.sd(peak));
+        let gain = MeanSd { mean: score - none.mean, sd: sd.hypot(none.sd) };
+        let score = MeanSd { mean: score, sd };
+        let interval = |of| ConfidenceInterval::student(of, curve.free(), 1);
+        let at = self.space.point(&[peak]);
+        Some(Estimate { at, score: interval(score), gain: interval(gain) })
     }
 
-    fn curve(&self, points: &[At]) -> Vec<Interval> {
+    fn curve(&self, points: &[At]) -> Vec<ConfidenceInterval> {
         let Some(curve) = self.fit() else { return Vec::new() };
         let unit = |at: &At| self.space.units(at).map_or(0.0, |units| units[0]);
-        let interval = |x| Interval::student((curve.at(x), curve.sd(x)), curve.free(), 1);
+        let interval = |x| {
+            let of = MeanSd { mean: curve.at(x), sd: curve.sd(x) };
+            ConfidenceInterval::student(of, curve.free(), 1)
+        };
         points.iter().map(unit).map(interval).collect()
     }
 

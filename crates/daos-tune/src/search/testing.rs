@@ -1,14 +1,11 @@
-//! Searches on known curves.
+//! Searches of a single threshold, for tests.
 
-use super::param::{Param, Threshold};
-use super::search::{At, Sample, Search};
-use super::shapes::Curve;
-use super::space::Space;
-use daos_core::rng::Rng;
+use super::{Sample, Search};
+use crate::space::{At, Param, SearchSpace, Threshold};
 
 /// A space of one threshold whose value is the aggressiveness.
-pub fn unit_space() -> Space {
-    Space::new(vec![Param::new(Threshold::MaxFreq, 0.0, 1.0)]).unwrap()
+pub fn unit_space() -> SearchSpace {
+    SearchSpace::new(vec![Param::new(Threshold::MaxFreq, 0.0, 1.0)]).unwrap()
 }
 
 /// The aggressiveness; no scheme is the gentlest.
@@ -25,10 +22,4 @@ pub fn run(search: &mut dyn Search, mut score: impl FnMut(&At) -> f64) {
         let score = Some(score(&ask.at));
         search.tell(Sample { at: ask.at, score });
     }
-}
-
-/// The same on a curve, with noise.
-pub fn run_on(search: &mut dyn Search, curve: &Curve, noise: f64, seed: u64) {
-    let mut rng = Rng::new(daos_core::rng::mix(!seed));
-    run(search, |at| curve.measured(unit(at), noise, &mut rng));
 }

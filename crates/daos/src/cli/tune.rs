@@ -3,7 +3,7 @@
 use super::{Monitoring, Target};
 use clap::{Args, ValueEnum};
 use daos_cli::values;
-use daos_tune::search::Method;
+use daos_tune::Method;
 use std::path::PathBuf;
 
 /// Where a tuning is kept unless told otherwise.

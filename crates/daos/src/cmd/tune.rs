@@ -14,7 +14,7 @@ use crate::cli;
 use crate::cmd::{monitoring, session};
 use anyhow::{Result, bail};
 use daos_cli::signals;
-use daos_tune::{End, Next, Outcome, Store, Tuning, Workload};
+use daos_tune::{Next, Store, Tuning, TuningEnd, TuningResult, Workload};
 use plan::Plan;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -34,8 +34,8 @@ pub fn run(args: &cli::Tune) -> Result<i32> {
         let clock_s = simulation.clock_s();
         let mut run = Run::new(plan, args)?;
         simulation.go_on_after(run.tuning.records().len());
-        let outcome = run.samples(&mut simulation, clock_s, &stop);
-        return run.finish(&outcome.map_err(|err| run.kept(err))?);
+        let result = run.samples(&mut simulation, clock_s, &stop);
+        return run.finish(&result.map_err(|err| run.kept(err))?);
     }
     if !args.quiet {
         session::tell_of_others();
@@ -46,19 +46,19 @@ pub fn run(args: &cli::Tune) -> Result<i32> {
         let mut command = command::Command::new(args, Arc::clone(&stop))?;
         let mut run = Run::new(plan, args)?;
         command.begin(&run.store, run.tuning.records().len())?;
-        let outcome = run.samples(&mut command, clock_s, &stop);
-        let status = outcome.map_err(|err| run.kept(err)).and_then(|outcome| run.finish(&outcome));
+        let result = run.samples(&mut command, clock_s, &stop);
+        let status = result.map_err(|err| run.kept(err)).and_then(|result| run.finish(&result));
         command.end()?;
         return status;
     }
     let service = service::Prepared::new(args, Arc::clone(&stop))?;
     let mut run = Run::new(plan, args)?;
     let mut service = service.begin()?;
-    let outcome = run.samples(&mut service, clock_s, &stop);
-    let status = outcome.map_err(|err| run.kept(err)).and_then(|outcome| {
-        let status = run.finish(&outcome)?;
-        if args.measuring.apply && outcome.end != End::Interrupted {
-            service.keep(outcome.scheme, args.quiet)?;
+    let result = run.samples(&mut service, clock_s, &stop);
+    let status = result.map_err(|err| run.kept(err)).and_then(|result| {
+        let status = run.finish(&result)?;
+        if args.measuring.apply && result.end != TuningEnd::Interrupted {
+            service.keep(result.scheme, args.quiet)?;
         }
         Ok(status)
     });
@@ -89,19 +89,19 @@ impl Run {
         workload: &mut W,
         clock_s: impl Fn() -> f64,
         stop: &AtomicBool,
-    ) -> Result<Outcome> {
+    ) -> Result<TuningResult> {
         let mut table = Table::new(&self.tuning, self.quiet);
         table.begin(&mut self.tuning)?;
         let end = loop {
             if stop.load(Ordering::Relaxed) {
-                break End::Interrupted;
+                break TuningEnd::Interrupted;
             }
-            let step = match self.tuning.ask()? {
-                Next::Measure(step) => step,
+            let planned = match self.tuning.ask()? {
+                Next::Measure(planned) => planned,
                 Next::End(end) => break end,
             };
-            table.next(&self.tuning, &step);
-            if let Some(end) = self.tuning.take(&step, workload, &clock_s)? {
+            table.next(&self.tuning, &planned);
+            if let Some(end) = self.tuning.take(&planned, workload, &clock_s)? {
                 break end;
             }
             if let Some(record) = self.tuning.records().last() {
@@ -110,7 +110,7 @@ impl Run {
             table.add(&mut self.tuning)?;
         };
         table.end();
-        Ok(Outcome::of(&mut self.tuning, end)?)
+        Ok(TuningResult::of(&mut self.tuning, end)?)
     }
 
     /// Says where the samples are that were taken before `err`.
@@ -125,15 +125,15 @@ impl Run {
     }
 
     /// Keeps what came out, and tells it.
-    fn finish(&mut self, outcome: &Outcome) -> Result<i32> {
-        let picture = ending::picture(&mut self.tuning, outcome, self.title.clone())?;
-        ending::keep(&self.tuning, outcome, &picture, &self.store)?;
+    fn finish(&mut self, result: &TuningResult) -> Result<i32> {
+        let picture = ending::picture(&mut self.tuning, result, self.title.clone())?;
+        ending::keep(&self.tuning, result, &picture, &self.store)?;
         if !self.quiet {
             let mut out = std::io::stdout().lock();
-            ending::tell(&self.tuning, outcome, &picture, &self.store, &mut out)?;
+            ending::tell(&self.tuning, result, &picture, &self.store, &mut out)?;
         }
-        match (ending::failure(&mut self.tuning, outcome), outcome.end) {
-            (_, End::Interrupted) => Ok(INTERRUPTED),
+        match (ending::failure(&mut self.tuning, result), result.end) {
+            (_, TuningEnd::Interrupted) => Ok(INTERRUPTED),
             (Some(why), _) => bail!(why),
             (None, _) => Ok(0),
         }

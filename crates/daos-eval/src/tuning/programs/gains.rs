@@ -9,7 +9,7 @@ use crate::figures::Unit;
 use crate::finding::{Finding, Goal};
 use crate::rows::Row;
 use daos_core::median;
-use daos_tune::search::{Scoring, listing_2};
+use daos_tune::{Scoring, listing_2};
 
 /// Where the scheme as it is slows a program by more than this share, tuning has something to
 /// remove.

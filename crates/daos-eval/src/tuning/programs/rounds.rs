@@ -5,7 +5,7 @@ use super::program::Program;
 use super::tuned::{self, Tuned};
 use super::watch::{Watch, With, watch};
 use crate::error::BenchError;
-use daos_tune::search::Method;
+use daos_tune::Method;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

@@ -8,7 +8,7 @@ use crate::looker::{Looker, zram_bytes};
 use crate::process::Running;
 use daos_linux::process::start_ticks;
 use daos_linux::{Process, guard};
-use daos_tune::search::last_number;
+use daos_tune::last_number;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use rustix::time::{ClockId, clock_gettime};

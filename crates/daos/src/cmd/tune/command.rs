@@ -13,8 +13,7 @@ use anyhow::{Context, Result, anyhow, ensure};
 use daos_linux::{GuardedSwap, TempSwap, cpu};
 use daos_schemes::Scheme;
 use daos_session::{MemorySeries, Started, Stop, Surroundings};
-use daos_tune::search::Values;
-use daos_tune::{Bounds, Measured, RSS, RUNTIME, Store, Workload};
+use daos_tune::{Measurement, RSS, RUNTIME, RunBounds, Store, Values, Workload};
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -89,7 +88,7 @@ impl<'a> Command<'a> {
     }
 
     /// One run, with a scheme.
-    fn managed(&self, scheme: &Scheme, bounds: &Bounds) -> Result<Seen> {
+    fn managed(&self, scheme: &Scheme, bounds: &RunBounds) -> Result<Seen> {
         let monitor = monitoring::monitor(&self.args.monitoring)?;
         let prepared = session::Prepared::new(&self.args.target, &managing(self.args))?;
         let prepared = prepared.with_schemes(vec![scheme.clone()]);
@@ -137,7 +136,7 @@ impl<'a> Command<'a> {
     }
 
     /// One run without a scheme, and unwatched.
-    fn alone(&self, bounds: &Bounds) -> Result<Seen> {
+    fn alone(&self, bounds: &RunBounds) -> Result<Seen> {
         let run = self.start()?;
         let began = run.began();
         let observer = self.observer(&run)?;
@@ -170,7 +169,7 @@ impl<'a> Command<'a> {
     }
 
     /// A metric of the user's own can't be known before the end.
-    fn is_lost(&self, bounds: &Bounds, began: Instant) -> bool {
+    fn is_lost(&self, bounds: &RunBounds, began: Instant) -> bool {
         let runtime = began.elapsed().saturating_sub(self.settle());
         self.metric.is_none() && bounds.is_lost(runtime.as_secs_f64())
     }
@@ -187,7 +186,7 @@ impl Seen {
 impl Workload for Command<'_> {
     type Error = anyhow::Error;
 
-    fn measure(&mut self, scheme: Option<&Scheme>, bounds: &Bounds) -> Result<Measured> {
+    fn measure(&mut self, scheme: Option<&Scheme>, bounds: &RunBounds) -> Result<Measurement> {
         self.samples += 1;
         if let Some((log, path)) = &mut self.log {
             let what = scheme.map_or("no scheme".to_owned(), Scheme::label);
@@ -209,13 +208,13 @@ impl Workload for Command<'_> {
         let cut_short = match ended {
             RunEnd::Itself(Some(0)) => false,
             RunEnd::Lost => true,
-            RunEnd::Interrupted => return Ok(Measured::Interrupted),
+            RunEnd::Interrupted => return Ok(Measurement::Interrupted),
             RunEnd::Itself(status) => {
-                return Ok(Measured::Void(format!("{}; see {log}", failure(status))));
+                return Ok(Measurement::Void(format!("{}; see {log}", failure(status))));
             }
             RunEnd::Hung => {
                 let seconds = bounds.patience_s;
-                return Ok(Measured::Void(format!("it did not end within {seconds:.0} s")));
+                return Ok(Measurement::Void(format!("it did not end within {seconds:.0} s")));
             }
         };
         if memory.resident.max == 0 {
@@ -223,7 +222,7 @@ impl Workload for Command<'_> {
                 Duration::ZERO => "before its memory was seen".to_owned(),
                 settle => format!("within the {} s it has to settle", settle.as_secs_f64()),
             };
-            return Ok(Measured::Void(format!("it ended {when}; give it more work")));
+            return Ok(Measurement::Void(format!("it ended {when}; give it more work")));
         }
         let runtime = runtime.saturating_sub(self.settle());
         let mut values = of_memory(&memory);
@@ -234,11 +233,11 @@ impl Workload for Command<'_> {
             let stop = || self.stop.load(Ordering::Relaxed);
             match metric.once(Some(&printed), METRIC_PATIENCE_S, &stop) {
                 Ok(value) => values.insert(METRIC.to_owned(), value),
-                Err(_) if self.stop.load(Ordering::Relaxed) => return Ok(Measured::Interrupted),
-                Err(err) => return Ok(Measured::Void(format!("{err:#}"))),
+                Err(_) if self.stop.load(Ordering::Relaxed) => return Ok(Measurement::Interrupted),
+                Err(err) => return Ok(Measurement::Void(format!("{err:#}"))),
             };
         }
-        Ok(if cut_short { Measured::CutShort(values) } else { Measured::Whole(values) })
+        Ok(if cut_short { Measurement::CutShort(values) } else { Measurement::Whole(values) })
     }
 }
 

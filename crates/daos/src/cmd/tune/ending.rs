@@ -7,22 +7,28 @@ use anyhow::{Context, Result};
 use daos_report::tuning::{TuningView, render};
 use daos_report::{Format, Style};
 use daos_schemes::{self, text};
-use daos_tune::search::{At, Interval, Space};
-use daos_tune::{End, Outcome, PointStats, Spread, Store, Tuning};
+use daos_tune::{
+    At, ConfidenceInterval, MeanSd, PointStats, SearchSpace, Store, Tuning, TuningEnd, TuningResult,
+};
 use std::io::Write;
 
 /// Writes the result, the scheme and the pictures.
-pub fn keep(tuning: &Tuning, outcome: &Outcome, picture: &TuningView, store: &Store) -> Result<()> {
-    store.write_result(outcome)?;
+pub fn keep(
+    tuning: &Tuning,
+    result: &TuningResult,
+    picture: &TuningView,
+    store: &Store,
+) -> Result<()> {
+    store.write_result(result)?;
     for (name, format) in [("plot.svg", Format::Svg), ("plot.png", Format::Png)] {
         let mut file = Vec::new();
         render(picture, format, &Style::default(), &mut file)?;
         store.write(name, &file)?;
     }
-    match &outcome.scheme {
+    match &result.scheme {
         None => SCHEMES.iter().try_for_each(|name| store.remove(name))?,
         Some(scheme) => {
-            let head = comment(tuning, outcome)?;
+            let head = comment(tuning, result)?;
             let [plain, table] = SCHEMES;
             let is_plain = text::says_all(scheme);
             let (name, other) = if is_plain { (plain, table) } else { (table, plain) };
@@ -38,44 +44,44 @@ pub fn keep(tuning: &Tuning, outcome: &Outcome, picture: &TuningView, store: &St
 const SCHEMES: [&str; 2] = ["best.scheme", "best.toml"];
 
 /// What a reader of the scheme file would like to know.
-fn comment(tuning: &Tuning, outcome: &Outcome) -> Result<String> {
-    let best = outcome.best.as_ref().context("a scheme is the best of something")?;
+fn comment(tuning: &Tuning, result: &TuningResult) -> Result<String> {
+    let best = result.best.as_ref().context("a scheme is the best of something")?;
     let at = tuning.space().show(&best.at);
-    let (from, samples) = (tuning.scheme().label(), outcome.samples);
+    let (from, samples) = (tuning.scheme().label(), result.samples);
     let score = interval(best.score);
     Ok(format!("# Tuned by daos from {from}:\n# {at}, by {samples} samples.\n# Score {score}.\n"))
 }
 
 /// What is drawn.
-pub fn picture(tuning: &mut Tuning, outcome: &Outcome, title: String) -> Result<TuningView> {
-    let subtitle = headline(tuning, outcome);
-    Ok(daos_tune::view(tuning, outcome, title, Some(subtitle))?)
+pub fn picture(tuning: &mut Tuning, result: &TuningResult, title: String) -> Result<TuningView> {
+    let subtitle = headline(tuning, result);
+    Ok(daos_tune::view(tuning, result, title, Some(subtitle))?)
 }
 
 /// Says it to `out`.
 pub fn tell(
     tuning: &Tuning,
-    outcome: &Outcome,
+    result: &TuningResult,
     picture: &TuningView,
     store: &Store,
     out: &mut impl Write,
 ) -> Result<()> {
     let style = output::style(&Color { color: When::Auto });
-    let took = span(outcome.took_s as u64);
-    let why = match outcome.end {
-        End::Samples => "all samples are taken",
-        End::Time => "there is no time for another sample",
-        End::Void => "three samples in a row were void",
-        End::TooShort => "the limit has no time for another sample: one run takes most of it",
-        End::Gone => "the service has ended",
-        End::Interrupted => "interrupted",
+    let took = span(result.took_s as u64);
+    let why = match result.end {
+        TuningEnd::Samples => "all samples are taken",
+        TuningEnd::Time => "there is no time for another sample",
+        TuningEnd::Void => "three samples in a row were void",
+        TuningEnd::TooShort => "the limit has no time for another sample: one run takes most of it",
+        TuningEnd::Gone => "the service has ended",
+        TuningEnd::Interrupted => "interrupted",
     };
     writeln!(out)?;
-    writeln!(out, "{why}: {} in {took}, {} void", outcome.samples, outcome.void)?;
-    if !outcome.points.is_empty() {
-        points(tuning.space(), &outcome.points, out)?;
+    writeln!(out, "{why}: {} in {took}, {} void", result.samples, result.void)?;
+    if !result.points.is_empty() {
+        points(tuning.space(), &result.points, out)?;
     }
-    if outcome.best.is_some() {
+    if result.best.is_some() {
         writeln!(out)?;
         let view = TuningView { subtitle: None, ..picture.clone() };
         render(&view, Format::Text, &style, out)?;
@@ -85,41 +91,41 @@ pub fn tell(
         writeln!(out, "{headline}")?;
     }
     let dir = store.dir().display();
-    if outcome.scheme.is_some() {
+    if result.scheme.is_some() {
         let name = SCHEMES.into_iter().find(|name| store.path(name).exists());
         let name = name.unwrap_or(SCHEMES[0]);
         writeln!(out, "apply it with: daos apply --scheme {dir}/{name} …")?;
     }
     writeln!(out, "kept in {dir}: samples.jsonl, result.json")?;
-    if outcome.end == End::Interrupted {
+    if result.end == TuningEnd::Interrupted {
         writeln!(out, "the same command with --out {dir} goes on with it")?;
     }
     Ok(())
 }
 
 /// Why it is no success, if it is none.
-pub fn failure(tuning: &mut Tuning, outcome: &Outcome) -> Option<String> {
+pub fn failure(tuning: &mut Tuning, result: &TuningResult) -> Option<String> {
     let last = tuning.scores().pop().and_then(Result::err).unwrap_or_default();
-    match outcome.end {
-        End::Void => Some(format!("three samples in a row were void; the last: {last}")),
-        End::Gone => Some("the service has ended, and with it the tuning".to_owned()),
-        End::TooShort => {
-            let (run, enough) = (outcome.took_s, (11.0 * outcome.took_s).ceil());
+    match result.end {
+        TuningEnd::Void => Some(format!("three samples in a row were void; the last: {last}")),
+        TuningEnd::Gone => Some("the service has ended, and with it the tuning".to_owned()),
+        TuningEnd::TooShort => {
+            let (run, enough) = (result.took_s, (11.0 * result.took_s).ceil());
             Some(format!(
                 "one run took {run:.1} s, so the limit leaves no time for another: give \
                  --limit {enough}s or more"
             ))
         }
-        _ if outcome.best.is_none() && !last.is_empty() => {
+        _ if result.best.is_none() && !last.is_empty() => {
             Some(format!("nothing has a score; the last sample: {last}"))
         }
-        _ if outcome.best.is_none() => Some("nothing was measured beside baselines".to_owned()),
+        _ if result.best.is_none() => Some("nothing was measured beside baselines".to_owned()),
         _ => None,
     }
 }
 
 /// Every point of a sweep, with mean and standard deviation.
-fn points(space: &Space, points: &[PointStats], out: &mut impl Write) -> Result<()> {
+fn points(space: &SearchSpace, points: &[PointStats], out: &mut impl Write) -> Result<()> {
     let names: Vec<String> = points.iter().map(|point| space.show(&point.at)).collect();
     let width = names.iter().map(String::len).max().unwrap_or(0);
     let head = ["faster, % ± sd", "saved, % ± sd", "score ± sd"]
@@ -127,22 +133,22 @@ fn points(space: &Space, points: &[PointStats], out: &mut impl Write) -> Result<
         .concat();
     writeln!(out, "\n  {:width$}  samples{head}", "")?;
     for (name, point) in names.iter().zip(points) {
-        let share = |Spread { mean, sd }| format!("{:>+10.1} ± {:<5.1}", 100.0 * mean, 100.0 * sd);
+        let share = |MeanSd { mean, sd }| format!("{:>+10.1} ± {:<5.1}", 100.0 * mean, 100.0 * sd);
         let (p, m) = (share(point.performance), share(point.memory));
-        let Spread { mean, sd } = point.score;
+        let MeanSd { mean, sd } = point.score;
         writeln!(out, "  {name:width$}  {:>7}{p}{m}{mean:>+10.3} ± {sd:<5.3}", point.count)?;
     }
     Ok(())
 }
 
 /// What came out, in a line.
-fn headline(tuning: &Tuning, outcome: &Outcome) -> String {
-    let Some(best) = &outcome.best else {
-        let missing = if outcome.baselines == 0 { "without a scheme" } else { "with a scheme" };
+fn headline(tuning: &Tuning, result: &TuningResult) -> String {
+    let Some(best) = &result.best else {
+        let missing = if result.baselines == 0 { "without a scheme" } else { "with a scheme" };
         return format!("nothing is known yet: no sample {missing} went well");
     };
     let at = tuning.space().show(&best.at);
-    let mut line = match (&best.at, &outcome.scheme) {
+    let mut line = match (&best.at, &result.scheme) {
         (At::NoScheme, _) => {
             "it runs best without a scheme: all are expected to score less".to_owned()
         }
@@ -154,13 +160,13 @@ fn headline(tuning: &Tuning, outcome: &Outcome) -> String {
             format!("best: {at}, better than no scheme by {}", interval(best.gain))
         }
     };
-    let too_few = !outcome.points.is_empty() && outcome.likeness.is_none();
+    let too_few = !result.points.is_empty() && result.classification.is_none();
     if too_few && tuning.space().dims() == 1 {
         line += "; too few samples to name a shape";
     }
-    if let Some(likeness) = &outcome.likeness {
-        let explained = 100.0 * likeness.explained;
-        line += &match likeness.shape {
+    if let Some(found) = &result.classification {
+        let explained = 100.0 * found.explained;
+        line += &match found.shape {
             Some(shape) => format!(
                 "; shape {}: {}, the more aggressive the scheme ({explained:.0} % explained)",
                 shape.number(),
@@ -173,10 +179,10 @@ fn headline(tuning: &Tuning, outcome: &Outcome) -> String {
 }
 
 /// `0.215 (0.190 to 0.240 with 90 % confidence)`.
-fn interval(of: Interval) -> String {
+fn interval(of: ConfidenceInterval) -> String {
     if !of.low.is_finite() || !of.high.is_finite() {
         return format!("{:.3} (how sure that is can't be said)", of.mean);
     }
-    let confidence = 100.0 * daos_tune::search::CONFIDENCE;
+    let confidence = 100.0 * daos_tune::CONFIDENCE;
     format!("{:.3} ({:.3} to {:.3} with {confidence:.0} % confidence)", of.mean, of.low, of.high)
 }

@@ -3,7 +3,7 @@
 
 use anyhow::{Context, Result, bail};
 use daos_session::{Started, Surroundings};
-use daos_tune::search::last_number;
+use daos_tune::last_number;
 use std::fs::File;
 use std::io::{Read, Seek, Write};
 use std::time::{Duration, Instant};

@@ -8,8 +8,7 @@ use daos_core::units::display;
 use daos_linux::Process;
 use daos_schemes::{Scheme, toml};
 use daos_session::SchemeSource;
-use daos_tune::search::{Space, Sweep};
-use daos_tune::{Aim, Limits, Scorer, Store, Subject, Tuning};
+use daos_tune::{Aim, Scorer, SearchSpace, Store, Subject, Sweep, Tuning, TuningLimits};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -19,9 +18,9 @@ use std::sync::atomic::AtomicBool;
 pub struct Plan {
     scheme: Scheme,
     aggregation_us: u64,
-    space: Space,
+    space: SearchSpace,
     aim: Aim,
-    limits: Limits,
+    limits: TuningLimits,
     seed: u64,
     scorer: Scorer,
     subject: Subject,
@@ -78,12 +77,16 @@ impl Plan {
         let sweeps = || args.search.sweep.iter().map(String::as_str);
         let (space, aim) = if args.search.sweep.is_empty() {
             let params = args.search.params.iter().map(String::as_str);
-            let space = if params.len() == 0 { Ok(Space::default()) } else { Space::parse(params) };
+            let space = if params.len() == 0 {
+                Ok(SearchSpace::default())
+            } else {
+                SearchSpace::parse(params)
+            };
             (space.map_err(|err| usage(&err))?, Aim::Best(args.search.method))
         } else {
             let repeats = args.search.repeat as usize;
             let sweep = Sweep::parse(sweeps(), repeats, seed).map_err(|err| usage(&err))?;
-            (daos_tune::search::Search::space(&sweep).clone(), Aim::Sweep(sweep))
+            (daos_tune::Search::space(&sweep).clone(), Aim::Sweep(sweep))
         };
         Ok(Self {
             subject: subject(args, &scheme, &space)?,
@@ -92,7 +95,7 @@ impl Plan {
             aggregation_us: args.monitoring.looking.aggr,
             space,
             aim,
-            limits: Limits {
+            limits: TuningLimits {
                 time_s: limits.limit.map(|us| us as f64 / 1e6),
                 samples: limits.samples.map(|samples| samples as usize),
             },
@@ -156,7 +159,7 @@ fn one_scheme(arg: &str) -> Result<Scheme> {
 }
 
 /// What samples have to have in common to stand beside each other.
-fn subject(args: &cli::Tune, scheme: &Scheme, space: &Space) -> Result<Subject> {
+fn subject(args: &cli::Tune, scheme: &Scheme, space: &SearchSpace) -> Result<Subject> {
     let (forms, measuring) = (&args.target.forms, &args.measuring);
     let mut names = Vec::new();
     for &pid in &forms.pid {

@@ -4,8 +4,7 @@ use super::metric::{input, run};
 use crate::cli::{self, Good};
 use anyhow::{Context, Result, bail};
 use daos_cli::Usage;
-use daos_tune::search::{Better, Expression, Function, Scoring, last_number};
-use daos_tune::{RSS, RUNTIME, Scorer};
+use daos_tune::{Better, Expression, RSS, RUNTIME, ScoreFunction, Scorer, Scoring, last_number};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,14 +27,14 @@ pub fn scorer(args: &cli::Tune, stop: &Arc<AtomicBool>) -> Result<Scorer> {
         performance: if has_metric { METRIC } else { RUNTIME }.to_owned(),
         better: if less { Better::Less } else { Better::More },
         memory: RSS.to_owned(),
-        function: Function::default(),
+        function: ScoreFunction::default(),
         max_loss: measuring.max_loss,
     };
     let Some(text) = &measuring.score else {
         let is_sweep = !args.search.sweep.is_empty();
         // A sweep shows how bad it gets: nothing depends on what came before.
-        let mean = Function::Expression(Expression::parse("0.5*p + 0.5*m")?);
-        let function = if is_sweep { mean } else { Function::default() };
+        let mean = ScoreFunction::Expression(Expression::parse("0.5*p + 0.5*m")?);
+        let function = if is_sweep { mean } else { ScoreFunction::default() };
         return Ok(Scorer::new(Scoring { function, ..scoring }));
     };
     let forms = &args.target.forms;
@@ -60,11 +59,11 @@ pub fn scorer(args: &cli::Tune, stop: &Arc<AtomicBool>) -> Result<Scorer> {
     });
     match read {
         Ok(expression) => {
-            let function = Function::Expression(expression);
+            let function = ScoreFunction::Expression(expression);
             Ok(Scorer::new(Scoring { function, ..scoring }))
         }
         Err(_) if is_command(text) => {
-            Ok(Scorer::by(scoring, Box::new(judge(text.clone(), Arc::clone(stop)))))
+            Ok(Scorer::by(scoring, Box::new(score_command(text.clone(), Arc::clone(stop)))))
         }
         Err(err) => {
             let word = text.split_whitespace().next().unwrap_or_default();
@@ -74,7 +73,7 @@ pub fn scorer(args: &cli::Tune, stop: &Arc<AtomicBool>) -> Result<Scorer> {
 }
 
 /// A command of the shell that reads the metrics and prints a score.
-fn judge(text: String, stop: Arc<AtomicBool>) -> impl FnMut(&str) -> Result<f64, String> {
+fn score_command(text: String, stop: Arc<AtomicBool>) -> impl FnMut(&str) -> Result<f64, String> {
     move |json| {
         let stop = || stop.load(Ordering::Relaxed);
         let asked = input(&format!("{json}\n"));

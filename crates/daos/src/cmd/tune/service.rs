@@ -17,7 +17,7 @@ use daos_core::Interval;
 use daos_linux::GuardedSwap;
 use daos_schemes::{Pattern, Scheme};
 use daos_session::{Live, Session};
-use daos_tune::{Bounds, Measured, RSS, Workload};
+use daos_tune::{Measurement, RSS, RunBounds, Workload};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -81,7 +81,7 @@ impl Service<'_> {
         &mut self,
         time_us: u64,
         enough: impl Fn(&Meter, f64) -> bool,
-    ) -> Result<Option<Measured>> {
+    ) -> Result<Option<Measurement>> {
         let mut begun_us = None;
         while let Some(Interval { snapshot, .. }) = self.session.next_interval()? {
             self.watched_us = snapshot.end_us;
@@ -92,7 +92,7 @@ impl Service<'_> {
             }
         }
         let stopped = self.stop.load(Ordering::Relaxed);
-        Ok(Some(if stopped { Measured::Interrupted } else { Measured::Gone }))
+        Ok(Some(if stopped { Measurement::Interrupted } else { Measurement::Gone }))
     }
 
     /// Leaves `scheme` on until the service ends or Ctrl-C.
@@ -130,7 +130,7 @@ impl Service<'_> {
 impl Workload for Service<'_> {
     type Error = anyhow::Error;
 
-    fn measure(&mut self, scheme: Option<&Scheme>, bounds: &Bounds) -> Result<Measured> {
+    fn measure(&mut self, scheme: Option<&Scheme>, bounds: &RunBounds) -> Result<Measurement> {
         let measuring = &self.args.measuring;
         let work_us = measuring.work_time.context("the plan asks for a work time")?;
         let settle_us = measuring.settle_us();
@@ -167,8 +167,8 @@ impl Workload for Service<'_> {
         }
         let value = match self.meter.end() {
             Ok(value) => value,
-            Err(_) if self.stop.load(Ordering::Relaxed) => return Ok(Measured::Interrupted),
-            Err(err) => return Ok(Measured::Void(format!("{err:#}"))),
+            Err(_) if self.stop.load(Ordering::Relaxed) => return Ok(Measurement::Interrupted),
+            Err(err) => return Ok(Measurement::Void(format!("{err:#}"))),
         };
         let memory = &self.session.account().memory;
         let mut values = of_memory(memory);
@@ -178,7 +178,7 @@ impl Workload for Service<'_> {
             values.insert(RSS.to_owned(), whole.max(memory.resident.mean) as f64);
         }
         values.insert(METRIC.to_owned(), value);
-        Ok(if lost.get() { Measured::CutShort(values) } else { Measured::Whole(values) })
+        Ok(if lost.get() { Measurement::CutShort(values) } else { Measurement::Whole(values) })
     }
 }
 

@@ -7,8 +7,7 @@ use daos_core::Action;
 use daos_core::rng::{Rng, mix};
 use daos_schemes::{Pattern, Scheme};
 use daos_session::{ActiveSchemes, Session, SimSource};
-use daos_tune::search::{Values, shapes};
-use daos_tune::{Bounds, Measured, RSS, RUNTIME, Workload};
+use daos_tune::{Measurement, RSS, RUNTIME, RunBounds, Values, Workload, gaussian};
 use daos_workload::Config;
 use std::cell::Cell;
 use std::path::Path;
@@ -51,7 +50,7 @@ impl<'a> Simulation<'a> {
 impl Workload for Simulation<'_> {
     type Error = anyhow::Error;
 
-    fn measure(&mut self, scheme: Option<&Scheme>, bounds: &Bounds) -> Result<Measured> {
+    fn measure(&mut self, scheme: Option<&Scheme>, bounds: &RunBounds) -> Result<Measurement> {
         // Each run differs a little from the others.
         let seed = self.args.monitoring.looking.seed.wrapping_add(self.runs);
         self.runs += 1;
@@ -64,7 +63,7 @@ impl Workload for Simulation<'_> {
         let (config, zram) = (self.config.clone(), self.args.measuring.zram);
         let source = session::simulation(monitor, config, seed, duration_us, zram);
         let mut session = Session::new(source, schemes);
-        let noise = 1.0 + NOISE * shapes::gaussian(&mut Rng::new(mix(seed)));
+        let noise = 1.0 + NOISE * gaussian(&mut Rng::new(mix(seed)));
         let mut cut_short = false;
         while session.next_interval()?.is_some() {
             if bounds.is_lost(runtime_us(&mut session) * noise / 1e6) {
@@ -83,7 +82,7 @@ impl Workload for Simulation<'_> {
             ("rss_max".to_owned(), memory.resident.max as f64),
             ("swap".to_owned(), memory.swap.mean as f64),
         ]);
-        Ok(if cut_short { Measured::CutShort(values) } else { Measured::Whole(values) })
+        Ok(if cut_short { Measurement::CutShort(values) } else { Measurement::Whole(values) })
     }
 }
 

@@ -2,8 +2,9 @@
 
 use anyhow::Result;
 use daos_core::units::display;
-use daos_tune::search::{At, Space};
-use daos_tune::{RSS, RUNTIME, Record, ScoreOf, Scored, Step, Tuning};
+use daos_tune::{
+    At, PlannedSample, RSS, RUNTIME, SampleRecord, SampleScore, Scored, SearchSpace, Tuning,
+};
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use std::io::{IsTerminal, Write};
 use std::sync::{Arc, Mutex};
@@ -15,7 +16,7 @@ pub struct Table {
     quiet: bool,
     bar: ProgressBar,
     left: Arc<Mutex<Left>>,
-    space: Space,
+    space: SearchSpace,
     performance: String,
     widths: Vec<usize>,
 }
@@ -35,8 +36,7 @@ impl Table {
     pub fn new(tuning: &Tuning, quiet: bool) -> Self {
         let left = Arc::new(Mutex::new(Left { seconds: None, at: Instant::now() }));
         let space = tuning.space().clone();
-        let shown =
-            |value: f64, param: &daos_tune::search::Param| param.threshold.show(value).len();
+        let shown = |value: f64, param: &daos_tune::Param| param.threshold.show(value).len();
         let widths = space.params().iter().map(|param| {
             let name = param.threshold.name().len();
             name.max(shown(param.low, param)).max(shown(param.high, param)).max(6)
@@ -71,7 +71,7 @@ impl Table {
     }
 
     /// Says what is measured now.
-    pub fn next(&self, tuning: &Tuning, step: &Step) {
+    pub fn next(&self, tuning: &Tuning, planned: &PlannedSample) {
         let taken = tuning.records().len() + 1;
         let of = tuning.count().map(|count| format!(" of {}", count.max(taken)));
         let (share, seconds) = tuning.progress().map_or((0.0, None), |(share, s)| (share, Some(s)));
@@ -79,7 +79,7 @@ impl Table {
             *left = Left { seconds, at: Instant::now() };
         }
         self.bar.set_position((share * BAR as f64) as u64);
-        let at = self.space.show(&step.ask.at);
+        let at = self.space.show(&planned.ask.at);
         self.bar.set_message(format!("sample {taken}{}: {at}", of.unwrap_or_default()));
     }
 
@@ -109,13 +109,13 @@ impl Table {
         Ok(())
     }
 
-    fn text(&self, at: usize, record: &Record, scored: ScoreOf) -> String {
-        let mut line = format!("{:>3}  {:<8}", at + 1, record.why);
-        let values = match record.at() {
+    fn text(&self, at: usize, record: &SampleRecord, scored: SampleScore) -> String {
+        let mut line = format!("{:>3}  {:<8}", at + 1, record.why.name());
+        let values = match &record.at {
             At::NoScheme => vec!["-".to_owned(); self.widths.len()],
             At::Point(values) => {
                 let all = self.space.params().iter().zip(values);
-                all.map(|(param, value)| param.threshold.show(value)).collect()
+                all.map(|(param, value)| param.threshold.show(*value)).collect()
             }
         };
         for (value, width) in values.iter().zip(&self.widths) {

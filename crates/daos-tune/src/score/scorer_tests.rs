@@ -1,10 +1,11 @@
 use super::*;
+use crate::search::Why;
 
 /// A sample: at which age, or none; its run time and resident set.
-pub(crate) fn record(at: Option<f64>, runtime: f64, rss: f64) -> Record {
-    Record {
-        at: at.map(|age| vec![age]),
-        why: "explore".to_owned(),
+pub(crate) fn record(at: Option<f64>, runtime: f64, rss: f64) -> SampleRecord {
+    SampleRecord {
+        at: at.map_or(At::NoScheme, |age| At::Point(vec![age])),
+        why: Why::Explore,
         metrics: Values::from([(RUNTIME.to_owned(), runtime), (RSS.to_owned(), rss)]),
         cut_short: false,
         void: None,
@@ -12,7 +13,7 @@ pub(crate) fn record(at: Option<f64>, runtime: f64, rss: f64) -> Record {
     }
 }
 
-fn scores(scorer: &mut Scorer, records: &[Record]) -> Vec<f64> {
+fn scores(scorer: &mut Scorer, records: &[SampleRecord]) -> Vec<f64> {
     let scored = scorer.scores(records);
     scored
         .into_iter()
@@ -71,7 +72,7 @@ fn void_samples_have_no_score() {
 fn another_score_does_not_take_what_was_cut_short_for_lost() {
     let mut cut = record(Some(1e6), 11.0, 10.0);
     cut.cut_short = true;
-    let function = Function::Expression(crate::search::Expression::parse("m").unwrap());
+    let function = ScoreFunction::Expression(crate::score::Expression::parse("m").unwrap());
     let mut scorer = Scorer::new(Scoring { function, ..Scoring::default() });
     let scored = scorer.scores(&[record(None, 10.0, 100.0), cut]);
     assert!(scored[1].as_ref().unwrap_err().contains("cut short"), "{scored:?}");
@@ -79,7 +80,7 @@ fn another_score_does_not_take_what_was_cut_short_for_lost() {
 
 #[test]
 fn what_the_score_does_not_need_may_be_missing() {
-    let function = Function::Expression(crate::search::Expression::parse("m").unwrap());
+    let function = ScoreFunction::Expression(crate::score::Expression::parse("m").unwrap());
     let mut scorer = Scorer::new(Scoring { function, ..Scoring::default() });
     let records = [record(None, 0.0, 100.0), record(Some(1e6), 0.0, 25.0)];
     assert_eq!(scores(&mut scorer, &records), [0.0, 0.75]);
@@ -89,16 +90,16 @@ fn what_the_score_does_not_need_may_be_missing() {
 }
 
 #[test]
-fn a_judge_is_asked_once_for_each_input() {
+fn a_command_is_asked_once_for_each_input() {
     let asked = std::rc::Rc::new(std::cell::Cell::new(0));
     let count = std::rc::Rc::clone(&asked);
-    let judge = move |json: &str| {
+    let command = move |json: &str| {
         count.set(count.get() + 1);
         let input: serde_json::Value = serde_json::from_str(json).unwrap();
         assert_eq!(input["orig"]["runtime"], 10.0);
         input["m"].as_f64().filter(|m| *m < 0.9).ok_or_else(|| "too good".to_owned())
     };
-    let mut scorer = Scorer::by(Scoring::default(), Box::new(judge));
+    let mut scorer = Scorer::by(Scoring::default(), Box::new(command));
     let records = [record(None, 10.0, 100.0), record(Some(1e6), 20.0, 50.0)];
     assert_eq!(scores(&mut scorer, &records), [0.0, 0.5]);
     assert_eq!(scores(&mut scorer, &records), [0.0, 0.5]);

@@ -5,7 +5,7 @@
 //! sampled points (Forsythe, 1957): each comes from the two before it, and each
 //! coefficient stands alone.
 
-use super::linalg::dot;
+use crate::math::linalg::dot;
 
 /// A polynomial over 0 to 1, fitted to points by least squares.
 #[derive(Debug, Clone)]
@@ -139,5 +139,5 @@ impl Polynomial {
 }
 
 #[cfg(test)]
-#[path = "polyfit_tests.rs"]
+#[path = "polynomial_tests.rs"]
 mod tests;

@@ -1,7 +1,6 @@
 use super::*;
-use crate::Outcome;
-use crate::scorer::{RSS, RUNTIME};
-use crate::search::{Scoring, shapes::gaussian};
+use crate::math::gaussian;
+use crate::score::{RSS, RUNTIME, Scoring};
 use daos_core::rng::Rng;
 use daos_schemes::text;
 use std::cell::Cell;
@@ -31,12 +30,12 @@ impl Workload for Program {
     fn measure(
         &mut self,
         scheme: Option<&Scheme>,
-        bounds: &Bounds,
-    ) -> Result<Measured, Infallible> {
+        bounds: &RunBounds,
+    ) -> Result<Measurement, Infallible> {
         self.taken += 1;
         if (self.fails)(self.taken - 1) {
             self.clock_s.set(self.clock_s.get() + 1.0);
-            return Ok(Measured::Void("exit status 1".to_owned()));
+            return Ok(Measurement::Void("exit status 1".to_owned()));
         }
         let age_s = scheme.map(|scheme| scheme.pattern.age.min.us(100_000) as f64 / 1e6);
         let slow = age_s.map_or(0.0, |age| 0.5 / (1.0 + ((age - 10.0) / 0.5).exp()));
@@ -47,23 +46,23 @@ impl Workload for Program {
         self.clock_s.set(self.clock_s.get() + runtime + 0.2);
         let values =
             Values::from([(RUNTIME.to_owned(), runtime), (RSS.to_owned(), 1e9 * (1.0 - saved))]);
-        Ok(if is_lost { Measured::CutShort(values) } else { Measured::Whole(values) })
+        Ok(if is_lost { Measurement::CutShort(values) } else { Measurement::Whole(values) })
     }
 }
 
-fn tuning(aim: Aim, limits: Limits, records: Vec<Record>) -> Tuning {
+fn tuning(aim: Aim, limits: TuningLimits, records: Vec<SampleRecord>) -> Tuning {
     let scheme = text::parse("4K max min min 5s max pageout", "test").unwrap().remove(0);
     let scorer = Scorer::new(Scoring::default());
-    let tuning = Tuning::new((scheme, 100_000), Space::default(), aim, limits, 3, scorer);
+    let tuning = Tuning::new((scheme, 100_000), SearchSpace::default(), aim, limits, 3, scorer);
     tuning.unwrap().after(records)
 }
 
-fn limits(time_s: Option<f64>, samples: Option<usize>) -> Limits {
-    Limits { time_s, samples }
+fn limits(time_s: Option<f64>, samples: Option<usize>) -> TuningLimits {
+    TuningLimits { time_s, samples }
 }
 
 /// Takes samples until the end, or `most`.
-fn run(tuning: &mut Tuning, program: &mut Program, most: usize) -> Option<End> {
+fn run(tuning: &mut Tuning, program: &mut Program, most: usize) -> Option<TuningEnd> {
     for _ in 0..most {
         let step = match tuning.ask().unwrap() {
             Next::Measure(step) => step,
@@ -80,7 +79,10 @@ fn run(tuning: &mut Tuning, program: &mut Program, most: usize) -> Option<End> {
 fn finds_the_best_age_within_the_limit() {
     let mut program = Program::new(0.01);
     let mut tuning = tuning(Aim::Best(Method::Gp), limits(Some(600.0), None), Vec::new());
-    assert!(matches!(run(&mut tuning, &mut program, 100), Some(End::Time | End::Samples)));
+    assert!(matches!(
+        run(&mut tuning, &mut program, 100),
+        Some(TuningEnd::Time | TuningEnd::Samples)
+    ));
     assert!((25..=29).contains(&tuning.records().len()), "{}", tuning.records().len());
     assert!(tuning.elapsed_s() <= 600.0, "{}", tuning.elapsed_s());
     let baselines = tuning.records().iter().filter(|record| record.is_baseline()).count();
@@ -95,14 +97,14 @@ fn finds_the_best_age_within_the_limit() {
 fn the_papers_method_has_its_baselines_beside() {
     let mut program = Program::new(0.01);
     let mut tuning = tuning(Aim::Best(Method::Poly), limits(None, Some(24)), Vec::new());
-    assert_eq!(run(&mut tuning, &mut program, 100), Some(End::Samples));
-    let at = |why: &str| {
+    assert_eq!(run(&mut tuning, &mut program, 100), Some(TuningEnd::Samples));
+    let at = |why: Why| {
         let all = tuning.records().iter().enumerate();
         all.filter(|(_, r)| r.why == why).map(|(at, _)| at).collect::<Vec<_>>()
     };
-    assert_eq!(at("baseline"), [0, 10, 20]);
+    assert_eq!(at(Why::Baseline), [0, 10, 20]);
     // 60 and 40 % of 21.
-    assert_eq!((at("explore").len(), at("improve").len()), (12, 9));
+    assert_eq!((at(Why::Explore).len(), at(Why::Improve).len()), (12, 9));
     assert!(tuning.best().unwrap().is_some());
 }
 
@@ -114,8 +116,10 @@ fn interrupted_it_goes_on_the_same_way() {
     let (mut program, mut first) = (Program::new(0.0), tuning(aim.clone(), limits, Vec::new()));
     assert_eq!(run(&mut first, &mut program, 5), None);
     let mut second = tuning(aim, limits, first.records().to_vec());
-    assert_eq!(run(&mut second, &mut program, 100), Some(End::Samples));
-    let points = |tuning: &Tuning| tuning.records().iter().map(Record::at).collect::<Vec<_>>();
+    assert_eq!(run(&mut second, &mut program, 100), Some(TuningEnd::Samples));
+    let points = |tuning: &Tuning| {
+        tuning.records().iter().map(|record| record.at.clone()).collect::<Vec<_>>()
+    };
     assert_eq!(points(&second), points(&whole));
 }
 
@@ -124,7 +128,7 @@ fn void_samples_are_passed_over_and_the_third_in_a_row_ends_it() {
     let mut program = Program::new(0.0);
     program.fails = |at| at == 0 || at == 3 || at == 4 || at >= 7;
     let mut tuning = tuning(Aim::Best(Method::Gp), limits(None, Some(50)), Vec::new());
-    assert_eq!(run(&mut tuning, &mut program, 100), Some(End::Void));
+    assert_eq!(run(&mut tuning, &mut program, 100), Some(TuningEnd::Void));
     assert_eq!(tuning.records().len(), 10);
     assert!(tuning.records()[1].is_baseline(), "a baseline has to be known first");
     assert!(tuning.best().unwrap().is_some());
@@ -139,7 +143,7 @@ fn without_a_baseline_nothing_is_known() {
     let mut program = Program::new(0.0);
     program.fails = |_| true;
     let mut tuning = tuning(Aim::Best(Method::Gp), limits(None, Some(50)), Vec::new());
-    assert_eq!(run(&mut tuning, &mut program, 100), Some(End::Void));
+    assert_eq!(run(&mut tuning, &mut program, 100), Some(TuningEnd::Void));
     assert_eq!(tuning.best().unwrap(), None);
 }
 
@@ -148,18 +152,18 @@ fn a_limit_that_is_too_short_is_refused() {
     let mut program = Program::new(0.0);
     let mut tuning = tuning(Aim::Best(Method::Gp), limits(Some(30.0), None), Vec::new());
     assert_eq!(run(&mut tuning, &mut program, 1), None);
-    assert_eq!(tuning.ask().unwrap(), Next::End(End::TooShort));
+    assert_eq!(tuning.ask().unwrap(), Next::End(TuningEnd::TooShort));
 }
 
 #[test]
 fn a_sweep_measures_every_point_as_often_and_cuts_nothing_short() {
     let mut program = Program::new(0.0);
     let sweep = Sweep::parse(["min_age=0s..60s/10s"], 2, 1).unwrap();
-    let mut tuning = tuning(Aim::Sweep(sweep), Limits::default(), Vec::new());
-    assert_eq!(run(&mut tuning, &mut program, 100), Some(End::Samples));
+    let mut tuning = tuning(Aim::Sweep(sweep), TuningLimits::default(), Vec::new());
+    assert_eq!(run(&mut tuning, &mut program, 100), Some(TuningEnd::Samples));
     assert_eq!(tuning.records().len(), 16);
     assert!(tuning.records().iter().all(|record| !record.cut_short));
-    let points = Outcome::of(&mut tuning, End::Samples).unwrap().points;
+    let points = TuningResult::of(&mut tuning, TuningEnd::Samples).unwrap().points;
     assert!(points.len() == 8 && points.iter().all(|point| point.count == 2));
 }
 
@@ -171,10 +175,10 @@ fn patience_is_known_once_a_baseline_is() {
         Next::Measure(step) => step.bounds,
         Next::End(end) => panic!("{end:?}"),
     };
-    let first = Bounds { level: None, patience_s: 300.0, left_s: 300.0 };
+    let first = RunBounds { level: None, patience_s: 300.0, left_s: 300.0 };
     assert_eq!(bounds(&mut tuning), first);
     run(&mut tuning, &mut program, 1);
-    let Bounds { level, patience_s, left_s } = bounds(&mut tuning);
+    let RunBounds { level, patience_s, left_s } = bounds(&mut tuning);
     assert!((patience_s - 70.6).abs() < 0.01);
     assert!((left_s - 300.0).abs() < 0.01);
     // A tenth, and two deviations of a noise of 2 %.

@@ -1,6 +1,6 @@
 //! The seam to what is measured: a command that ends, a service, a simulation.
 
-use crate::search::Values;
+use crate::score::Values;
 use daos_schemes::Scheme;
 
 /// Something whose performance and memory can be measured with a scheme and without one.
@@ -16,13 +16,13 @@ pub trait Workload {
     fn measure(
         &mut self,
         scheme: Option<&Scheme>,
-        bounds: &Bounds,
-    ) -> Result<Measured, Self::Error>;
+        bounds: &RunBounds,
+    ) -> Result<Measurement, Self::Error>;
 }
 
 /// What came of a unit of work.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Measured {
+pub enum Measurement {
     /// What was measured, to the end.
     Whole(Values),
     /// It was ended early, as it violated the service level already: what was measured
@@ -38,9 +38,9 @@ pub enum Measured {
 
 /// When a unit of work is ended early.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Bounds {
+pub struct RunBounds {
     /// The service level; `None` if there is none, or it is not known yet.
-    pub level: Option<Level>,
+    pub level: Option<ServiceLevel>,
     /// After so many seconds it hangs.
     pub patience_s: f64,
     /// So many seconds are left of the limit, and those of a baseline over it.
@@ -49,17 +49,17 @@ pub struct Bounds {
 
 /// How much performance may be lost.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Level {
+pub struct ServiceLevel {
     /// The metric of performance without a scheme.
     pub orig: f64,
     /// From this value of it on the level is violated.
     pub lost_at: f64,
 }
 
-impl Bounds {
+impl RunBounds {
     /// Whether the service level is violated by this value of the metric of performance.
     pub fn is_lost(&self, performance: f64) -> bool {
-        self.level.is_some_and(|Level { orig, lost_at }| {
+        self.level.is_some_and(|ServiceLevel { orig, lost_at }| {
             if lost_at > orig { performance >= lost_at } else { performance <= lost_at }
         })
     }
@@ -78,10 +78,10 @@ mod tests {
 
     #[test]
     fn the_level_is_lost_on_the_bad_side() {
-        let bounds = |level| Bounds { level, patience_s: 1.0, left_s: 1.0 };
-        let time = bounds(Some(Level { orig: 10.0, lost_at: 11.0 }));
+        let bounds = |level| RunBounds { level, patience_s: 1.0, left_s: 1.0 };
+        let time = bounds(Some(ServiceLevel { orig: 10.0, lost_at: 11.0 }));
         assert!(time.is_lost(11.0) && !time.is_lost(10.9) && !time.is_lost(1.0));
-        let rate = bounds(Some(Level { orig: 100.0, lost_at: 90.0 }));
+        let rate = bounds(Some(ServiceLevel { orig: 100.0, lost_at: 90.0 }));
         assert!(rate.is_lost(90.0) && !rate.is_lost(91.0) && !rate.is_lost(500.0));
         // Half of the work at 79 leaves 89.5 at best.
         assert!(rate.will_be_lost(79.0, 0.5) && !rate.will_be_lost(81.0, 0.5));

@@ -1,19 +1,22 @@
 //! What came out of a tuning.
 
-use crate::points::{PointStats, Spread, points};
-use crate::record::Record;
-use crate::scorer::ScoreOf;
-use crate::search::{At, Estimate, Interval, Likeness, Param, Space, Values, classify};
-use crate::tuning::{End, Tuning, TuningError};
+use super::points::{PointStats, points};
+use super::sample::SampleRecord;
+use super::{Tuning, TuningEnd, TuningError};
+use crate::classify::{Classification, classify};
+use crate::math::MeanSd;
+use crate::score::{SampleScore, Values};
+use crate::search::{ConfidenceInterval, Estimate};
+use crate::space::{At, Param, SearchSpace};
 use daos_schemes::{self, Scheme};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
 /// What is known at the end, or so far.
 #[derive(Debug, Clone)]
-pub struct Outcome {
+pub struct TuningResult {
     /// Why it ended.
-    pub end: End,
+    pub end: TuningEnd,
     /// How many samples were taken, void ones and baselines included.
     pub samples: usize,
     /// How many of them were void.
@@ -32,20 +35,20 @@ pub struct Outcome {
     /// Of a sweep, every point that was measured, no scheme first.
     pub points: Vec<PointStats>,
     /// Which shape the scores of a sweep over one threshold have.
-    pub likeness: Option<Likeness>,
-    space: Space,
+    pub classification: Option<Classification>,
+    space: SearchSpace,
 }
 
 /// A point by the names of its thresholds, with units.
 type Point = BTreeMap<&'static str, String>;
 
-impl Outcome {
+impl TuningResult {
     /// Of what was measured so far.
     ///
     /// # Errors
     ///
     /// More thresholds than the method can tune.
-    pub fn of(tuning: &mut Tuning, end: End) -> Result<Self, TuningError> {
+    pub fn of(tuning: &mut Tuning, end: TuningEnd) -> Result<Self, TuningError> {
         let best = tuning.best()?;
         let scores = tuning.scores();
         let (space, records) = (tuning.space(), tuning.records());
@@ -61,33 +64,32 @@ impl Outcome {
             best,
             space: space.clone(),
             points: if tuning.is_sweep() { points(records, &scores) } else { Vec::new() },
-            likeness: likeness(tuning, &scores),
+            classification: classification(tuning, &scores),
         })
     }
 
     /// The thresholds of a point; `None` of no scheme.
     fn named(&self, at: &At) -> Option<Point> {
-        let At::Point(values) = at else { return None };
         let shown =
             |(param, value): (&Param, &f64)| (param.threshold.name(), param.threshold.show(*value));
-        Some(self.space.params().iter().zip(values).map(shown).collect())
+        Some(self.space.params().iter().zip(at.values()?).map(shown).collect())
     }
 }
 
 /// The shape of a sweep's scores.
-fn likeness(tuning: &Tuning, scores: &[ScoreOf]) -> Option<Likeness> {
+fn classification(tuning: &Tuning, scores: &[SampleScore]) -> Option<Classification> {
     let space = tuning.space();
     if !tuning.is_sweep() || space.dims() != 1 {
         return None;
     }
     let points = tuning.records().iter().zip(scores);
-    let point = |(record, scored): (&Record, &ScoreOf)| {
-        Some((space.units(&record.at())?[0], scored.as_ref().ok()?.score))
+    let point = |(record, scored): (&SampleRecord, &SampleScore)| {
+        Some((space.units(&record.at)?[0], scored.as_ref().ok()?.score))
     };
     classify(&points.filter_map(point).collect::<Vec<_>>())
 }
 
-impl Serialize for Outcome {
+impl Serialize for TuningResult {
     /// As `result.json` has it.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
@@ -101,8 +103,8 @@ impl Serialize for Outcome {
             scheme: Option<String>,
             at: Option<Point>,
             point: Option<&'a [f64]>,
-            score: Option<IntervalJson>,
-            gain: Option<IntervalJson>,
+            score: Option<ConfidenceInterval>,
+            gain: Option<ConfidenceInterval>,
             better_than_none: bool,
             #[serde(skip_serializing_if = "Vec::is_empty")]
             points: Vec<PointJson>,
@@ -113,17 +115,10 @@ impl Serialize for Outcome {
         struct PointJson {
             at: Option<Point>,
             count: usize,
-            performance: Spread,
-            memory: Spread,
-            score: Spread,
+            performance: MeanSd,
+            memory: MeanSd,
+            score: MeanSd,
         }
-        #[derive(Serialize)]
-        struct IntervalJson {
-            mean: f64,
-            low: f64,
-            high: f64,
-        }
-        let interval = |Interval { mean, low, high }| IntervalJson { mean, low, high };
         let best = self.best.as_ref();
         Json {
             end: self.end.name(),
@@ -134,12 +129,9 @@ impl Serialize for Outcome {
             orig: &self.orig,
             scheme: self.scheme.as_ref().map(daos_schemes::format),
             at: best.and_then(|best| self.named(&best.at)),
-            point: best.and_then(|best| match &best.at {
-                At::NoScheme => None,
-                At::Point(values) => Some(&values[..]),
-            }),
-            score: best.map(|best| interval(best.score)),
-            gain: best.map(|best| interval(best.gain)),
+            point: best.and_then(|best| best.at.values()),
+            score: best.map(|best| best.score),
+            gain: best.map(|best| best.gain),
             better_than_none: self.scheme.is_some(),
             points: self
                 .points
@@ -152,8 +144,8 @@ impl Serialize for Outcome {
                     score: point.score,
                 })
                 .collect(),
-            shape: self.likeness.as_ref().and_then(|like| Some(like.shape?.number())),
-            explained: self.likeness.as_ref().map(|like| like.explained),
+            shape: self.classification.as_ref().and_then(|like| Some(like.shape?.number())),
+            explained: self.classification.as_ref().map(|like| like.explained),
         }
         .serialize(serializer)
     }

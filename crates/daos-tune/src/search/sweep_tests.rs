@@ -1,6 +1,8 @@
-use super::super::shapes::gaussian;
+use super::super::Random;
+use super::super::groups::groups;
 use super::super::testing::{run, unit, unit_space};
 use super::*;
+use crate::math::gaussian;
 
 #[test]
 fn random_takes_the_highest() {

@@ -2,7 +2,7 @@
 
 /// A symmetric positive definite matrix as `L Lᵀ`.
 #[derive(Debug, Clone)]
-pub(super) struct Cholesky {
+pub(crate) struct Cholesky {
     n: usize,
     /// Row by row, the lower triangle alone.
     l: Vec<f64>,
@@ -56,7 +56,7 @@ impl Cholesky {
 }
 
 /// The scalar product of two vectors of the same length.
-pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
+pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
     // Four sums at a time: one would have each addition wait for the last.
     let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<4>(), b.as_chunks::<4>());
     let mut sums = [0.0; 4];

@@ -4,19 +4,22 @@
 //! The first run may be slow, since caches are cold, and any may be disturbed: medians and
 //! median deviations don't mind one of a few.
 
-use crate::record::Record;
-use crate::search::{Values, by_point};
+use super::Values;
+use crate::search::by_point;
+use crate::tuning::SampleRecord;
 use daos_core::median;
 
-/// The noise to expect before there is any repeat: a standard deviation as a share,
+/// The noise to expect before there is any repeat: a standard deviation as a share
+/// (chosen).
 const EXPECTED: f64 = 0.02;
-/// and how many runs that counts for.
+/// How many runs that counts for (chosen).
 const COUNTS_FOR: f64 = 2.0;
-/// The standard deviation of normal numbers over their median deviation.
+/// The standard deviation of normal numbers over their median deviation: one over the
+/// quantile of the standard normal distribution at 75 %.
 const OF_NORMAL: f64 = 1.4826;
 
 /// What is measured without a scheme: the medians over all baselines; `None` without one.
-pub fn orig(records: &[Record]) -> Option<Values> {
+pub fn orig(records: &[SampleRecord]) -> Option<Values> {
     let baselines: Vec<_> = records.iter().filter(|record| record.is_baseline()).collect();
     let names = baselines.first()?.metrics.keys();
     let of = |name: &String| {
@@ -27,7 +30,7 @@ pub fn orig(records: &[Record]) -> Option<Values> {
 }
 
 /// The standard deviation of a metric between runs of the same, as a share of its value.
-pub(crate) fn noise(records: &[Record], metric: &str) -> f64 {
+pub(crate) fn noise(records: &[SampleRecord], metric: &str) -> f64 {
     let whole = records.iter().filter(|record| record.void.is_none() && !record.cut_short);
     let values = whole.filter_map(|record| Some((&record.at, *record.metrics.get(metric)?)));
     let mut deviations = Vec::new();
@@ -44,10 +47,10 @@ pub(crate) fn noise(records: &[Record], metric: &str) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scorer::RUNTIME;
-    use crate::scorer::tests::record;
+    use crate::score::RUNTIME;
+    use crate::score::scorer::tests::record;
 
-    fn runs(at: Option<f64>, runtimes: &[f64]) -> Vec<Record> {
+    fn runs(at: Option<f64>, runtimes: &[f64]) -> Vec<SampleRecord> {
         runtimes.iter().map(|&runtime| record(at, runtime, 100.0)).collect()
     }
 
@@ -61,7 +64,7 @@ mod tests {
 
     #[test]
     fn noise_is_what_repeats_differ_by() {
-        let of = |records: &[Record]| noise(records, RUNTIME);
+        let of = |records: &[SampleRecord]| noise(records, RUNTIME);
         let expected = |found: f64, low: f64, high: f64| {
             assert!((low..=high).contains(&found), "{found} is not {low} to {high}");
         };

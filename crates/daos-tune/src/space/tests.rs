@@ -8,11 +8,11 @@ fn prcl() -> Scheme {
 
 #[test]
 fn is_read_as_it_is_written() {
-    let space = Space::parse(["min_age=1s..60s", " max_freq = 0..20%"]).unwrap();
+    let space = SearchSpace::parse(["min_age=1s..60s", " max_freq = 0..20%"]).unwrap();
     let bounds = |param: &Param| (param.threshold, param.low, param.high);
     assert_eq!(bounds(&space.params()[0]), (Threshold::MinAge, 1e6, 60e6));
     assert_eq!(bounds(&space.params()[1]), (Threshold::MaxFreq, 0.0, 0.2));
-    assert_eq!(Space::parse(["min_age=0s..60s"]).unwrap(), Space::default());
+    assert_eq!(SearchSpace::parse(["min_age=0s..60s"]).unwrap(), SearchSpace::default());
     for (text, wanted) in [
         ("min_age", "write NAME=LOW..HIGH"),
         ("min_age=5s", "write NAME=LOW..HIGH"),
@@ -22,17 +22,17 @@ fn is_read_as_it_is_written() {
         ("min_size=4K..4K", "from 4K to 4K"),
         ("min_age=9s..1s", "the first has to be the smaller"),
     ] {
-        let err = Space::parse([text]).unwrap_err().to_string();
+        let err = SearchSpace::parse([text]).unwrap_err().to_string();
         assert!(err.contains(wanted), "{text}: {err}");
     }
-    assert_eq!(Space::parse([]), Err(SpaceError::Nothing));
+    assert_eq!(SearchSpace::parse([]), Err(SpaceError::Nothing));
     let twice = ["min_age=1s..2s", "min_age=0s..9s"];
-    assert_eq!(Space::parse(twice), Err(SpaceError::Twice("min_age")));
+    assert_eq!(SearchSpace::parse(twice), Err(SpaceError::Twice("min_age")));
 }
 
 #[test]
 fn more_aggressive_is_more_memory() {
-    let space = Space::parse(["min_age=0s..60s", "max_freq=0..20%"]).unwrap();
+    let space = SearchSpace::parse(["min_age=0s..60s", "max_freq=0..20%"]).unwrap();
     assert_eq!(space.point(&[0.0, 0.0]), At::Point(vec![60e6, 0.0]));
     assert_eq!(space.point(&[1.0, 1.0]), At::Point(vec![0.0, 0.2]));
     // Half of the way is far below half of the time; on a linear scale it is half.
@@ -44,7 +44,8 @@ fn more_aggressive_is_more_memory() {
 
 #[test]
 fn sets_thresholds_and_nothing_else() {
-    let space = Space::parse(["min_age=0s..60s", "max_freq=0..20%", "min_size=0..1M"]).unwrap();
+    let space =
+        SearchSpace::parse(["min_age=0s..60s", "max_freq=0..20%", "min_size=0..1M"]).unwrap();
     let tuned = space.apply(&prcl(), &At::Point(vec![17.2e6, 0.05, 8192.0])).unwrap();
     assert_eq!(text::format(&tuned), "8K max min 5% 17.2s max pageout");
     assert_eq!(space.apply(&prcl(), &At::NoScheme), None);
@@ -57,7 +58,7 @@ fn sets_thresholds_and_nothing_else() {
 fn bounds_that_would_cross_are_refused() {
     let check = |range, line| {
         let scheme = text::parse(line, "here").unwrap().remove(0);
-        Space::parse([range]).unwrap().check(&scheme, 100_000)
+        SearchSpace::parse([range]).unwrap().check(&scheme, 100_000)
     };
     let line = "4K 2M min 50% 5s 30s pageout";
     assert_eq!(check("min_age=0s..30s", line), Ok(()));

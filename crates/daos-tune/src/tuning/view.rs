@@ -1,9 +1,9 @@
 //! What came out of a tuning, to be drawn.
 
-use crate::outcome::Outcome;
-use crate::points::PointStats;
-use crate::search::{At, Interval, Param, Why};
-use crate::tuning::{Tuning, TuningError};
+use super::{PointStats, SampleRecord, Tuning, TuningError, TuningResult};
+use crate::score::SampleScore;
+use crate::search::{ConfidenceInterval, Why};
+use crate::space::{At, Param};
 use daos_report::tuning::{Expected, Measured, PointKind, TuningPanel, TuningView};
 
 /// Points that a fitted curve is drawn through.
@@ -17,7 +17,7 @@ const CURVE_POINTS: usize = 100;
 /// More thresholds than the method can tune.
 pub fn view(
     tuning: &mut Tuning,
-    outcome: &Outcome,
+    result: &TuningResult,
     title: String,
     subtitle: Option<String>,
 ) -> Result<TuningView, TuningError> {
@@ -26,82 +26,76 @@ pub fn view(
     let baselines = baselines.filter_map(|(_, scored)| Some(scored.ok()?.score)).collect();
     // The paper's method knows no ratios.
     let space = tuning.axes();
-    let panels = (0..space.dims()).map(|at| panel(tuning, outcome, at, &space.params()[at]));
+    let panels = (0..space.dims()).map(|at| panel(tuning, result, at, &space.params()[at]));
     let panels = panels.collect::<Result<_, _>>()?;
     Ok(TuningView { title, subtitle, panels, baselines })
 }
 
 fn panel(
     tuning: &mut Tuning,
-    outcome: &Outcome,
+    result: &TuningResult,
     at: usize,
     param: &Param,
 ) -> Result<TuningPanel, TuningError> {
-    let best = outcome.best.as_ref().filter(|_| outcome.scheme.is_some());
-    let peak = best.and_then(|best| match &best.at {
-        At::NoScheme => None,
-        At::Point(values) => {
-            let label = param.show(values[at]);
-            Some((param.place(values[at]), expected(best.score), label))
-        }
+    let best = result.best.as_ref().filter(|_| result.scheme.is_some());
+    let peak = best.and_then(|best| {
+        let value = best.at.values()?[at];
+        Some((param.place(value), expected(best.score), param.show(value)))
     });
     Ok(TuningPanel {
         name: param.threshold.name().to_owned(),
         ticks: param.marks().iter().map(|&m| (param.place(m), param.threshold.show(m))).collect(),
-        points: points(tuning, outcome, at, param)?,
-        curve: curve(tuning, outcome, at, param)?,
+        points: points(tuning, result, at, param)?,
+        curve: curve(tuning, result, at, param)?,
         peak,
     })
 }
 
 fn points(
     tuning: &mut Tuning,
-    outcome: &Outcome,
+    result: &TuningResult,
     at: usize,
     param: &Param,
 ) -> Result<Vec<Measured>, TuningError> {
-    let place = |at_point: &At| match at_point {
-        At::NoScheme => None,
-        At::Point(values) => Some(param.place(values[at])),
-    };
+    let place = |point: &At| point.values().map(|values| param.place(values[at]));
     if tuning.is_sweep() {
         let point = |point: &PointStats| {
             let sd = (point.count > 1).then_some(point.score.sd);
             let (place, score) = (place(&point.at)?, point.score.mean);
             Some(Measured { place, score, sd, kind: PointKind::Mean })
         };
-        return Ok(outcome.points.iter().filter_map(point).collect());
+        return Ok(result.points.iter().filter_map(point).collect());
     }
     let scores = tuning.scores();
-    let point = |(record, scored): (&crate::Record, crate::ScoreOf)| {
-        let kind = match record.why() {
+    let point = |(record, scored): (&SampleRecord, SampleScore)| {
+        let kind = match record.why {
             Why::Improve => PointKind::Improve,
             Why::Repeat => PointKind::Repeat,
             Why::Explore | Why::Baseline => PointKind::Explore,
         };
-        Some(Measured { place: place(&record.at())?, score: scored.ok()?.score, sd: None, kind })
+        Some(Measured { place: place(&record.at)?, score: scored.ok()?.score, sd: None, kind })
     };
     Ok(tuning.records().iter().zip(scores).filter_map(point).collect())
 }
 
 fn curve(
     tuning: &mut Tuning,
-    outcome: &Outcome,
+    result: &TuningResult,
     at: usize,
     param: &Param,
 ) -> Result<Vec<(f64, Expected)>, TuningError> {
-    if let Some(likeness) = &outcome.likeness {
+    if let Some(classification) = &result.classification {
         // From the gentlest to the most aggressive value.
-        let last = likeness.curve.len().saturating_sub(1).max(1) as f64;
+        let last = classification.curve.len().saturating_sub(1).max(1) as f64;
         let value = |i: usize| param.value(i as f64 / last);
-        let all = likeness.curve.iter().enumerate();
+        let all = classification.curve.iter().enumerate();
         let mut curve: Vec<_> = all
             .map(|(i, &mean)| (param.place(value(i)), Expected { mean, low: mean, high: mean }))
             .collect();
         curve.sort_by(|a, b| a.0.total_cmp(&b.0));
         return Ok(curve);
     }
-    let units = match outcome.best.as_ref().and_then(|best| tuning.space().units(&best.at)) {
+    let units = match result.best.as_ref().and_then(|best| tuning.space().units(&best.at)) {
         Some(units) => units,
         None => vec![0.5; tuning.space().dims()],
     };
@@ -114,10 +108,7 @@ fn curve(
         })
         .collect();
     let expectations = tuning.curve(&along)?;
-    let place = |at_point: &At| match at_point {
-        At::NoScheme => 0.0,
-        At::Point(values) => param.place(values[at]),
-    };
+    let place = |point: &At| point.values().map_or(0.0, |values| param.place(values[at]));
     let mut curve: Vec<_> =
         along.iter().map(place).zip(expectations.into_iter().map(expected)).collect();
     curve.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -125,7 +116,7 @@ fn curve(
 }
 
 /// Without a band where nothing is known of how sure it is.
-fn expected(Interval { mean, low, high }: Interval) -> Expected {
+fn expected(ConfidenceInterval { mean, low, high }: ConfidenceInterval) -> Expected {
     let known = |bound: f64| if bound.is_finite() { bound } else { mean };
     Expected { mean, low: known(low), high: known(high) }
 }
@@ -133,16 +124,16 @@ fn expected(Interval { mean, low, high }: Interval) -> Expected {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scorer::Scorer;
-    use crate::search::{Method, Scoring, Space, Sweep, Values};
-    use crate::tuning::{Aim, End, Limits};
-    use crate::{RSS, RUNTIME, Record};
+    use crate::score::{RSS, RUNTIME, Scorer, Scoring, Values};
+    use crate::search::{Method, Sweep};
+    use crate::space::SearchSpace;
+    use crate::tuning::{Aim, TuningEnd, TuningLimits};
     use daos_schemes::text;
 
-    fn record(age_s: Option<f64>, saved: f64) -> Record {
-        Record {
-            at: age_s.map(|age| vec![age * 1e6]),
-            why: "improve".to_owned(),
+    fn record(age_s: Option<f64>, saved: f64) -> SampleRecord {
+        SampleRecord {
+            at: age_s.map_or(At::NoScheme, |age| At::Point(vec![age * 1e6])),
+            why: Why::Improve,
             metrics: Values::from([(RUNTIME.into(), 10.0), (RSS.into(), 100.0 * (1.0 - saved))]),
             cut_short: false,
             void: None,
@@ -150,17 +141,17 @@ mod tests {
         }
     }
 
-    fn seen(aim: Aim, records: Vec<Record>) -> TuningView {
+    fn seen(aim: Aim, records: Vec<SampleRecord>) -> TuningView {
         let scheme = text::parse("4K max min min 5s max pageout", "test").unwrap().remove(0);
-        let (limits, scorer) = (Limits::default(), Scorer::new(Scoring::default()));
+        let (limits, scorer) = (TuningLimits::default(), Scorer::new(Scoring::default()));
         let space = match &aim {
-            Aim::Best(_) => Space::default(),
+            Aim::Best(_) => SearchSpace::default(),
             Aim::Sweep(sweep) => crate::search::Search::space(sweep).clone(),
         };
         let tuning = Tuning::new((scheme, 100_000), space, aim, limits, 1, scorer).unwrap();
         let mut tuning = tuning.after(records);
-        let outcome = Outcome::of(&mut tuning, End::Samples).unwrap();
-        view(&mut tuning, &outcome, "title".to_owned(), None).unwrap()
+        let result = TuningResult::of(&mut tuning, TuningEnd::Samples).unwrap();
+        view(&mut tuning, &result, "title".to_owned(), None).unwrap()
     }
 
     #[test]

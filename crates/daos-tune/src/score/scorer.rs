@@ -3,10 +3,10 @@
 //! Everything is a share of what was measured without a scheme, so each baseline changes
 //! every score: they are computed anew, from the first sample to the last.
 
-use crate::record::Record;
-use crate::repeats::{noise, orig};
-use crate::search::{Function, Scoring, Values};
-use crate::workload::Level;
+use super::repeats::{noise, orig};
+use super::{ScoreFunction, Scoring, Values};
+use crate::space::At;
+use crate::tuning::{SampleRecord, ServiceLevel};
 use serde::Serialize;
 use std::collections::HashMap;
 use std::fmt;
@@ -31,19 +31,19 @@ pub struct Scored {
 }
 
 /// A sample's score, or why it has none.
-pub type ScoreOf = Result<Scored, String>;
+pub type SampleScore = Result<Scored, String>;
 
 /// Gives the score of a sample by its metrics as JSON, or says why it can't.
-pub type Judge = dyn FnMut(&str) -> Judged;
+pub type ScoreCommand = dyn FnMut(&str) -> CommandScore;
 
-/// What a judge said.
-type Judged = Result<f64, String>;
+/// What the command said.
+type CommandScore = Result<f64, String>;
 
 /// Scores samples.
 pub struct Scorer {
     scoring: Scoring,
     /// The user's own, instead of the function of `scoring`, and what it said before.
-    judge: Option<(Box<Judge>, HashMap<String, Judged>)>,
+    command: Option<(Box<ScoreCommand>, HashMap<String, CommandScore>)>,
     /// Whether that is done exactly as in the paper.
     is_papers: bool,
 }
@@ -57,14 +57,14 @@ impl fmt::Debug for Scorer {
 impl Scorer {
     /// By a function.
     pub fn new(scoring: Scoring) -> Self {
-        Self { scoring, judge: None, is_papers: false }
+        Self { scoring, command: None, is_papers: false }
     }
 
     /// By something that reads the metrics as JSON: one object with a sample's metrics by
     /// their names, `orig` with those without a scheme, `p`, `m` and `worst`. It is asked
     /// once for each input.
-    pub fn by(scoring: Scoring, judge: Box<Judge>) -> Self {
-        Self { judge: Some((judge, HashMap::new())), ..Self::new(scoring) }
+    pub fn by(scoring: Scoring, command: Box<ScoreCommand>) -> Self {
+        Self { command: Some((command, HashMap::new())), ..Self::new(scoring) }
     }
 
     /// Scores exactly as the paper does: baselines are left out of the worst score so far,
@@ -82,19 +82,19 @@ impl Scorer {
 
     /// The service level for a sample after these; `None` if there is none, or the
     /// sample's own score would count.
-    pub fn level(&self, records: &[Record]) -> Option<Level> {
+    pub fn level(&self, records: &[SampleRecord]) -> Option<ServiceLevel> {
         let noise = self.noise(records);
         let orig = orig(records)?.get(&self.scoring.performance).copied()?;
         let has_earlier = records.iter().any(|record| self.counts(record));
         let lost_at = self.scoring.lost_at(orig, noise)?;
-        (self.judge.is_none() && has_earlier).then_some(Level { orig, lost_at })
+        (self.command.is_none() && has_earlier).then_some(ServiceLevel { orig, lost_at })
     }
 
     /// The scores of all samples. Void ones have none, and nothing has while there is no
     /// baseline.
-    pub fn scores(&mut self, records: &[Record]) -> Vec<ScoreOf> {
+    pub fn scores(&mut self, records: &[SampleRecord]) -> Vec<SampleScore> {
         let Some(orig) = orig(records) else {
-            let why = |record: &Record| record.void.clone().unwrap_or(NO_BASELINE.to_owned());
+            let why = |record: &SampleRecord| record.void.clone().unwrap_or(NO_BASELINE.to_owned());
             return records.iter().map(|record| Err(why(record))).collect();
         };
         let noise = self.noise(records);
@@ -113,11 +113,17 @@ impl Scorer {
     }
 
     /// How much the performance varies, as the score takes it.
-    fn noise(&self, records: &[Record]) -> f64 {
+    fn noise(&self, records: &[SampleRecord]) -> f64 {
         if self.is_papers { 0.0 } else { noise(records, &self.scoring.performance) }
     }
 
-    fn score(&mut self, record: &Record, orig: &Values, worst: Option<f64>, noise: f64) -> ScoreOf {
+    fn score(
+        &mut self,
+        record: &SampleRecord,
+        orig: &Values,
+        worst: Option<f64>,
+        noise: f64,
+    ) -> SampleScore {
         if let Some(why) = &record.void {
             return Err(why.clone());
         }
@@ -127,19 +133,19 @@ impl Scorer {
             self.scoring.memory_saved(metrics, orig),
         ]
         .map(|share| share.map_err(|err| err.to_string()));
-        let has_level = self.judge.is_none() && self.scoring.function == Function::Listing2;
+        let has_level = self.command.is_none() && self.scoring.function == ScoreFunction::Listing2;
         let score = if record.cut_short && has_level {
             // Later baselines may be slower; it was lost when it was cut short.
             worst.map_or_else(|| Ok(0.5 * p.clone()? + 0.5 * m.clone()?), Ok::<_, String>)?
         } else if record.cut_short {
             return Err("it was cut short for another score".to_owned());
-        } else if let Some((judge, known)) = &mut self.judge {
+        } else if let Some((command, known)) = &mut self.command {
             let [p, m] = [p.as_ref().ok(), m.as_ref().ok()].map(Option::<&f64>::copied);
             let json = serde_json::to_string(&Input { metrics, orig, p, m, worst });
             let json = json.map_err(|err| err.to_string())?;
             match known.get(&json) {
                 Some(said) => said.clone()?,
-                None => known.entry(json.clone()).or_insert(judge(&json)).clone()?,
+                None => known.entry(json.clone()).or_insert(command(&json)).clone()?,
             }
         } else {
             let score = self.scoring.score(metrics, orig, worst.as_slice(), noise);
@@ -150,12 +156,12 @@ impl Scorer {
         Ok(Scored { performance, memory, score })
     }
 
-    fn counts(&self, record: &Record) -> bool {
-        record.void.is_none() && (!self.is_papers || record.at.is_some())
+    fn counts(&self, record: &SampleRecord) -> bool {
+        record.void.is_none() && (!self.is_papers || record.at != At::NoScheme)
     }
 }
 
-/// What a judge reads.
+/// What the command reads.
 #[derive(Debug, Serialize)]
 struct Input<'a> {
     #[serde(flatten)]

@@ -1,9 +1,10 @@
 //! What was measured at each point of a sweep, over its repeats.
 
-use crate::record::Record;
-use crate::scorer::{ScoreOf, Scored};
-use crate::search::{At, by_point, mean_and_sd};
-use serde::Serialize;
+use super::sample::SampleRecord;
+use crate::math::MeanSd;
+use crate::score::{SampleScore, Scored};
+use crate::search::by_point;
+use crate::space::At;
 
 /// A point and its samples.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,44 +14,31 @@ pub struct PointStats {
     /// Number of samples with a score.
     pub count: usize,
     /// Performance gained, as a share.
-    pub performance: Spread,
+    pub performance: MeanSd,
     /// Memory saved, as a share.
-    pub memory: Spread,
+    pub memory: MeanSd,
     /// The score.
-    pub score: Spread,
-}
-
-/// A mean and how far samples are from it.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Spread {
-    /// The mean.
-    pub mean: f64,
-    /// The standard deviation; 0 of a single sample.
-    pub sd: f64,
-}
-
-impl Spread {
-    fn of(values: impl Iterator<Item = f64>) -> Self {
-        let (mean, sd) = mean_and_sd(&values.collect::<Vec<_>>());
-        Self { mean, sd }
-    }
+    pub score: MeanSd,
 }
 
 /// The points with a score: no scheme first, then by their values.
-pub fn points(records: &[Record], scores: &[ScoreOf]) -> Vec<PointStats> {
+pub fn points(records: &[SampleRecord], scores: &[SampleScore]) -> Vec<PointStats> {
     let scored = records.iter().zip(scores);
-    let scored = scored.filter_map(|(record, scored)| Some((record.at(), *scored.as_ref().ok()?)));
+    let scored = scored.filter_map(|(record, scored)| Some((&record.at, *scored.as_ref().ok()?)));
     let mut all = by_point(scored);
-    all.sort_by(|(a, _), (b, _)| match (a, b) {
+    all.sort_by(|(a, _), (b, _)| match (*a, *b) {
         (At::Point(a), At::Point(b)) => a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal),
-        _ => (*a != At::NoScheme).cmp(&(*b != At::NoScheme)),
+        _ => (**a != At::NoScheme).cmp(&(**b != At::NoScheme)),
     });
-    let stats = |(at, samples): (At, Vec<Scored>)| PointStats {
-        at,
+    let of = |samples: &[Scored], value: fn(&Scored) -> f64| {
+        MeanSd::of(&samples.iter().map(value).collect::<Vec<_>>())
+    };
+    let stats = |(at, samples): (&At, Vec<Scored>)| PointStats {
+        at: at.clone(),
         count: samples.len(),
-        performance: Spread::of(samples.iter().map(|sample| sample.performance)),
-        memory: Spread::of(samples.iter().map(|sample| sample.memory)),
-        score: Spread::of(samples.iter().map(|sample| sample.score)),
+        performance: of(&samples, |sample| sample.performance),
+        memory: of(&samples, |sample| sample.memory),
+        score: of(&samples, |sample| sample.score),
     };
     all.into_iter().map(stats).collect()
 }
@@ -58,13 +46,14 @@ pub fn points(records: &[Record], scores: &[ScoreOf]) -> Vec<PointStats> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::search::Values;
+    use crate::score::Values;
+    use crate::search::Why;
 
     #[test]
     fn repeats_are_put_together() {
-        let record = |at: Option<f64>| Record {
-            at: at.map(|value| vec![value]),
-            why: "explore".to_owned(),
+        let record = |at: Option<f64>| SampleRecord {
+            at: at.map_or(At::NoScheme, |value| At::Point(vec![value])),
+            why: Why::Explore,
             metrics: Values::new(),
             cut_short: false,
             void: None,

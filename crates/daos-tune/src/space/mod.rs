@@ -1,14 +1,38 @@
 //! What is tuned: the thresholds and their ranges.
 
-use super::param::{Param, Scale, Threshold};
-use super::search::At;
+mod param;
+
+pub use param::{Param, Scale, Threshold};
+
 use daos_schemes::Scheme;
 use daos_schemes::nearest::nearest;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
+
+/// What was measured, or is to be: no scheme at all, or one with these thresholds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum At {
+    /// The target without a scheme: a baseline.
+    NoScheme,
+    /// The scheme with these values, in the order of the space's parameters, each in
+    /// the unit of its threshold.
+    Point(Vec<f64>),
+}
+
+impl At {
+    /// The values of the thresholds; `None` of no scheme.
+    pub fn values(&self) -> Option<&[f64]> {
+        match self {
+            Self::NoScheme => None,
+            Self::Point(values) => Some(values),
+        }
+    }
+}
 
 /// The thresholds to tune, each once.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Space {
+pub struct SearchSpace {
     params: Vec<Param>,
 }
 
@@ -80,14 +104,14 @@ pub enum SpaceError {
     Nothing,
 }
 
-impl Default for Space {
+impl Default for SearchSpace {
     /// The paper's: `min_age` from 0 to 60 s.
     fn default() -> Self {
         Self { params: vec![Param::new(Threshold::MinAge, 0.0, 60e6)] }
     }
 }
 
-impl Space {
+impl SearchSpace {
     /// Of these parameters.
     ///
     /// # Errors
@@ -146,12 +170,8 @@ impl Space {
     /// Where a point lies: the inverse of [`point`](Self::point). `None` for no scheme,
     /// and for a point of another space.
     pub fn units(&self, at: &At) -> Option<Vec<f64>> {
-        match at {
-            At::Point(values) if values.len() == self.dims() => {
-                Some(self.params.iter().zip(values).map(|(p, &v)| p.unit(v)).collect())
-            }
-            _ => None,
-        }
+        let values = at.values().filter(|values| values.len() == self.dims())?;
+        Some(self.params.iter().zip(values).map(|(p, &v)| p.unit(v)).collect())
     }
 
     /// `min_age=5.3s max_freq=5%`, or `no scheme`.
@@ -167,9 +187,8 @@ impl Space {
 
     /// The scheme with the thresholds of a point; `None` for no scheme.
     pub fn apply(&self, scheme: &Scheme, at: &At) -> Option<Scheme> {
-        let At::Point(values) = at else { return None };
         let mut tuned = scheme.clone();
-        for (param, &value) in self.params.iter().zip(values) {
+        for (param, &value) in self.params.iter().zip(at.values()?) {
             param.threshold.set(&mut tuned, value);
         }
         Some(tuned)
@@ -228,5 +247,4 @@ fn param(text: &str) -> Result<Param, SpaceError> {
 }
 
 #[cfg(test)]
-#[path = "space_tests.rs"]
 mod tests;

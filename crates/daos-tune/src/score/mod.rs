@@ -1,6 +1,20 @@
 //! From what was measured to a score: more is better, no scheme has 0.
+//!
+//! | module | holds |
+//! |---|---|
+//! | this one | the score of one sample: the paper's Listing 2, or an expression |
+//! | [`expression`] | the user's own arithmetic |
+//! | [`scorer`] | the scores of all samples, also by the user's own command |
+//! | `repeats` | what runs of the same come to: what is measured without a scheme, the noise |
 
-use super::expr::{ExprError, Expression};
+pub mod expression;
+mod repeats;
+pub mod scorer;
+
+pub use expression::{ExprError, Expression};
+pub(crate) use repeats::orig;
+pub use scorer::{RSS, RUNTIME, SampleScore, ScoreCommand, Scored, Scorer};
+
 use std::collections::BTreeMap;
 use thiserror::Error;
 
@@ -19,7 +33,7 @@ pub enum Better {
 
 /// How a score is made of the two shares.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub enum Function {
+pub enum ScoreFunction {
     /// The paper's Listing 2: the mean of both while less than a tenth of the performance
     /// is lost, or what else [`max_loss`](Scoring::max_loss) says, else the worst score so far.
     #[default]
@@ -39,7 +53,7 @@ pub struct Scoring {
     /// Name of the metric of memory, of which less is better.
     pub memory: String,
     /// What is made of them.
-    pub function: Function,
+    pub function: ScoreFunction,
     /// The share of the performance from whose loss on the service level of Listing 2 is
     /// violated, above 0.
     pub max_loss: f64,
@@ -74,7 +88,7 @@ impl Default for Scoring {
             performance: "runtime".to_owned(),
             better: Better::Less,
             memory: "rss".to_owned(),
-            function: Function::Listing2,
+            function: ScoreFunction::Listing2,
             max_loss: Self::MAX_LOSS,
         }
     }
@@ -130,8 +144,8 @@ impl Scoring {
         let m = || self.memory_saved(values, orig);
         let worst = earlier.iter().copied().reduce(f64::min);
         let score = match &self.function {
-            Function::Listing2 => listing_2(p()?, m()?, self.max_loss, noise, worst),
-            Function::Expression(expression) => expression.value(|name| match name {
+            ScoreFunction::Listing2 => listing_2(p()?, m()?, self.max_loss, noise, worst),
+            ScoreFunction::Expression(expression) => expression.value(|name| match name {
                 "p" => p().ok(),
                 "m" => m().ok(),
                 "worst" => Some(worst.unwrap_or(0.0)),
@@ -150,7 +164,7 @@ impl Scoring {
     /// changes its score. `None` for expressions, which have no level.
     pub fn lost_at(&self, orig: f64, noise: f64) -> Option<f64> {
         let lost = self.max_loss + SURE * noise;
-        (self.function == Function::Listing2).then_some(match self.better {
+        (self.function == ScoreFunction::Listing2).then_some(match self.better {
             Better::Less => orig * (1.0 + lost),
             Better::More => orig * (1.0 - lost),
         })
@@ -270,7 +284,7 @@ mod tests {
     #[test]
     fn expressions_see_all_there_is() {
         let text = "p > -0.05 ? 0.7*p + 0.3*m : min(worst, swap / orig_swap)";
-        let function = Function::Expression(Expression::parse(text).unwrap());
+        let function = ScoreFunction::Expression(Expression::parse(text).unwrap());
         let scoring = Scoring { function, ..Scoring::default() };
         let orig = values(&[("runtime", 10.0), ("rss", 10.0), ("swap", 4.0)]);
         let good = values(&[("runtime", 10.0), ("rss", 5.0), ("swap", 1.0)]);

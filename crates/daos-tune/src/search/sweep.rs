@@ -1,66 +1,23 @@
-//! The methods that fit nothing: at random, and every point of a grid.
-//!
-//! Both take the point with the highest mean. A sweep is what the paper's Figure 4 shows;
-//! random search is what any better method has to beat.
+//! A sweep: every point of a grid, as the paper's Figure 4 has it.
 
-use super::group::{Group, groups, noise};
-use super::search::{Ask, At, Estimate, Interval, Sample, Search, Why};
-use super::space::{Space, SpaceError};
+use super::groups::highest;
+use super::{Ask, At, Estimate, Sample, Search, Why};
+use crate::space::{SearchSpace, SpaceError};
 use daos_core::rng::{Rng, mix};
-
-/// Points at random.
-#[derive(Debug, Clone)]
-pub struct Random {
-    space: Space,
-    count: usize,
-    seed: u64,
-    told: Vec<Sample>,
-}
-
-impl Random {
-    /// With this many samples.
-    pub fn new(space: Space, samples: usize, seed: u64) -> Self {
-        Self { space, count: samples, seed, told: Vec::new() }
-    }
-}
-
-impl Search for Random {
-    fn space(&self) -> &Space {
-        &self.space
-    }
-
-    fn ask(&self) -> Option<Ask> {
-        let taken = self.told.iter().filter(|sample| sample.at != At::NoScheme).count();
-        let mut rng = Rng::new(mix(self.seed) ^ taken as u64);
-        let units: Vec<f64> = (0..self.space.dims()).map(|_| rng.unit()).collect();
-        (taken < self.count).then(|| Ask { at: self.space.point(&units), why: Why::Explore })
-    }
-
-    fn tell(&mut self, sample: Sample) {
-        self.told.push(sample);
-    }
-
-    fn best(&self) -> Option<Estimate> {
-        highest(&self.told)
-    }
-
-    fn samples(&self) -> &[Sample] {
-        &self.told
-    }
-}
 
 /// Every point of a grid, some times, and no scheme as often. Each round takes them in
 /// another order, so that what changes with time does not pass for an effect.
 #[derive(Debug, Clone)]
 pub struct Sweep {
-    space: Space,
+    space: SearchSpace,
     grid: Vec<At>,
     repeats: usize,
     seed: u64,
     told: Vec<Sample>,
 }
 
-/// So often a point is measured again at most because a sample of it was void.
+/// So often a point is measured again at most because a sample of it was void
+/// (chosen).
 const AGAIN: usize = 2;
 
 impl Sweep {
@@ -72,7 +29,7 @@ impl Sweep {
     ///
     /// # Errors
     ///
-    /// Ranges as for [`Space::parse`], a step that is none, or too many points.
+    /// Ranges as for [`SearchSpace::parse`], a step that is none, or too many points.
     pub fn parse<'a>(
         texts: impl IntoIterator<Item = &'a str>,
         repeats: usize,
@@ -81,7 +38,7 @@ impl Sweep {
         let form = |text: &str| SpaceError::Step(text.to_owned());
         let split = |text: &'a str| text.rsplit_once('/').ok_or_else(|| form(text));
         let texts: Vec<(&str, &str)> = texts.into_iter().map(split).collect::<Result<_, _>>()?;
-        let space = Space::parse(texts.iter().map(|(range, _)| *range))?.linear();
+        let space = SearchSpace::parse(texts.iter().map(|(range, _)| *range))?.linear();
         let mut grid = vec![Vec::new()];
         for (param, (range, text)) in space.params().iter().zip(texts) {
             let step = param.threshold.parse(text.trim()).ok().filter(|step| *step > 0.0);
@@ -134,7 +91,7 @@ impl Sweep {
 }
 
 impl Search for Sweep {
-    fn space(&self) -> &Space {
+    fn space(&self) -> &SearchSpace {
         &self.space
     }
 
@@ -168,28 +125,6 @@ impl Search for Sweep {
     }
 }
 
-/// The point with the highest mean; `None` without a point that was measured. The interval
-/// is so wide that it holds though the point was picked for being the highest, and though
-/// the noise may be known from few repeats.
-fn highest(told: &[Sample]) -> Option<Estimate> {
-    let groups = groups(told);
-    if groups.iter().all(|group| group.at == At::NoScheme) {
-        return None;
-    }
-    let (noise, free) = noise(&groups);
-    let best = groups.iter().max_by(|a, b| a.mean.total_cmp(&b.mean))?;
-    let sd = |group: &Group| noise / (group.count as f64).sqrt();
-    let none = groups.iter().find(|group| group.at == At::NoScheme);
-    let gain = match none {
-        Some(none) if none.at == best.at => (0.0, 0.0),
-        Some(none) => (best.mean - none.mean, sd(best).hypot(sd(none))),
-        None => (best.mean, sd(best)),
-    };
-    let interval = |of| Interval::student(of, free, groups.len());
-    let score = interval((best.mean, sd(best)));
-    Some(Estimate { at: best.at.clone(), score, gain: interval(gain) })
-}
-
 #[cfg(test)]
-#[path = "plain_tests.rs"]
+#[path = "sweep_tests.rs"]
 mod tests;

@@ -11,7 +11,7 @@ const MOST: usize = 1000;
 
 /// What is exceeded with probability `tail`, from 0 to 0.5, with so many degrees of
 /// freedom; infinite without any.
-pub(super) fn quantile(tail: f64, free: usize) -> f64 {
+pub(crate) fn quantile(tail: f64, free: usize) -> f64 {
     if free == 0 {
         return f64::INFINITY;
     }

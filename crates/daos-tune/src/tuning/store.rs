@@ -3,10 +3,11 @@
 //! `tuning.json` says what is tuned for what, `samples.jsonl` has a line for each sample.
 //! Whoever is interrupted finds them there and goes on.
 
-use crate::record::{Record, Subject};
+use super::sample::SampleRecord;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
@@ -20,6 +21,23 @@ const RESULT: &str = "result.json";
 /// All that is made by us.
 const ALL: [&str; 8] =
     [SUBJECT, SAMPLES, RESULT, "best.scheme", "best.toml", "plot.svg", "plot.png", "output.log"];
+
+/// What is tuned for what: samples of the same subject can stand beside each other,
+/// however they are scored and whatever asked for them.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Subject(pub BTreeMap<String, String>);
+
+impl Subject {
+    /// The first thing in which another differs: its name, what it is here, and there.
+    pub fn difference<'a>(&'a self, other: &'a Self) -> Option<(&'a str, &'a str, &'a str)> {
+        let none = "none";
+        let of = |subject: &'a Self, key: &str| subject.0.get(key).map_or(none, String::as_str);
+        let keys = self.0.keys().chain(other.0.keys());
+        let differs = |key: &&String| self.0.get(*key) != other.0.get(*key);
+        keys.into_iter().find(differs).map(|key| (key.as_str(), of(self, key), of(other, key)))
+    }
+}
 
 /// A directory that a tuning is kept in.
 #[derive(Debug)]
@@ -94,7 +112,7 @@ impl Store {
         dir: &Path,
         subject: &Subject,
         fresh: bool,
-    ) -> Result<(Self, Vec<Record>), StoreError> {
+    ) -> Result<(Self, Vec<SampleRecord>), StoreError> {
         if !dir.exists() {
             fs::create_dir_all(dir).map_err(io(dir))?;
         }
@@ -177,7 +195,7 @@ impl Store {
     /// # Errors
     ///
     /// The file can't be written.
-    pub fn add(&self, record: &Record) -> Result<(), StoreError> {
+    pub fn add(&self, record: &SampleRecord) -> Result<(), StoreError> {
         let path = self.path(SAMPLES);
         let mut line = serde_json::to_vec(record).map_err(io::Error::from).map_err(io(&path))?;
         line.push(b'\n');
@@ -231,7 +249,7 @@ impl Store {
 
     /// The samples. A last line that does not end was being written when somebody was
     /// killed: it is removed.
-    fn records(&self) -> Result<Vec<Record>, StoreError> {
+    fn records(&self) -> Result<Vec<SampleRecord>, StoreError> {
         let path = self.path(SAMPLES);
         let text = match fs::read_to_string(&path) {
             Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -278,16 +296,18 @@ fn remove(path: &Path) -> Result<(), StoreError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::search::Values;
+    use crate::score::Values;
+    use crate::search::Why;
+    use crate::space::At;
 
     fn subject(workload: &str) -> Subject {
         Subject([("workload".to_owned(), workload.to_owned())].into())
     }
 
-    fn record(runtime: f64) -> Record {
-        Record {
-            at: None,
-            why: "baseline".to_owned(),
+    fn record(runtime: f64) -> SampleRecord {
+        SampleRecord {
+            at: At::NoScheme,
+            why: Why::Baseline,
             metrics: Values::from([("runtime".to_owned(), runtime)]),
             cut_short: false,
             void: None,
@@ -366,5 +386,16 @@ mod tests {
         // They don't stand in the way of a fresh one.
         assert_eq!(Store::open(&old, &subject("x"), true).unwrap().1, []);
         assert!(old.join("notes").exists());
+    }
+
+    #[test]
+    fn what_differs_is_named() {
+        let subject = |list: &[(&str, &str)]| {
+            Subject(list.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect())
+        };
+        let (a, b) = (subject(&[("x", "1"), ("y", "2")]), subject(&[("x", "1")]));
+        assert_eq!(a.difference(&a), None);
+        assert_eq!(a.difference(&b), Some(("y", "2", "none")));
+        assert_eq!(b.difference(&a), Some(("y", "none", "2")));
     }
 }

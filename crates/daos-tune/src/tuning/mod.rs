@@ -2,25 +2,47 @@
 //!
 //! The number of samples is the limit divided by what a unit of work takes, as in the
 //! paper; baselines are among them. No sample is begun for which there is not enough time
-//! left, judged by those so far.
+//! left, by how long those so far took. Nothing here starts a process or looks at a clock: a
+//! [`Workload`] measures, and says how long that took.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`workload`] | the seam to what is measured |
+//! | [`sample`] | what a sample was, as it is kept |
+//! | [`store`] | the directory that all is kept in, to go on after an interruption |
+//! | [`result`], [`points`] | what came out; of a sweep, at each of its points |
+//! | [`view`](mod@view) | what came out, to be drawn |
 
-use crate::record::Record;
-use crate::repeats::orig;
-use crate::scorer::{ScoreOf, Scorer};
+pub mod points;
+pub mod result;
+pub mod sample;
+pub mod store;
+pub mod view;
+pub mod workload;
+
+pub use points::PointStats;
+pub use result::TuningResult;
+pub use sample::SampleRecord;
+pub use store::{Store, StoreError, Subject};
+pub use view::view;
+pub use workload::{Measurement, RunBounds, ServiceLevel, Workload};
+
+use crate::score::{SampleScore, Scorer, Values, orig};
 use crate::search::{
-    Ask, At, Estimate, Interval, Method, OneThreshold, Sample, Search, Space, SpaceError, Sweep,
-    Values, Why,
+    Ask, ConfidenceInterval, Estimate, Method, OneThreshold, Sample, Search, Sweep, Why,
 };
-use crate::workload::{Bounds, Measured, Workload};
+use crate::space::{At, SearchSpace, SpaceError};
 use daos_schemes::Scheme;
 use thiserror::Error;
 
-/// At least one sample in so many is a baseline.
+/// At least one sample in so many is a baseline, of the methods that ask for none (chosen;
+/// the paper repeats none).
 const BASELINE_EVERY: usize = 10;
-/// So many void samples in a row end it.
+/// So many void samples in a row end it (chosen).
 const VOID_IN_A_ROW: usize = 3;
-/// A unit of work may take so many times what it takes without a scheme, and some more.
+/// A unit of work may take so many times what it takes without a scheme (chosen).
 const PATIENCE: f64 = 3.0;
+/// How many seconds more it may take, for work of a moment (chosen).
 const PATIENCE_MORE_S: f64 = 10.0;
 
 /// What is wanted.
@@ -34,7 +56,7 @@ pub enum Aim {
 
 /// How long it may go on. One of them is needed, but for a sweep.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Limits {
+pub struct TuningLimits {
     /// Seconds, baselines included.
     pub time_s: Option<f64>,
     /// Number of samples, baselines included.
@@ -56,25 +78,25 @@ pub enum TuningError {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Next {
     /// Take this sample.
-    Measure(Box<Step>),
+    Measure(Box<PlannedSample>),
     /// Nothing more.
-    End(End),
+    End(TuningEnd),
 }
 
 /// A sample to take.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Step {
+pub struct PlannedSample {
     /// Where, and what for.
     pub ask: Ask,
     /// The scheme to measure with, if any.
     pub scheme: Option<Scheme>,
     /// When to end it early.
-    pub bounds: Bounds,
+    pub bounds: RunBounds,
 }
 
 /// Why it ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
+pub enum TuningEnd {
     /// All samples were taken.
     Samples,
     /// There is no time for another one.
@@ -89,7 +111,7 @@ pub enum End {
     Interrupted,
 }
 
-impl End {
+impl TuningEnd {
     /// In a word.
     pub const fn name(self) -> &'static str {
         match self {
@@ -107,12 +129,12 @@ impl End {
 #[derive(Debug)]
 pub struct Tuning {
     scheme: Scheme,
-    space: Space,
+    space: SearchSpace,
     aim: Aim,
-    limits: Limits,
+    limits: TuningLimits,
     seed: u64,
     scorer: Scorer,
-    records: Vec<Record>,
+    records: Vec<SampleRecord>,
     /// How many samples are of earlier parts.
     earlier: usize,
     /// When the last sample ended.
@@ -127,9 +149,9 @@ impl Tuning {
     /// A space that does not suit the scheme or the method.
     pub fn new(
         (scheme, aggregation_us): (Scheme, u64),
-        space: Space,
+        space: SearchSpace,
         aim: Aim,
-        limits: Limits,
+        limits: TuningLimits,
         seed: u64,
         scorer: Scorer,
     ) -> Result<Self, TuningError> {
@@ -146,19 +168,19 @@ impl Tuning {
     }
 
     /// Goes on with the samples of an earlier part.
-    pub fn after(mut self, records: Vec<Record>) -> Self {
+    pub fn after(mut self, records: Vec<SampleRecord>) -> Self {
         self.earlier = records.len();
         Self { records, ..self }
     }
 
     /// What is tuned.
-    pub fn space(&self) -> &Space {
+    pub fn space(&self) -> &SearchSpace {
         &self.space
     }
 
     /// The space with the scales that it is searched by: the paper's method and sweeps know
     /// no ratios.
-    pub fn axes(&self) -> Space {
+    pub fn axes(&self) -> SearchSpace {
         match self.aim {
             Aim::Best(Method::Poly) | Aim::Sweep(_) => self.space.clone().linear(),
             Aim::Best(_) => self.space.clone(),
@@ -181,7 +203,7 @@ impl Tuning {
     }
 
     /// All samples so far.
-    pub fn records(&self) -> &[Record] {
+    pub fn records(&self) -> &[SampleRecord] {
         &self.records
     }
 
@@ -191,7 +213,7 @@ impl Tuning {
     }
 
     /// The scores of all samples.
-    pub fn scores(&mut self) -> Vec<ScoreOf> {
+    pub fn scores(&mut self) -> Vec<SampleScore> {
         self.scorer.scores(&self.records)
     }
 
@@ -235,15 +257,15 @@ impl Tuning {
     pub fn ask(&mut self) -> Result<Next, TuningError> {
         let here = &self.records[self.earlier..];
         if here.iter().rev().take_while(|record| record.void.is_some()).count() >= VOID_IN_A_ROW {
-            return Ok(Next::End(End::Void));
+            return Ok(Next::End(TuningEnd::Void));
         }
         let baseline = Ask { at: At::NoScheme, why: Why::Baseline };
         let Some(count) = self.count().filter(|_| self.unit_s().is_some()) else {
-            return Ok(self.measure(baseline).unwrap_or(Next::End(End::Time)));
+            return Ok(self.measure(baseline).unwrap_or(Next::End(TuningEnd::Time)));
         };
         let taken = self.records.len();
         if count < 2 && taken < 2 {
-            return Ok(Next::End(End::TooShort));
+            return Ok(Next::End(TuningEnd::TooShort));
         }
         let asked = if self.is_sweep() && self.limits.samples.is_none_or(|most| taken < most) {
             self.told()?.ask()
@@ -254,8 +276,8 @@ impl Tuning {
         } else {
             self.told()?.ask()
         };
-        let Some(ask) = asked else { return Ok(Next::End(End::Samples)) };
-        Ok(self.measure(ask).unwrap_or(Next::End(End::Time)))
+        let Some(ask) = asked else { return Ok(Next::End(TuningEnd::Samples)) };
+        Ok(self.measure(ask).unwrap_or(Next::End(TuningEnd::Time)))
     }
 
     /// Takes the sample that comes next; says why it ends, if it does. `clock_s` tells
@@ -266,29 +288,25 @@ impl Tuning {
     /// As [`Workload::measure`].
     pub fn take<W: Workload>(
         &mut self,
-        step: &Step,
+        planned: &PlannedSample,
         workload: &mut W,
         clock_s: impl Fn() -> f64,
-    ) -> Result<Option<End>, W::Error> {
+    ) -> Result<Option<TuningEnd>, W::Error> {
         // What it took to choose it is part of it.
         let begin_s = self.ended_s.unwrap_or_else(&clock_s);
         let (metrics, cut_short, void) =
-            match workload.measure(step.scheme.as_ref(), &step.bounds)? {
-                Measured::Whole(metrics) => (metrics, false, None),
-                Measured::CutShort(metrics) => (metrics, true, None),
-                Measured::Void(why) => (Values::new(), false, Some(why)),
-                Measured::Gone => return Ok(Some(End::Gone)),
-                Measured::Interrupted => return Ok(Some(End::Interrupted)),
+            match workload.measure(planned.scheme.as_ref(), &planned.bounds)? {
+                Measurement::Whole(metrics) => (metrics, false, None),
+                Measurement::CutShort(metrics) => (metrics, true, None),
+                Measurement::Void(why) => (Values::new(), false, Some(why)),
+                Measurement::Gone => return Ok(Some(TuningEnd::Gone)),
+                Measurement::Interrupted => return Ok(Some(TuningEnd::Interrupted)),
             };
-        let at = match &step.ask.at {
-            At::NoScheme => None,
-            At::Point(values) => Some(values.clone()),
-        };
-        let why = step.ask.why.name().to_owned();
+        let Ask { at, why } = planned.ask.clone();
         let end_s = clock_s();
         self.ended_s = Some(end_s);
         let took_s = end_s - begin_s;
-        self.records.push(Record { at, why, metrics, cut_short, void, took_s });
+        self.records.push(SampleRecord { at, why, metrics, cut_short, void, took_s });
         Ok(None)
     }
 
@@ -306,11 +324,11 @@ impl Tuning {
     /// # Errors
     ///
     /// More thresholds than the method can tune.
-    pub fn curve(&mut self, points: &[At]) -> Result<Vec<Interval>, TuningError> {
+    pub fn curve(&mut self, points: &[At]) -> Result<Vec<ConfidenceInterval>, TuningError> {
         Ok(self.told()?.curve(points))
     }
 
-    /// A step, if there is time for it.
+    /// A sample to take, if there is time for it.
     fn measure(&self, ask: Ask) -> Option<Next> {
         let left_s = self.limits.time_s.map(|limit_s| limit_s - self.elapsed_s());
         // By those so far; void ones may have ended at once, or hung.
@@ -330,8 +348,8 @@ impl Tuning {
             Aim::Best(_) => self.scorer.level(&self.records),
         };
         let scheme = self.space.apply(&self.scheme, &ask.at);
-        let bounds = Bounds { level, patience_s, left_s };
-        Some(Next::Measure(Box::new(Step { ask, scheme, bounds })))
+        let bounds = RunBounds { level, patience_s, left_s };
+        Some(Next::Measure(Box::new(PlannedSample { ask, scheme, bounds })))
     }
 
     /// Seconds that a unit of work takes.
@@ -343,7 +361,7 @@ impl Tuning {
 
     /// Whether it is time for a baseline that the search does not ask for.
     fn is_baseline_due(&self) -> bool {
-        let baselines = self.records.iter().filter(|record| record.at.is_none()).count();
+        let baselines = self.records.iter().filter(|record| record.at == At::NoScheme).count();
         !self.asks_for_baselines() && baselines < baselines_of(self.records.len() + 1)
     }
 
@@ -375,8 +393,8 @@ impl Tuning {
 
     fn samples(&mut self) -> Vec<Sample> {
         let scores = self.scores();
-        let sample = |(record, scored): (&Record, ScoreOf)| Sample {
-            at: record.at(),
+        let sample = |(record, scored): (&SampleRecord, SampleScore)| Sample {
+            at: record.at.clone(),
             score: scored.ok().map(|scored| scored.score),
         };
         self.records.iter().zip(scores).map(sample).collect()
@@ -389,5 +407,4 @@ fn baselines_of(samples: usize) -> usize {
 }
 
 #[cfg(test)]
-#[path = "tuning_tests.rs"]
 mod tests;
