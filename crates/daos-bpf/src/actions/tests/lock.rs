@@ -43,7 +43,7 @@ fn least_resident(lock: bool) -> f64 {
 }
 
 /// The hot memory is not accessed at all here, which is the hardest case.
-#[tag(root)]
+#[tag(root, quiet)]
 #[test]
 fn what_is_locked_stays_resident_under_pressure() {
     let without = least_resident(false);
