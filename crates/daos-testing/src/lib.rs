@@ -20,9 +20,8 @@ pub mod place;
 pub mod process;
 pub mod scratch;
 
-pub use daos_eval::Score;
 pub use host::{ThpPolicy, ZramSize};
-pub use judge::{bytes_where, only_target, read_truth, score, snapshots};
+pub use judge::{Score, bytes_where, only_target, read_truth, score, snapshots};
 pub use patience::{PATIENCE, eventually, sleep_s, until};
 pub use place::{LOAD, Place, Ran};
 pub use process::{Foster, Process};

@@ -12,7 +12,7 @@ use std::process::Command;
 use test_tag::tag;
 
 /// 64 MiB in use, 160 MiB idle.
-const HALF_IDLE: &str = "hot, 64M\ncold, 160M\n\nrun\n60s\nhot, random, 1, 1\n";
+const HALF_IDLE: &str = "hot, 64M\ncold, 160M\n\nrun\n300s\nhot, random, 1, 1\n";
 const MIB: u64 = 1 << 20;
 /// Pages out what was idle for two seconds.
 const RECLAIM: &str = "4K max min min 2s max pageout";
@@ -65,7 +65,7 @@ fn idle_memory_goes_and_what_is_in_use_stays() {
     eventually(|| {
         let (scratch, bystander) = (Scratch::new(), Scratch::new());
         let zram = ZramSize::unique(512);
-        let other = bystander.workload("cold, 64M\n\nidle\n60s\n", &[]);
+        let other = bystander.workload("cold, 64M\n\nidle\n300s\n", &[]);
         let others = resident(other.pid());
         let (load, mut applier) = reclaimed(&scratch, &zram);
         assert!(until(|| resident(load.pid()) < 100 * MIB), "{} MiB", resident(load.pid()) / MIB);
@@ -93,7 +93,7 @@ fn idle_memory_goes_and_what_is_in_use_stays() {
 fn a_program_that_uses_all_its_memory_keeps_it() {
     eventually(|| {
         let scratch = Scratch::new();
-        let load = scratch.workload("all, 160M\n\nrun\n60s\nall, random, 1, 1\n", &[]);
+        let load = scratch.workload("all, 160M\n\nrun\n300s\nall, random, 1, 1\n", &[]);
         let pid = load.pid().to_string();
         let zram = ZramSize::unique(256);
         let args = ["--zram", zram.text(), "-d", "8s", "--pid", &pid];
