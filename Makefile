@@ -11,8 +11,8 @@ help: ## Show this
 setup: ## Install what the build needs and this machine lacks (Debian, Ubuntu)
 	@bash scripts/setup.sh
 
-build: setup ## Build the release binary, target/release/daos
-	cargo build --release -p daos
+build: setup ## Build the release binaries, target/release/daos and daos-eval
+	cargo build --release -p daos -p daos-eval
 
 demo: ## Watch a real program for some twenty seconds and show what was seen
 	@bash scripts/demo.sh

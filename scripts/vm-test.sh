@@ -10,7 +10,8 @@
 #
 # Downloads go to target/vm (CACHE=DIR: elsewhere) and are used again: remove a
 # directory to have the newest kernel of its series, or put a linux-image package into
-# it to test that one. DAOS=FILE tests that binary instead of building one.
+# it to test that one. DAOS=FILE tests that binary, with the daos-eval beside it, instead
+# of building them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -75,7 +76,8 @@ initramfs() { # initramfs DAOS OUT
     mkdir -p "$root"/{bin,proc,sys,dev,tmp}
     cp "$(command -v busybox)" "$root/bin/busybox"
     strip -o "$root/bin/daos" "$1"
-    for program in "$1" "$root/bin/busybox"; do
+    strip -o "$root/bin/daos-eval" "$1-eval"
+    for program in "$1" "$1-eval" "$root/bin/busybox"; do
         for library in $(ldd "$program" 2>/dev/null | grep -o '/[^ ]*'); do
             mkdir -p "$root$(dirname "$library")"
             cp -Lu "$library" "$root$library"
@@ -109,7 +111,7 @@ initramfs() { # initramfs DAOS OUT
 	daos doctor --format json | grep -q '"ebpf-vaddr":{"ok":true' && say doctor ok
 
 	# The memory has to be filled before it can be seen to be cold.
-	daos workload /hot.cfg --thp never -q &
+	daos-eval workload /hot.cfg --thp never -q &
 	sleep 4
 	# A wake-up is dear in emulation: the usual bound would leave nothing to look with.
 	daos record --quiet --pid $! --duration 3s --max-overhead 50 && say record ok
@@ -121,7 +123,7 @@ initramfs() { # initramfs DAOS OUT
 	    say wss "$(sed 's/.*"50":\([0-9]*\).*/\1/' wss)"
 
 	for thp in never always; do
-	    daos bench accuracy -w /hot.cfg --monitors windows --max-overhead 50 --runs 1 \
+	    daos-eval accuracy -w /hot.cfg --monitors windows --max-overhead 50 --runs 1 \
 	        --seconds 6 --warmup 2 --thp $thp 2>error >bench ||
 	        cat error
 	    cat bench
@@ -178,7 +180,7 @@ setup
 daos=${DAOS:-}
 if [ -z "$daos" ]; then
     bash scripts/setup.sh
-    cargo build --release -p daos
+    cargo build --release -p daos -p daos-eval
     daos=${CARGO_TARGET_DIR:-target}/release/daos
 fi
 mkdir -p "$cache"

@@ -283,7 +283,7 @@ mod tests {
         assert_eq!(believable(21.0, 1.0), 1.0);
     }
 
-    #[tag(root)]
+    #[tag(root, quiet)]
     #[test]
     fn every_price_can_be_measured() {
         let mut reader = Reader::new().unwrap();

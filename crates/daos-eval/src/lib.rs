@@ -63,6 +63,7 @@ pub use error::BenchError;
 pub use figures::{FIGURES, Figure, Figures, Unit};
 pub use ground::{Ground, Outcome, Plan, Step, compare};
 pub use notice::{Noticed, Watch};
+pub use process::Commands;
 pub use real::RealMemory;
 pub use scenario::{PageSize, Scenario, Shape};
 pub use score::{Score, Scorer};

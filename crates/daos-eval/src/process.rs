@@ -7,7 +7,7 @@ use crate::error::BenchError;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -16,6 +16,15 @@ use std::time::{Duration, Instant};
 const GRACE: Duration = Duration::from_secs(15);
 /// Longest sleep without a look at what goes on.
 const NAP: Duration = Duration::from_millis(50);
+
+/// The two commands that a run on real memory is made of.
+#[derive(Debug, Clone, Default)]
+pub struct Commands {
+    /// The `daos` that is measured.
+    pub daos: PathBuf,
+    /// The `daos-eval` that runs workloads, and records where `daos` has no such monitor.
+    pub eval: PathBuf,
+}
 
 /// A program that runs.
 #[derive(Debug)]
@@ -38,11 +47,11 @@ enum Stderr {
 }
 
 impl Running {
-    /// Starts `daos` with `args`, of which the first is its subcommand `name`.
-    pub fn start(daos: &Path, name: &str, args: &[String]) -> Result<Self, BenchError> {
-        let mut command = Command::new(daos);
+    /// Starts the subcommand `name` of `program`, one of the two [`Commands`].
+    pub fn start(program: &Path, name: &str, args: &[String]) -> Result<Self, BenchError> {
+        let mut command = Command::new(program);
         command.arg(name).args(args);
-        Self::spawn(command, &of_daos(name))
+        Self::spawn(command, &called(program, name))
     }
 
     /// Starts a program that may say much, called `name` in messages; what it prints goes to
@@ -65,14 +74,14 @@ impl Running {
     /// which it writes its number.
     pub fn start_within(
         processes: &Path,
-        daos: &Path,
+        program: &Path,
         name: &str,
         args: &[String],
     ) -> Result<Self, BenchError> {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", "echo $$ > \"$0\" && exec \"$@\""]);
-        command.arg(processes).arg(daos).arg(name).args(args);
-        Self::spawn(command, &of_daos(name))
+        command.arg(processes).arg(program).arg(name).args(args);
+        Self::spawn(command, &called(program, name))
     }
 
     fn spawn(mut command: Command, name: &str) -> Result<Self, BenchError> {
@@ -164,7 +173,8 @@ impl Running {
 
     fn failure(&self, status: ExitStatus, said: String) -> BenchError {
         let last = said.trim_end().lines().last().unwrap_or("it said nothing");
-        let said = last.strip_prefix("daos: ").unwrap_or(last).to_owned();
+        let said = ["daos: ", "daos-eval: "].iter().find_map(|us| last.strip_prefix(us));
+        let said = said.unwrap_or(last).to_owned();
         BenchError::Failed { name: self.name.clone(), status, said }
     }
 }
@@ -184,9 +194,10 @@ impl Stderr {
     }
 }
 
-/// What a `daos` with this subcommand is called.
-fn of_daos(name: &str) -> String {
-    format!("daos {name}")
+/// What a program with this subcommand is called in messages.
+fn called(program: &Path, name: &str) -> String {
+    let program = program.file_name().unwrap_or(program.as_os_str());
+    format!("{} {name}", program.display())
 }
 
 impl Drop for Running {

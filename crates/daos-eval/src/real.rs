@@ -14,7 +14,7 @@ use crate::ground::{Ground, Plan};
 use crate::memory;
 use crate::monitors::MonitorKind;
 use crate::notice::Watch;
-use crate::process::Running;
+use crate::process::{Commands, Running};
 use crate::scenario::{PageSize, Shape};
 use crate::score::Scorer;
 use crate::truth::TruePhase;
@@ -34,8 +34,8 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// Real memory.
 #[derive(Debug)]
 pub struct RealMemory {
-    /// The `daos` to run.
-    pub daos: PathBuf,
+    /// What is run.
+    pub commands: Commands,
     /// Threads of the workload.
     pub threads: u32,
     /// Huge pages for its memory, where it is not said with the scenario.
@@ -156,7 +156,7 @@ impl Run<'_> {
     }
 
     fn start_workload(&self, truth: &Path) -> Result<Running, BenchError> {
-        let RealMemory { daos, threads, .. } = self.ground;
+        let RealMemory { commands, threads, .. } = self.ground;
         let huge_pages = match self.huge_pages {
             HugePages::Default => "default",
             HugePages::Always => "always",
@@ -168,7 +168,7 @@ impl Run<'_> {
             format!("--threads={threads}"),
             format!("--thp={huge_pages}"),
         ];
-        Running::start(daos, "workload", &args)
+        Running::start(&commands.eval, "workload", &args)
     }
 
     fn start_monitor(&self, pid: u32, record: &Path) -> Result<Running, BenchError> {
@@ -183,14 +183,18 @@ impl Run<'_> {
             format!("--max-regions={}", attrs.max_regions),
             format!("--seed={}", self.seed),
             format!("--monitor={}", self.monitor.name()),
-            "--quiet".to_owned(),
         ];
         if self.monitor.heeds_options() {
             let options = &self.plan.options;
             args.extend(options.max_overhead.map(|o| format!("--max-overhead={}", 100.0 * o)));
             args.extend(options.auto_intervals.then(|| "--auto-intervals".to_owned()));
         }
-        Running::start(&self.ground.daos, "record", &args)
+        let Commands { daos, eval } = &self.ground.commands;
+        if self.monitor.is_yardstick() {
+            return Running::start(eval, "record", &args);
+        }
+        args.push("--quiet".to_owned());
+        Running::start(daos, "record", &args)
     }
 
     /// What the record shows, but the slowdown.

@@ -9,7 +9,7 @@ use daos_core::{Action, ActionSink, Metrics, Snapshot, SnapshotSource, Spent, Ta
 use daos_linux::claim::Claimed;
 use daos_linux::memory::ProcessMemory;
 use daos_linux::{HostMetrics, Process, ProcessError, TempSwap, cpu};
-use daos_monitor::AnyMonitor;
+use daos_monitor::{AnyMonitor, Monitor};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
@@ -105,13 +105,13 @@ impl Targets {
     /// # Errors
     ///
     /// [`LiveError`] when the command can't be watched, or the first tick fails.
-    pub fn watch(
+    pub fn watch<M: Monitor>(
         mut self,
         command: Option<&Started>,
-        monitor: AnyMonitor,
+        monitor: M,
         duration_us: Option<u64>,
         stop: Arc<AtomicBool>,
-    ) -> Result<Live, LiveError> {
+    ) -> Result<Live<M>, LiveError> {
         if let Some(command) = command {
             match Process::open(command.pid()) {
                 Ok(process) => self.add(process)?,
@@ -136,8 +136,8 @@ impl Targets {
 
 /// Processes under watch.
 #[derive(Debug)]
-pub struct Live {
-    driver: Driver<VirtualMemory>,
+pub struct Live<M = AnyMonitor> {
+    driver: Driver<VirtualMemory, M>,
     metrics: HostMetrics,
     swap: Option<TempSwap>,
     /// When the last sample of their memory was taken.
@@ -146,7 +146,7 @@ pub struct Live {
     pub setup_cpu_us: u64,
 }
 
-impl Live {
+impl<M: Monitor> Live<M> {
     /// Counts what this swap device, which was set up for them, takes of memory.
     pub fn with_swap(self, swap: Option<TempSwap>) -> Self {
         Self { swap, ..self }
@@ -229,7 +229,7 @@ impl Ending {
     }
 }
 
-impl SnapshotSource for Live {
+impl<M: Monitor> SnapshotSource for Live<M> {
     type Error = DriverError<BpfError>;
 
     fn next_snapshot(&mut self) -> Result<Option<Snapshot>, Self::Error> {
@@ -241,7 +241,7 @@ impl SnapshotSource for Live {
     }
 }
 
-impl Source for Live {
+impl<M: Monitor> Source for Live<M> {
     type Memory = VirtualMemory;
 
     fn lend<T>(

@@ -44,6 +44,13 @@ pub struct ActiveSchemes {
     abandoned: bool,
 }
 
+impl Default for ActiveSchemes {
+    /// None.
+    fn default() -> Self {
+        Self::of(Vec::new())
+    }
+}
+
 impl ActiveSchemes {
     /// Reads the schemes that `args` name, as [`SchemeSource::new`] has it. With `dry_run`, they
     /// only count.

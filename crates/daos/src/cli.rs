@@ -44,8 +44,19 @@ pub enum Command {
     /// Show what a record holds
     #[command(subcommand)]
     Report(Report),
+    #[command(hide = true, disable_help_flag = true)]
+    Bench(Moved),
+    #[command(hide = true, disable_help_flag = true)]
+    Workload(Moved),
     #[command(name = GUARD, hide = true, about = "Keep swap until standard input ends")]
     Guard(Guard),
+}
+
+/// What stands behind a command that is one of `daos-eval` now.
+#[derive(Debug, Args)]
+pub struct Moved {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub words: Vec<String>,
 }
 
 /// What a `daos` that sets up swap starts to have it taken away.
@@ -125,7 +136,7 @@ pub struct Target {
 #[command(next_help_heading = "Monitoring")]
 pub struct Monitoring {
     /// How to monitor
-    #[arg(long, value_name = "NAME", value_parser = values::monitor,
+    #[arg(long, value_name = "NAME", value_parser = monitor,
           default_value = MonitorKind::default().name())]
     pub monitor: MonitorKind,
     #[command(flatten)]
@@ -146,6 +157,16 @@ pub enum Report {
     Overhead(Overhead),
     /// How, where and of what the record was made
     Info(Info),
+}
+
+/// The name of a monitor.
+fn monitor(text: &str) -> Result<MonitorKind, String> {
+    match text {
+        "static" | "fullscan" => Err(format!(
+            "it is there to compare others with: `daos-eval accuracy --monitors {text}`"
+        )),
+        _ => values::monitor(text),
+    }
 }
 
 /// What every report takes.

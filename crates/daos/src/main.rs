@@ -19,6 +19,8 @@ fn main() -> ExitCode {
         Command::Apply(args) => cmd::apply::run(&args),
         Command::Tune(args) => cmd::tune::run(&args),
         Command::Report(args) => cmd::report::run(&args),
+        Command::Bench(args) => cmd::moved::bench(&args),
+        Command::Workload(_) => cmd::moved::tell("workload", "workload"),
         Command::Guard(args) => Ok(i32::from(!daos_linux::guard::stand(args.bytes, args.user))),
     };
     daos_cli::exit_code("daos", done)

@@ -1,11 +1,13 @@
 //! The command line: what can be typed, and nothing of what it does.
 
 mod accuracy;
+mod record;
 mod schemes;
 pub mod tuning;
 mod workload;
 
 pub use accuracy::Accuracy;
+pub use record::Record;
 pub use schemes::Schemes;
 pub use tuning::Tuning;
 pub use workload::{Filled, Kind, Workload};
@@ -37,6 +39,9 @@ pub enum Command {
     Tuning(Box<Tuning>),
     /// Run an access pattern on real memory (masim's configuration format)
     Workload(Workload),
+    #[command(hide = true)]
+    #[allow(missing_docs, reason = "nobody is offered it")]
+    Record(Record),
 }
 
 /// Huge pages for a workload's memory.

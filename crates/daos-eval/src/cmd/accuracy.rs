@@ -7,22 +7,21 @@ use daos_cli::signals;
 use daos_cli::{Backend, Plain, Usage};
 use daos_eval::monitors::MonitorKind;
 use daos_eval::{
-    Ground, Plan, RealMemory, Scenario, Simulator, Step, Work, compare, report, validate,
+    Commands, Ground, Plan, RealMemory, Scenario, Simulator, Step, Work, compare, report, validate,
 };
 use daos_sim::CostModel;
 use indicatif::ProgressBar;
 use std::io::stdout;
 use std::num::NonZeroU64;
-use std::path::PathBuf;
 
 /// Compares what monitors report with what workloads truly access.
-pub fn run(args: &cli::Accuracy, daos: PathBuf) -> Result<i32> {
+pub fn run(args: &cli::Accuracy, commands: Commands) -> Result<i32> {
     let plan = plan(args)?;
     let bar = progress("runs");
     let tell = |step: Step<'_>| show(&bar, &step);
     let mut out = stdout().lock();
     if args.validate {
-        let pairs = validate::validate(&real(args, daos)?, model(args), &plan, tell);
+        let pairs = validate::validate(&real(args, commands)?, model(args), &plan, tell);
         bar.finish_and_clear();
         match args.format {
             Plain::Text => validate::text(&pairs?, &mut out)?,
@@ -30,7 +29,7 @@ pub fn run(args: &cli::Accuracy, daos: PathBuf) -> Result<i32> {
         }
         return Ok(0);
     }
-    let ground = ground(args, daos)?;
+    let ground = ground(args, commands)?;
     let outcomes = compare(&*ground, &plan, tell);
     bar.finish_and_clear();
     match args.format {
@@ -95,7 +94,7 @@ fn works(args: &cli::Accuracy) -> Vec<Work> {
     works
 }
 
-fn ground(args: &cli::Accuracy, daos: PathBuf) -> Result<Box<dyn Ground>> {
+fn ground(args: &cli::Accuracy, commands: Commands) -> Result<Box<dyn Ground>> {
     match (args.sim, args.looking.backend) {
         (false, Backend::Sim) => Err(Usage("--backend sim takes --sim here".into()).into()),
         (true, Backend::Ebpf) => {
@@ -107,13 +106,13 @@ fn ground(args: &cli::Accuracy, daos: PathBuf) -> Result<Box<dyn Ground>> {
             accesses_per_sec: args.accesses.map(NonZeroU64::get),
             as_on_real_memory: false,
         })),
-        (false, _) => Ok(Box::new(real(args, daos)?)),
+        (false, _) => Ok(Box::new(real(args, commands)?)),
     }
 }
 
-fn real(args: &cli::Accuracy, daos: PathBuf) -> Result<RealMemory> {
+fn real(args: &cli::Accuracy, commands: Commands) -> Result<RealMemory> {
     Ok(RealMemory {
-        daos,
+        commands,
         threads: args.threads,
         huge_pages: args.thp.into(),
         stop: signals::stop_flag(None)?,

@@ -1,32 +1,37 @@
 //! One file for each subcommand.
 
 mod accuracy;
+mod record;
 mod schemes;
 mod tuning;
 mod workload;
 
 use crate::cli::{Cli, Command};
 use anyhow::{Context, Result};
+use daos_eval::Commands;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
 /// Does what was asked for. Returns the exit status.
 pub fn run(cli: Cli) -> Result<i32> {
-    let daos = || cli.daos.clone().map_or_else(daos_beside_us, Ok);
+    let commands = || commands(cli.daos.as_ref());
     match &cli.command {
-        Command::Accuracy(args) => accuracy::run(args, daos()?),
-        Command::Schemes(args) => schemes::run(args, daos()?),
-        Command::Tuning(args) => tuning::run(args, daos()?),
+        Command::Accuracy(args) => accuracy::run(args, commands()?),
+        Command::Schemes(args) => schemes::run(args, commands()?),
+        Command::Tuning(args) => tuning::run(args, commands()?.daos),
         Command::Workload(args) => workload::run(args),
+        Command::Record(args) => record::run(args),
     }
 }
 
-/// The `daos` that was built together with this program, else the one in `PATH`.
-fn daos_beside_us() -> Result<PathBuf> {
-    let us = std::env::current_exe().context("finding the daos to measure")?;
-    let beside = us.with_file_name("daos");
-    Ok(if beside.is_file() { beside } else { "daos".into() })
+/// This program, and the `daos` that was asked for, else the one that was built together
+/// with it, else the one in `PATH`.
+fn commands(daos: Option<&PathBuf>) -> Result<Commands> {
+    let eval = std::env::current_exe().context("finding the daos to measure")?;
+    let beside = eval.with_file_name("daos");
+    let found = if beside.is_file() { beside } else { "daos".into() };
+    Ok(Commands { daos: daos.cloned().unwrap_or(found), eval })
 }
 
 /// A bar that counts `what`, if there is somebody to see it.

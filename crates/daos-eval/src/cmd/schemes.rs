@@ -4,12 +4,11 @@ use super::progress;
 use crate::cli;
 use anyhow::Result;
 use daos_cli::{Plain, signals};
-use daos_eval::schemes;
+use daos_eval::{Commands, schemes};
 use std::io::stdout;
-use std::path::PathBuf;
 
 /// Compares programs with schemes and without.
-pub fn run(args: &cli::Schemes, daos: PathBuf) -> Result<i32> {
+pub fn run(args: &cli::Schemes, commands: Commands) -> Result<i32> {
     let cases = if args.cases.is_empty() { schemes::Case::ALL } else { &args.cases };
     let plan = schemes::Plan {
         cases: cases.to_vec(),
@@ -19,7 +18,7 @@ pub fn run(args: &cli::Schemes, daos: PathBuf) -> Result<i32> {
             seconds: args.seconds,
             scheme: args.scheme.clone(),
         },
-        daos,
+        commands,
         stop: signals::stop_flag(None)?,
     };
     let bar = progress("runs");

@@ -1,7 +1,7 @@
 //! Spaces to find the hot memory in: how much, in which shape, of which pages.
 //!
 //! A [`Scenario`] is drawn in units of its pages ([`Drawing`]), and becomes what the
-//! simulator and `daos workload` run: a configuration in `masim`'s format. To add a
+//! simulator and `daos-eval workload` run: a configuration in `masim`'s format. To add a
 //! shape: a module that draws it, and a line in [`Shape`].
 
 mod blocks;

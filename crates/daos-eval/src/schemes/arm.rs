@@ -12,7 +12,7 @@ pub struct Arm {
     pub name: &'static str,
     /// What the program does: a configuration, the last phase of which counts.
     pub workload: String,
-    /// Options for `daos workload`.
+    /// Options for `daos-eval workload`.
     pub options: Vec<String>,
     /// The scheme beside it, if there is one.
     pub scheme: Option<String>,

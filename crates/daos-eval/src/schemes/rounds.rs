@@ -5,9 +5,10 @@ use super::case::{Case, Sizes};
 use crate::error::BenchError;
 use crate::finding::Finding;
 use crate::memory;
+use crate::process::Commands;
 use daos_linux::GuardedSwap;
 use daos_workload::Config;
-use std::path::PathBuf;
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -20,9 +21,8 @@ pub struct Plan {
     pub runs: u32,
     /// How large and how long.
     pub sizes: Sizes,
-    /// The `daos` to run. The calling program has to be one, too: for its swap there is
-    /// a guard, see [`daos_linux::guard`].
-    pub daos: PathBuf,
+    /// What is run. `daos` is also the guard of the swap, see [`daos_linux::guard`].
+    pub commands: Commands,
     /// Set from outside to end early.
     pub stop: Arc<AtomicBool>,
 }
@@ -93,12 +93,13 @@ fn run_round(
     if round % 2 == 1 {
         order.reverse();
     }
-    let swap = case.swap_bytes(&plan.sizes).map(GuardedSwap::set_up).transpose()?;
+    let set_up = |bytes| GuardedSwap::set_up_by(Command::new(&plan.commands.daos), bytes);
+    let swap = case.swap_bytes(&plan.sizes).map(set_up).transpose()?;
     let mut ran = vec![Ran::default(); arms.len()];
     for at in order {
         tell(arms[at].name);
         let seed = u64::from(round) + 1;
-        ran[at] = super::run::run(&arms[at], seed, &plan.daos, &plan.stop)?;
+        ran[at] = super::run::run(&arms[at], seed, &plan.commands, &plan.stop)?;
     }
     swap.map_or(Ok(()), GuardedSwap::take_away)?;
     Ok(case.findings(&plan.sizes, &ran))

@@ -5,7 +5,7 @@ use super::counters::Counters;
 use crate::error::BenchError;
 use crate::looker::{Looker, zram_bytes};
 use crate::pagemap::Watched;
-use crate::process::Running;
+use crate::process::{Commands, Running};
 use daos_linux::{TempCgroup, cpu};
 use daos_workload::{Config, PhaseTruth};
 use rustix::process::Signal;
@@ -32,7 +32,12 @@ struct Both {
 }
 
 /// Runs it once, to the end of its workload. `seed` is that of the accesses.
-pub fn run(arm: &Arm, seed: u64, daos: &Path, stop: &AtomicBool) -> Result<Ran, BenchError> {
+pub fn run(
+    arm: &Arm,
+    seed: u64,
+    Commands { daos, eval }: &Commands,
+    stop: &AtomicBool,
+) -> Result<Ran, BenchError> {
     let scratch = tempfile::tempdir().map_err(BenchError::Scratch)?;
     let file = |name: &str| scratch.path().join(name);
     let (config, truth, stats) = (file("workload.cfg"), file("truth"), file("stats"));
@@ -49,8 +54,8 @@ pub fn run(arm: &Arm, seed: u64, daos: &Path, stop: &AtomicBool) -> Result<Ran, 
     ];
     args.extend_from_slice(&arm.options);
     let workload = match &cgroup {
-        Some(cgroup) => Running::start_within(&cgroup.processes(), daos, "workload", &args),
-        None => Running::start(daos, "workload", &args),
+        Some(cgroup) => Running::start_within(&cgroup.processes(), eval, "workload", &args),
+        None => Running::start(eval, "workload", &args),
     };
     let mut both = Both { workload: workload?, apply: None };
     both.workload.wait_for_line("ready:")?;
@@ -79,7 +84,7 @@ pub fn run(arm: &Arm, seed: u64, daos: &Path, stop: &AtomicBool) -> Result<Ran, 
             break;
         }
         if begun.elapsed() > length + OVERTIME {
-            return Err(BenchError::Stuck("daos workload".to_owned()));
+            return Err(BenchError::Stuck("daos-eval workload".to_owned()));
         }
         if let Some(apply) = &mut both.apply
             && apply.has_ended()?

@@ -54,14 +54,14 @@ mod tests {
     use super::*;
     use crate::figures::Unit;
     use crate::finding::{Finding, Goal};
-    use std::path::PathBuf;
+    use crate::process::Commands;
 
     fn plan(runs: u32) -> Plan {
         Plan {
             cases: vec![Case::Prcl],
             runs,
             sizes: Sizes::default(),
-            daos: PathBuf::new(),
+            commands: Commands::default(),
             stop: Default::default(),
         }
     }

@@ -5,6 +5,7 @@ pub mod apply;
 
 pub mod doctor;
 pub mod monitoring;
+pub mod moved;
 pub mod record;
 pub mod report;
 pub mod session;

@@ -2,9 +2,8 @@
 //! None of this needs root: what is refused is refused before any eBPF.
 
 mod mistakes;
+mod moved;
 mod records;
 mod reports;
 mod schemes;
-mod support;
 mod tune;
-mod tuning;

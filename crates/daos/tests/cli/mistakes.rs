@@ -1,12 +1,12 @@
 //! Mistakes: each gets one clear message and the right exit status, and leaves
 //! nothing behind.
 
-use crate::support::Place;
+use daos_testing::Place;
 use std::fs;
 
 #[test]
 fn attributes_that_cannot_work() {
-    let place = Place::new();
+    let place = Place::new("daos");
     let cases: &[(&[&str], &str)] = &[
         (&["--sample", "0s"], "sampling interval is zero"),
         (&["--aggr", "0"], "aggregation interval is zero"),
@@ -26,7 +26,7 @@ fn attributes_that_cannot_work() {
 
 #[test]
 fn options_that_the_monitor_does_not_heed() {
-    let place = Place::new();
+    let place = Place::new("daos");
     for option in [&["--max-overhead", "1%"][..], &["--auto-intervals"]] {
         let says = format!("the reference monitor does not heed {}", option[0]);
         for target in [&["--sim", "load.cfg"][..], &["--pid", "1"], &["--", "sleep", "9"]] {
@@ -39,7 +39,7 @@ fn options_that_the_monitor_does_not_heed() {
 
 #[test]
 fn targets_that_make_no_sense() {
-    let place = Place::new();
+    let place = Place::new("daos");
     place.misused(&["record"], "required");
     place.misused(&["record", "--pid", "1", "--sim", "load.cfg"], "cannot be used with");
     place.misused(&["record", "--pid", "1", "--", "true"], "cannot be used with");
@@ -50,7 +50,7 @@ fn targets_that_make_no_sense() {
 
 #[test]
 fn processes_that_are_no_targets() {
-    let place = Place::new();
+    let place = Place::new("daos");
     place.cannot(&["record", "--pid", "4194305"], "there is no process 4194305");
     place.cannot(&["record", "--pid", "0"], "there is no process 0");
     // `/proc/thread-self` is PID/task/TID.
@@ -65,56 +65,25 @@ fn processes_that_are_no_targets() {
 
 #[test]
 fn configurations_that_cannot_be_read() {
-    let place = Place::new();
+    let place = Place::new("daos");
     fs::write(place.path("typo.cfg"), "hot, 16M\n\nbusy\n3s\nhto, random, 1, 1\n").unwrap();
     fs::write(place.path("size.cfg"), "cold, 1M\nhot, 16Q\n\nbusy\n3s\nhot, random, 1, 1\n")
         .unwrap();
-    for command in [&["workload"][..], &["record", "--sim"], &["bench", "accuracy", "--workload"]] {
-        let with = |file| [command, &[file]].concat();
-        place.cannot(&with("typo.cfg"), "typo.cfg:5:1: no region is called \"hto\"");
-        place.cannot(&with("size.cfg"), "size.cfg:2:6: ");
-        place.cannot(&with("none.cfg"), "cannot read none.cfg");
-    }
-}
-
-#[test]
-fn workloads_that_make_no_sense() {
-    let place = Place::new();
-    place.misused(&["workload", "load.cfg", "--repeat", "0"], "--repeat 0");
-    place.misused(&["workload", "load.cfg", "--rate", "0"], "--rate 0");
-    place.misused(&["workload", "load.cfg", "--threads", "0"], "--threads");
-    place.cannot(&["workload", "load.cfg", "--truth", "none/truth"], "cannot write the truth");
-    let bench = ["bench", "accuracy", "--sim", "--workload", "load.cfg"];
-    place.misused(&[&bench[..], &["--seconds", "5"]].concat(), "more than --warmup");
-    place.misused(&[&bench[..], &["--runs", "0"]].concat(), "--runs");
-    place.misused(&[&bench[..], &["--size", "1G"]].concat(), "--size");
-}
-
-#[test]
-fn scenarios_that_make_no_sense() {
-    let place = Place::new();
-    let bench = |options: &[&'static str]| [&["bench", "accuracy"], options].concat();
-    place.misused(&bench(&["--sim", "--size", "big"]), "such as 512M, 10G or 5T");
-    place.misused(&bench(&["--sim", "--shape", "round"]), "there are block, blocks, stripes");
-    place.misused(&bench(&["--sim", "--page", "8k"]), "pages are of 4k or of 2m");
-    place.misused(&bench(&["--sim", "--monitors", "best"]), "no such monitor");
-    place.misused(&bench(&["--sim", "--monitor", "reference"]), "--monitors");
-    place.misused(&bench(&["--sim", "--validate"]), "--validate");
-    place.cannot(&bench(&["--sim", "--hot", "60%"]), "at most 40 %");
-    place.cannot(&bench(&["--sim", "--size", "100K"]), "256 KiB to 16 TiB");
-    place.cannot(&bench(&["--size", "16T"]), "choose a smaller --size, or add --sim");
-    place.cannot(&bench(&["--shape", "sparse"]), "can only be simulated; add --sim");
+    let with = |file| ["record", "--sim", file];
+    place.cannot(&with("typo.cfg"), "typo.cfg:5:1: no region is called \"hto\"");
+    place.cannot(&with("size.cfg"), "size.cfg:2:6: ");
+    place.cannot(&with("none.cfg"), "cannot read none.cfg");
 }
 
 #[test]
 fn outputs_that_cannot_be_written() {
-    let place = Place::new();
+    let place = Place::new("daos");
     let record = |output| ["record", "--quiet", "--sim", "load.cfg", "-o", output];
     place.cannot(&record("none/record"), "cannot create the record none/record");
     place.cannot(&record("."), "cannot create the record .");
     place.cannot(&record("/dev/full"), "cannot write to /dev/full");
     place.cannot(&record("load.cfg"), "is not a daos record, so it was left as it is");
-    assert_eq!(fs::read_to_string(place.path("load.cfg")).unwrap(), crate::support::LOAD);
+    assert_eq!(fs::read_to_string(place.path("load.cfg")).unwrap(), daos_testing::LOAD);
 
     let place = Place::with_record();
     place.cannot(&["report", "wss", "-o", "none/wss.json"], "cannot write none/wss.json");

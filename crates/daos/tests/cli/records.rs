@@ -1,6 +1,6 @@
 //! Files that are no record, or no longer a whole one.
 
-use crate::support::Place;
+use daos_testing::Place;
 use std::fs;
 
 /// A place whose record was changed.
@@ -14,7 +14,7 @@ fn with_record(change: impl FnOnce(&mut Vec<u8>)) -> Place {
 
 #[test]
 fn files_that_are_no_records() {
-    let place = Place::new();
+    let place = Place::new("daos");
     fs::write(place.path("empty"), "").unwrap();
     fs::write(place.path("perf"), "PERFILE2 and so on, in binary").unwrap();
     for report in ["heatmap", "wss", "regions", "schemes", "overhead", "info"] {

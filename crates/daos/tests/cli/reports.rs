@@ -1,8 +1,8 @@
 //! The JSON that programs rely on: fields of `design/architecture.md`, on standard
 //! output alone.
 
-use crate::support::Place;
 use daos_record::json::SnapshotJson;
+use daos_testing::Place;
 use serde_json::Value;
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -58,7 +58,7 @@ fn the_regions() {
 
 #[test]
 fn the_overhead() {
-    let place = Place::new();
+    let place = Place::new("daos");
     let args = ["record", "--quiet", "--monitor", "reference", "--sim", "load.cfg"];
     place.run(&args).succeeded();
     let overhead = report(&place, "overhead");
@@ -93,7 +93,7 @@ fn the_information() {
 
 #[test]
 fn the_doctor() {
-    let ran = Place::new().run(&["doctor", "--format", "json"]).succeeded();
+    let ran = Place::new("daos").run(&["doctor", "--format", "json"]).succeeded();
     let doctor = ran.json();
     assert_fields(&doctor, &["kernel", "arch", "backends", "actions", "swap", "thp"]);
     assert_fields(&doctor, &["zram", "leftovers"]);
@@ -107,71 +107,13 @@ fn the_doctor() {
 }
 
 #[test]
-fn the_truth_of_a_workload() {
-    let place = Place::new();
-    let load = "a, 1M\nb, 1M\n\none\n50ms\na, random, 1, 2, ro\n\ntwo\n50ms\n";
-    std::fs::write(place.path("load.cfg"), load).unwrap();
-    place.run(&["workload", "load.cfg", "--truth", "truth", "--quiet"]).succeeded();
-    let truth = std::fs::read_to_string(place.path("truth")).unwrap();
-    let phases: Vec<Value> =
-        truth.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!(phases.len(), 2);
-    for phase in &phases {
-        assert_fields(phase, &["start_us", "end_us", "regions"]);
-        for region in phase["regions"].as_array().unwrap() {
-            let fields = ["name", "start", "end", "pattern", "weight", "accesses", "mode"];
-            assert_fields(region, &fields);
-        }
-    }
-    assert!(phases[0]["regions"][0]["accesses"].as_u64() > Some(0));
-    assert_eq!(phases[1]["regions"][0]["accesses"], 0);
-}
-
-#[test]
 fn the_stream_of_a_recording() {
-    let ran = Place::new().run(&["record", "--sim", "load.cfg", "-o", "-"]).succeeded();
+    let ran = Place::new("daos").run(&["record", "--sim", "load.cfg", "-o", "-"]).succeeded();
     assert!(ran.stderr.contains("simulated"), "{}", ran.stderr);
     let stdout = String::from_utf8(ran.stdout).unwrap();
     let lines: Vec<SnapshotJson> =
         stdout.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
     assert_whole(Some(lines.len() as u64));
-}
-
-#[test]
-fn the_accuracy_in_the_simulator() {
-    let place = Place::new();
-    let ran = place
-        .run(&["bench", "accuracy", "--sim", "--workload", "load.cfg", "--runs", "3"])
-        .succeeded();
-    assert!(String::from_utf8(ran.stdout).unwrap().contains("recall"));
-    let args = ["bench", "accuracy", "--sim", "--workload", "load.cfg", "--format", "json"];
-    let options = ["--seconds", "3", "--warmup", "1.5", "--runs", "2"];
-    let result = place.run(&[&args[..], &options].concat()).succeeded().json();
-    assert_fields(&result[0], &["workload", "monitor", "on", "figures"]);
-    let recall = result[0]["figures"]["recall"]["median"].as_f64().unwrap();
-    assert!(recall > 0.9, "{recall}");
-}
-
-#[test]
-fn the_accuracy_on_scenarios() {
-    let place = Place::new();
-    let args = ["bench", "accuracy", "--sim", "--size", "256M,64M", "--hot", "10%"];
-    let options = ["--shape", "turning,block", "--seconds", "6", "--warmup", "2", "--runs", "1"];
-    let monitors = ["--monitors", "reference,static,fullscan", "--format", "json"];
-    let result = place.run(&[&args[..], &options, &monitors].concat()).succeeded().json();
-    let list = result.as_array().unwrap();
-    assert_eq!(list.len(), 2 * 2 * 3);
-    for outcome in list {
-        assert_fields(outcome, &["workload", "scenario", "budget", "monitor", "figures"]);
-        assert_fields(&outcome["scenario"], &["shape", "bytes", "hot", "page"]);
-        let figure = |key: &str| outcome["figures"][key]["median"].as_f64();
-        let turns = outcome["scenario"]["shape"] == "turning";
-        if outcome["monitor"] == "fullscan" {
-            assert!(figure("recall") > Some(0.9) && figure("precision") > Some(0.9), "{outcome}");
-            assert_eq!(figure("hot_most_ms").is_some(), turns, "{outcome}");
-        }
-        assert!(figure("cost_percent") > Some(0.0) && figure("times_cheaper") > Some(0.0));
-    }
 }
 
 #[test]

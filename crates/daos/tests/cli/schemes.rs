@@ -1,9 +1,9 @@
 //! What reports show of schemes, from a record that is written here by hand.
 
-use crate::support::Place;
 use daos_core::{Action, Done, Stats};
 use daos_core::{AddrRange, Interval, TargetId};
 use daos_record::{Destination, Record, SchemeEnd};
+use daos_testing::Place;
 
 const LABEL: &str = "4K max min min 5s max pageout";
 const MIB: u64 = 1 << 20;

@@ -3,7 +3,7 @@
 mod going_on;
 mod mistakes;
 
-use crate::support::{Place, Ran};
+use daos_testing::{Place, Ran};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::PathBuf;
@@ -116,7 +116,7 @@ fn assert_png(bytes: &[u8]) {
 
 #[test]
 fn every_sample_is_shown_and_the_result_is_kept() {
-    let place = Place::new();
+    let place = Place::new("daos");
     let ran = tune(&place, &["--samples", "8", "--param", RANGE]).succeeded();
     assert!(ran.stderr.contains("simulated, not measured"), "{}", ran.stderr);
     let stdout = String::from_utf8(ran.stdout).unwrap();
@@ -156,7 +156,7 @@ fn every_sample_is_shown_and_the_result_is_kept() {
 
 #[test]
 fn the_best_scheme_can_be_applied() {
-    let place = Place::new();
+    let place = Place::new("daos");
     // Such that what is best has a number of its own.
     let range = "min_age=300ms..2s";
     let kept = tuned(&place, "t", &["--samples", "6", "--param", range]);
@@ -177,7 +177,7 @@ fn the_best_scheme_can_be_applied() {
 
 #[test]
 fn every_method_stays_within_the_range() {
-    let place = Place::new();
+    let place = Place::new("daos");
     for method in ["gp", "poly", "random"] {
         let kept =
             tuned(&place, method, &["--samples", "12", "--param", RANGE, "--method", method]);
@@ -199,7 +199,7 @@ fn every_method_stays_within_the_range() {
 
 #[test]
 fn two_thresholds_at_once() {
-    let place = Place::new();
+    let place = Place::new("daos");
     let params = ["--param", RANGE, "--param", "max_freq=0..20%"];
     let kept = tuned(&place, "t", &[&["--samples", "10"], &params[..]].concat());
     for sample in kept.samples().iter().filter(|sample| !sample["at"].is_null()) {
@@ -217,7 +217,7 @@ fn two_thresholds_at_once() {
 
 #[test]
 fn no_scheme_is_better_than_none_is_a_result() {
-    let place = Place::new();
+    let place = Place::new("daos");
     // Memory saved is bad: the best is to do nothing.
     let args = ["--samples", "6", "--param", RANGE, "--score=-m"];
     // What was best before is not left there.
@@ -238,7 +238,7 @@ fn no_scheme_is_better_than_none_is_a_result() {
 
 #[test]
 fn a_score_is_an_expression_or_a_command() {
-    let place = Place::new();
+    let place = Place::new("daos");
     let common = ["--samples", "7", "--param", RANGE];
     let by = |dir, score| tuned(&place, dir, &[&common[..], &["--score", score]].concat());
     let expression = by("expression", "2*m + 1");
@@ -260,7 +260,7 @@ fn a_score_is_an_expression_or_a_command() {
 
 #[test]
 fn the_limit_goes_by_simulated_time() {
-    let place = Place::new();
+    let place = Place::new("daos");
     for method in ["gp", "poly"] {
         let args = ["--limit", "40s", "--param", RANGE, "--method", method];
         let kept = tuned(&place, method, &args);
@@ -277,7 +277,7 @@ fn the_limit_goes_by_simulated_time() {
 
 #[test]
 fn a_sweep_measures_every_point_and_names_the_shape() {
-    let place = Place::new();
+    let place = Place::new("daos");
     let args = ["--sweep", "min_age=0s..2s/0.5s", "--repeat", "3"];
     let ran = tune(&place, &args).succeeded();
     let stdout = String::from_utf8(ran.stdout).unwrap();

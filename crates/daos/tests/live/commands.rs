@@ -1,8 +1,8 @@
 //! `daos record -- COMMAND`, and who may watch whom.
 
-use crate::support::{Process, Scratch, WINDOWS, daos, sleep_s};
 use daos_record::Record;
 use daos_record::json::SnapshotJson;
+use daos_testing::{Process, Scratch, WINDOWS, daos, eventually, sleep_s};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Output};
@@ -50,16 +50,18 @@ fn a_command_that_does_not_start_leaves_nothing_behind() {
 #[tag(root)]
 #[test]
 fn standard_output_is_json_lines_alone() {
-    let script = "echo said by the command; sleep 1";
-    let args = [&["record", "-o", "-"], WINDOWS, &["--", "sh", "-c", script]].concat();
-    let output = daos(&args).output().unwrap();
-    assert!(output.status.success());
-    assert!(String::from_utf8_lossy(&output.stderr).contains("said by the command"));
-    let stdout = String::from_utf8(output.stdout).unwrap();
-    let lines: Vec<SnapshotJson> =
-        stdout.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
-    assert!(lines.len() >= 5, "{} snapshots in a second", lines.len());
-    assert!(lines.iter().all(|line| !line.regions.is_empty()));
+    eventually(|| {
+        let script = "echo said by the command; sleep 1";
+        let args = [&["record", "-o", "-"], WINDOWS, &["--", "sh", "-c", script]].concat();
+        let output = daos(&args).output().unwrap();
+        assert!(output.status.success());
+        assert!(String::from_utf8_lossy(&output.stderr).contains("said by the command"));
+        let stdout = String::from_utf8(output.stdout).unwrap();
+        let lines: Vec<SnapshotJson> =
+            stdout.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
+        assert!(lines.len() >= 5, "{} snapshots in a second", lines.len());
+        assert!(lines.iter().all(|line| !line.regions.is_empty()));
+    });
 }
 
 #[tag(root)]
@@ -76,22 +78,24 @@ fn a_disk_that_is_full_lets_nothing_begin() {
 #[tag(root)]
 #[test]
 fn a_disk_that_fills_up_ends_the_recording_and_not_the_command() {
-    let scratch = Scratch::new();
-    // A limit on the size of files (16 KiB or 32, by shell), which is an error to whoever
-    // ignores its signal.
-    let script = format!(
-        "trap '' XFSZ; ulimit -f 32; exec {} record -q --monitor reference --aggr 5ms -o {} -- sh -c 'sleep 4; touch {}'",
-        env!("CARGO_BIN_EXE_daos"),
-        scratch.text("record"),
-        scratch.text("touched")
-    );
-    let output = Command::new("sh").args(["-c", &script]).output().unwrap();
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{stderr}");
-    assert!(stderr.contains("recording ended early: cannot write to"), "{stderr}");
-    assert!(scratch.path("touched").exists(), "the command goes on to its end");
-    let record = Record::open(scratch.path("record")).expect("what was written can be read");
-    assert!(record.extent().snapshots >= 10, "{:?}", record.extent());
+    eventually(|| {
+        let scratch = Scratch::new();
+        // A limit on the size of files (16 KiB or 32, by shell), which is an error to whoever
+        // ignores its signal.
+        let script = format!(
+            "trap '' XFSZ; ulimit -f 32; exec {} record -q --monitor reference --aggr 5ms -o {} -- sh -c 'sleep 4; touch {}'",
+            env!("CARGO_BIN_EXE_daos"),
+            scratch.text("record"),
+            scratch.text("touched")
+        );
+        let output = Command::new("sh").args(["-c", &script]).output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{stderr}");
+        assert!(stderr.contains("recording ended early: cannot write to"), "{stderr}");
+        assert!(scratch.path("touched").exists(), "the command goes on to its end");
+        let record = Record::open(scratch.path("record")).expect("what was written can be read");
+        assert!(record.extent().snapshots >= 10, "{:?}", record.extent());
+    });
 }
 
 #[tag(root)]

@@ -1,11 +1,19 @@
 //! Every way in which a recording can end.
 
-use crate::support::{PATIENCE, Process, Scratch, monotonic_us, sleep_s};
+use daos_linux::cpu::monotonic_us;
 use daos_record::Record;
+use daos_testing::{Process, Scratch, eventually, until};
 use rustix::process::Signal;
 use test_tag::tag;
 
-const LOAD: &str = "all, 64M\n\nbusy\n6s\nall, random, 1, 1\n";
+const LOAD: &str = "all, 64M\n\nbusy\n20s\nall, random, 1, 1\n";
+
+/// Waits until the first second was recorded.
+#[track_caller]
+fn wait_for_a_second(scratch: &Scratch) {
+    let recorded_us = || Record::open(scratch.path("record")).map_or(0, |r| r.extent().end_us);
+    assert!(until(|| recorded_us() >= 1_000_000), "nothing is recorded");
+}
 
 #[track_caller]
 fn assert_ended(scratch: &Scratch, reason: &str) {
@@ -13,17 +21,19 @@ fn assert_ended(scratch: &Scratch, reason: &str) {
     assert_eq!(record.end().map(|end| end.reason.as_str()), Some(reason));
     assert_eq!(record.end().map(|end| end.snapshots), Some(record.extent().snapshots));
     // Intervals are stretched where all of this is slow.
-    assert!(record.extent().end_us >= 1_000_000, "{:?}", record.extent());
+    assert!(record.extent().end_us >= 500_000, "{:?}", record.extent());
 }
 
 #[tag(root)]
 #[test]
 fn the_target_exits() {
-    let scratch = Scratch::new();
-    let workload = scratch.workload(&LOAD.replace("6s", "3s"), &[]);
-    scratch.record_process(workload.pid(), &[]);
-    workload.stop();
-    assert_ended(&scratch, "the target ended");
+    eventually(|| {
+        let scratch = Scratch::new();
+        let workload = scratch.workload(&LOAD.replace("20s", "3s"), &[]);
+        scratch.record_process(workload.pid(), &[]);
+        workload.stop();
+        assert_ended(&scratch, "the target ended");
+    });
 }
 
 #[tag(root)]
@@ -33,7 +43,7 @@ fn the_target_is_killed() {
     let mut workload = scratch.workload(LOAD, &[]);
     let mut recorder =
         Process::start(&mut scratch.recorder(&["--pid", &workload.pid().to_string()]));
-    sleep_s(3.0);
+    wait_for_a_second(&scratch);
     workload.process.signal(Signal::KILL);
     workload.process.end();
     assert!(recorder.end().success());
@@ -43,11 +53,13 @@ fn the_target_is_killed() {
 #[tag(root)]
 #[test]
 fn the_time_is_over() {
-    let scratch = Scratch::new();
-    let workload = scratch.workload(LOAD, &[]);
-    scratch.record_process(workload.pid(), &["--duration", "2s"]);
-    workload.stop();
-    assert_ended(&scratch, "the duration was over");
+    eventually(|| {
+        let scratch = Scratch::new();
+        let workload = scratch.workload(LOAD, &[]);
+        scratch.record_process(workload.pid(), &["--duration", "2s"]);
+        workload.stop();
+        assert_ended(&scratch, "the duration was over");
+    });
 }
 
 #[tag(root)]
@@ -57,7 +69,7 @@ fn daos_is_interrupted() {
     let mut workload = scratch.workload(LOAD, &[]);
     let mut recorder =
         Process::start(&mut scratch.recorder(&["--pid", &workload.pid().to_string()]));
-    sleep_s(3.0);
+    wait_for_a_second(&scratch);
     recorder.signal(Signal::INT);
     assert!(recorder.end().success());
     assert!(workload.process.is_running(), "the target goes on");
@@ -68,20 +80,22 @@ fn daos_is_interrupted() {
 #[tag(root)]
 #[test]
 fn daos_is_killed() {
-    let scratch = Scratch::new();
-    let mut workload = scratch.workload(LOAD, &[]);
-    let mut recorder =
-        Process::start(&mut scratch.recorder(&["--pid", &workload.pid().to_string()]));
-    sleep_s(3.0);
-    recorder.signal(Signal::KILL);
-    let killed_us = monotonic_us();
-    recorder.end();
+    eventually(|| {
+        let scratch = Scratch::new();
+        let mut workload = scratch.workload(LOAD, &[]);
+        let mut recorder =
+            Process::start(&mut scratch.recorder(&["--pid", &workload.pid().to_string()]));
+        wait_for_a_second(&scratch);
+        recorder.signal(Signal::KILL);
+        let killed_us = monotonic_us();
+        recorder.end();
 
-    let record = Record::open(scratch.path("record")).expect("what is there can be read");
-    assert_eq!(record.end(), None);
-    let last_us = record.header().start_monotonic_us + record.extent().end_us;
-    assert!(last_us + 1_000_000 >= killed_us, "{} us are lost", killed_us - last_us);
+        let record = Record::open(scratch.path("record")).expect("what is there can be read");
+        assert_eq!(record.end(), None);
+        let last_us = record.header().start_monotonic_us + record.extent().end_us;
+        assert!(last_us + 1_000_000 >= killed_us, "{} us are lost", killed_us - last_us);
 
-    let status = workload.process.end_within(PATIENCE).expect("it ends in its time");
-    assert!(status.success(), "the target goes on to its end");
+        assert!(workload.process.is_running(), "the target goes on");
+        workload.stop();
+    });
 }

@@ -1,10 +1,10 @@
 //! Memory of every kind: what is in use is seen in use or counted as unobserved,
 //! never taken for cold, and the target does not notice.
 
-use crate::support::{MONITORS, Process, Scratch, bytes_where, program, snapshots};
-use daos_core::HOT_RATE;
-use daos_core::{AddrRange, Snapshot};
+use daos_core::{AddrRange, HOT_RATE, Snapshot};
 use daos_record::Record;
+use daos_testing::{MONITORS, Process, Scratch, built, bytes_where, snapshots, until};
+use rustix::process::Signal;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -19,7 +19,7 @@ pub struct Target {
 
 impl Target {
     pub fn start(scratch: &Scratch, kind: &str, mib: u64) -> Self {
-        let mut command = Command::new(program("memory-target"));
+        let mut command = Command::new(built("examples/memory-target"));
         command.args([kind, &mib.to_string(), &scratch.text("mapped")]);
         let mut process = Process::start(command.stdin(Stdio::piped()).stdout(Stdio::piped()));
         let mut line = String::new();
@@ -52,67 +52,71 @@ struct Seen {
     cold: f64,
 }
 
-/// Over the snapshots from the second second on.
-fn seen(record: &Record, memory: AddrRange) -> Seen {
+/// Over its last eight snapshots, if it has so many after its first second.
+fn seen(record: &Record, memory: AddrRange) -> Option<Seen> {
     let all = snapshots(record);
-    let settled: Vec<&Snapshot> = all.iter().filter(|s| s.start_us >= 1_500_000).collect();
-    assert!(settled.len() >= 8, "only {} snapshots", settled.len());
-    let whole = (memory.len() * settled.len() as u64) as f64;
+    let last: &[Snapshot] = all.last_chunk::<8>().filter(|last| last[0].start_us >= 1_000_000)?;
+    let whole = (memory.len() * last.len() as u64) as f64;
     let (mut hot, mut unobserved) = (0, 0);
-    for s in settled {
+    for s in last {
         hot += bytes_where(s, memory, |r| r.access_rate >= HOT_RATE);
         unobserved +=
             bytes_where(s, memory, |r| r.access_rate < HOT_RATE && r.unobserved >= HOT_RATE);
     }
     let (hot, unobserved) = (hot as f64 / whole, unobserved as f64 / whole);
-    let seen = Seen { hot, unobserved, cold: 1.0 - hot - unobserved };
-    println!("{seen:?}");
-    seen
+    Some(Seen { hot, unobserved, cold: 1.0 - hot - unobserved })
 }
 
-/// What each monitor sees of a target of this kind that uses all of its memory all the
-/// time.
-fn watch(kind: &str, mib: u64) -> [Seen; 2] {
+/// Watches a target of this kind, which uses all of its memory all the time, with each
+/// monitor, until it is seen as it should be. A monitor that fits its windows to what looking
+/// costs needs a while for that, and a target that gets no CPU time uses no memory.
+fn watch(kind: &str, mib: u64, is_right: impl Fn(&Seen) -> bool) {
     let scratch = Scratch::new();
     let target = Target::start(&scratch, kind, mib);
-    let all = MONITORS.map(|monitor| {
-        let args = [&["--duration", "3s"], monitor].concat();
-        let record = scratch.record_process(target.pid(), &args);
-        let seen = seen(&record, target.memory);
-        // Where it gets no CPU time it does not use its memory.
-        assert!(seen.cold < 0.45, "{monitor:?} took memory in use for cold: {seen:?}");
-        seen
-    });
+    for monitor in MONITORS {
+        let pid = target.pid().to_string();
+        let mut recorder = Process::start(scratch.recorder(&["--pid", &pid]).args(monitor));
+        let mut last = None;
+        let is_seen = until(|| {
+            let so_far = Record::open(scratch.path("record")).ok();
+            last = so_far.and_then(|record| seen(&record, target.memory));
+            last.as_ref().is_some_and(&is_right)
+        });
+        println!("{kind} {monitor:?}: {last:?}");
+        assert!(is_seen, "{kind}, {monitor:?}: {last:?}");
+        recorder.signal(Signal::INT);
+        assert!(recorder.end().success());
+        std::fs::remove_file(scratch.path("record")).expect("it was written");
+    }
     target.end_undisturbed();
-    all
 }
 
-fn assert_unobserved(all: [Seen; 2]) {
-    assert!(all.iter().all(|seen| seen.unobserved > 0.8), "{all:?}");
+fn is_unobserved(seen: &Seen) -> bool {
+    seen.unobserved > 0.8
 }
 
 #[tag(root)]
 #[test]
 fn private_memory_is_seen() {
-    assert!(watch("private", 32).iter().all(|seen| seen.hot > 0.55));
+    watch("private", 32, |seen| seen.hot > 0.55);
 }
 
 #[tag(root)]
 #[test]
 fn locked_memory_is_unobserved() {
-    assert_unobserved(watch("locked", 32));
+    watch("locked", 32, is_unobserved);
 }
 
 #[tag(root)]
 #[test]
 fn memory_of_several_processes_is_unobserved() {
-    assert_unobserved(watch("shared", 32));
+    watch("shared", 32, is_unobserved);
 }
 
 #[tag(root)]
 #[test]
 fn a_mapped_file_is_seen_or_unobserved() {
-    watch("file", 32);
+    watch("file", 32, |seen| seen.cold < 0.45);
 }
 
 #[tag(root)]
@@ -122,7 +126,7 @@ fn memory_of_hugetlbfs_is_unobserved() {
         println!("NOT RUN: this kernel has no 2 MiB pages to reserve");
         return;
     };
-    assert_unobserved(watch("hugetlb", 32));
+    watch("hugetlb", 32, is_unobserved);
 }
 
 /// Huge pages that are reserved until this is dropped.

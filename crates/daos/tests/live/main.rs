@@ -2,16 +2,14 @@
 //!
 //! All of these need root and a kernel that takes the eBPF programs, and run one at
 //! a time. Tolerances are such that a broken monitor fails and a busy machine does
-//! not; how good the monitor is beyond that, `daos bench accuracy` measures.
+//! not; how good the monitor is beyond that, `daos-eval accuracy` measures.
 
 mod accuracy;
 mod apply;
-mod benches;
 mod bound;
 mod changes;
 mod commands;
 mod ends;
 mod kinds;
-mod support;
 mod swap;
 mod tune;

@@ -1,6 +1,8 @@
 //! Swap that is set up for a while is gone afterwards, however its user ends.
+//!
+//! These look at all of the host's devices, so nobody else may use swap meanwhile.
 
-use crate::support::{Foster, PATIENCE, Process, daos, program};
+use daos_testing::{Foster, PATIENCE, Process, built, daos};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -15,7 +17,7 @@ const MIB: u64 = 32;
 
 /// What of this host the swap changes, by the name of the device.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Devices(BTreeMap<String, Device>);
+struct Devices(BTreeMap<String, Device>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Device {
@@ -26,7 +28,7 @@ struct Device {
 }
 
 impl Devices {
-    pub fn now() -> Self {
+    fn now() -> Self {
         let read = |path: &Path| fs::read_to_string(path).unwrap_or_default();
         let swaps = read(Path::new("/proc/swaps"));
         let blocks = fs::read_dir("/sys/block").expect("it is there").flatten();
@@ -42,16 +44,6 @@ impl Devices {
             name.starts_with("zram").then_some((path, device))
         };
         Self(blocks.filter_map(device).collect())
-    }
-
-    /// Waits until they are as they were `before`.
-    #[track_caller]
-    pub fn assert_restored(before: &Self) {
-        let deadline = Instant::now() + PATIENCE;
-        while Self::now() != *before && Instant::now() < deadline {
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        assert_eq!(&Self::now(), before);
     }
 
     /// What is said of a device; `None` if there is none.
@@ -72,7 +64,7 @@ struct SwapUser {
 impl SwapUser {
     fn start() -> Self {
         let all_before = Devices::now();
-        let mut command = Command::new(program("swap-user"));
+        let mut command = Command::new(built("examples/swap-user"));
         command.args([env!("CARGO_BIN_EXE_daos"), &MIB.to_string()]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut process = Process::start(&mut command);
@@ -159,7 +151,7 @@ pub fn clean() -> (bool, String) {
     (output.status.success(), String::from_utf8(said).expect("it is text"))
 }
 
-#[tag(root)]
+#[tag(root, quiet)]
 #[test]
 fn its_user_ends_and_all_is_back() {
     let mut user = SwapUser::start();
@@ -168,7 +160,7 @@ fn its_user_ends_and_all_is_back() {
     user.assert_restored();
 }
 
-#[tag(root)]
+#[tag(root, quiet)]
 #[test]
 fn its_user_is_killed() {
     let mut user = SwapUser::start();
@@ -181,7 +173,7 @@ fn its_user_is_killed() {
     user.assert_restored();
 }
 
-#[tag(root)]
+#[tag(root, quiet)]
 #[test]
 fn its_guard_is_killed() {
     let mut user = SwapUser::start();
@@ -191,7 +183,7 @@ fn its_guard_is_killed() {
     user.assert_restored();
 }
 
-#[tag(root)]
+#[tag(root, quiet)]
 #[test]
 fn both_are_killed_and_the_doctor_cleans() {
     let mut user = SwapUser::start();

@@ -3,7 +3,7 @@
 use super::*;
 use test_tag::tag;
 
-#[tag(root)]
+#[tag(root, quiet)]
 #[test]
 fn blocks_become_huge_and_what_was_absent_is_bloat() {
     let _policy = ThpPolicy::set("never");
@@ -21,7 +21,7 @@ fn blocks_become_huge_and_what_was_absent_is_bloat() {
     assert!(target.is_intact());
 }
 
-#[tag(root)]
+#[tag(root, quiet)]
 #[test]
 fn who_wants_no_huge_pages_gets_none() {
     let target = Target::start(Making::pages(2 * HUGE));
@@ -32,7 +32,7 @@ fn who_wants_no_huge_pages_gets_none() {
     assert_eq!((outcome.applied_bytes, target.huge_bytes()), (0, 0));
 }
 
-#[tag(root)]
+#[tag(root, quiet)]
 #[test]
 fn huge_pages_are_split_and_what_was_never_used_is_given_back() {
     let _zram = Zram::start(64 << 20);
@@ -51,7 +51,7 @@ fn huge_pages_are_split_and_what_was_never_used_is_given_back() {
     assert!(target.is_intact());
 }
 
-#[tag(root)]
+#[tag(root, quiet)]
 #[test]
 fn part_of_a_huge_page_or_a_shared_one_is_not_split() {
     let _policy = ThpPolicy::set("madvise");

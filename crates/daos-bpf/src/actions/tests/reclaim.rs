@@ -3,7 +3,7 @@
 use super::*;
 use test_tag::tag;
 
-#[tag(root)]
+#[tag(root, quiet)]
 #[test]
 fn pageout_takes_what_is_asked_for_and_no_neighbours() {
     let _zram = Zram::start(64 << 20);
@@ -28,7 +28,7 @@ fn pageout_takes_what_is_asked_for_and_no_neighbours() {
     assert_eq!(target.count(PageState::Swapped), 0);
 }
 
-#[tag(root)]
+#[tag(root, quiet)]
 #[test]
 fn memory_that_others_map_is_left() {
     let _zram = Zram::start(64 << 20);
@@ -43,7 +43,7 @@ fn memory_that_others_map_is_left() {
     assert!(target.is_intact());
 }
 
-#[tag(root)]
+#[tag(root, quiet)]
 #[test]
 fn locked_memory_is_left() {
     let _zram = Zram::start(64 << 20);
@@ -57,7 +57,7 @@ fn locked_memory_is_left() {
     assert_eq!(target.count(PageState::Present), 512);
 }
 
-#[tag(root)]
+#[tag(root, quiet)]
 #[test]
 fn a_huge_page_is_paged_out_in_part() {
     let _zram = Zram::start(64 << 20);
@@ -74,7 +74,7 @@ fn a_huge_page_is_paged_out_in_part() {
     assert!(target.is_intact());
 }
 
-#[tag(root)]
+#[tag(root, quiet)]
 #[test]
 fn swap_that_is_full_is_no_room() {
     let _others = OtherSwap::off();
@@ -94,7 +94,7 @@ fn swap_that_is_full_is_no_room() {
     assert!(actor.sink.supports(Action::Pageout).unwrap_err().contains("no swap"));
 }
 
-#[tag(root)]
+#[tag(root, quiet)]
 #[test]
 fn a_target_that_ends_meanwhile_is_gone() {
     let _zram = Zram::start(256 << 20);
@@ -118,7 +118,7 @@ fn a_target_that_ends_meanwhile_is_gone() {
     }
 }
 
-#[tag(root)]
+#[tag(root, quiet)]
 #[test]
 fn cold_memory_is_made_cold_once() {
     let target = Target::start(Making::pages(2 * HUGE));
@@ -134,7 +134,7 @@ fn cold_memory_is_made_cold_once() {
     assert!(outcome.applied_bytes >= most, "it was accessed again: {outcome:?}");
 }
 
-#[tag(root)]
+#[tag(root, quiet)]
 #[test]
 fn what_is_paged_out_is_read_in_once() {
     let _zram = Zram::start(64 << 20);

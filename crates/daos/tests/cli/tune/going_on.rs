@@ -1,7 +1,7 @@
 //! Where a tuning is kept: it goes on there, whatever ended it, and nothing gets lost.
 
 use super::{Kept, RANGE, SIM, number, tune, tuned};
-use crate::support::Place;
+use daos_testing::Place;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 #[test]
 fn a_tuning_goes_on_as_if_it_had_never_stopped() {
-    let place = Place::new();
+    let place = Place::new("daos");
     let param = ["--samples", "12", "--param", RANGE];
     let forms: [(&str, &[&str]); 4] = [
         ("gp", &[]),
@@ -34,7 +34,7 @@ fn a_tuning_goes_on_as_if_it_had_never_stopped() {
 
 #[test]
 fn what_is_there_is_shown_again_and_more_can_be_added() {
-    let place = Place::new();
+    let place = Place::new("daos");
     let kept = tuned(&place, "t", &["--samples", "4", "--param", RANGE]);
     let before = kept.measured();
     // Killed in the middle of a line.
@@ -52,7 +52,7 @@ fn what_is_there_is_shown_again_and_more_can_be_added() {
 
 #[test]
 fn samples_of_something_else_are_not_mixed_in() {
-    let place = Place::new();
+    let place = Place::new("daos");
     fs::copy(place.path("load.cfg"), place.path("other.cfg")).unwrap();
     let kept = tuned(&place, "t", &["--samples", "3", "--param", RANGE]);
     let before = kept.text("samples.jsonl");
@@ -86,7 +86,7 @@ fn samples_of_something_else_are_not_mixed_in() {
 
 #[test]
 fn a_directory_of_something_else_is_left_alone() {
-    let place = Place::new();
+    let place = Place::new("daos");
     fs::create_dir(place.path("mine")).unwrap();
     fs::write(place.path("mine/thesis.tex"), "x").unwrap();
     for more in [&[][..], &["--fresh"]] {
@@ -98,7 +98,7 @@ fn a_directory_of_something_else_is_left_alone() {
 
 #[test]
 fn the_tuning_before_is_set_aside_and_mistakes_do_not_touch_it() {
-    let place = Place::new();
+    let place = Place::new("daos");
     tune(&place, &["--samples", "3", "--param", RANGE]).succeeded();
     let samples = |dir: &str| Kept(place.path(dir)).text("samples.jsonl");
     let first = samples("daos.tune");
@@ -142,7 +142,7 @@ fn lines(path: &Path) -> usize {
 
 #[test]
 fn an_interrupted_tuning_keeps_what_is_known() {
-    let place = Place::new();
+    let place = Place::new("daos");
     let kept = Kept(place.path("t"));
     let mut daos = long_tuning(&place);
     // Its pipes would fill up.
@@ -167,7 +167,7 @@ fn an_interrupted_tuning_keeps_what_is_known() {
 
 #[test]
 fn a_reader_that_goes_away_is_no_reason_to_panic() {
-    let place = Place::new();
+    let place = Place::new("daos");
     let kept = Kept(place.path("t"));
     let mut daos = long_tuning(&place);
     // As `| head -4` does.

@@ -1,11 +1,11 @@
 //! Tunings that make no sense: what is said names the mistake, and what to do.
 
 use super::{Kept, RANGE, SIM, tune, tuned};
-use crate::support::Place;
+use daos_testing::Place;
 
 #[test]
 fn a_score_command_that_fails_says_so() {
-    let place = Place::new();
+    let place = Place::new("daos");
     for (score, says) in [
         ("false", "the score command `false` failed with status 1"),
         ("echo many", "has to print a number as its last word, not \"many\""),
@@ -25,7 +25,7 @@ fn a_score_command_that_fails_says_so() {
 
 #[test]
 fn a_limit_for_no_more_than_one_run_is_refused() {
-    let place = Place::new();
+    let place = Place::new("daos");
     let ran = tune(&place, &["--quiet", "--limit", "4s"]);
     assert_eq!(ran.status, Some(1), "{}", ran.stderr);
     assert!(ran.stderr.contains("leaves no time for another"), "{}", ran.stderr);
@@ -34,7 +34,7 @@ fn a_limit_for_no_more_than_one_run_is_refused() {
 
 #[test]
 fn tunings_that_make_no_sense() {
-    let place = Place::new();
+    let place = Place::new("daos");
     let pid = std::process::id().to_string();
     let pid = pid.as_str();
     let sweep = "min_age=0s..2s/1s";

@@ -1,7 +1,6 @@
 //! A place where something is tuned, and what may be left of it when it is over.
 
-use crate::support::{PATIENCE, Process, Scratch, WINDOWS, daos, sleep_s};
-use crate::swap::clean;
+use daos_testing::{PATIENCE, Process, Scratch, WINDOWS, ZramSize, daos, sleep_s, until};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fs;
@@ -13,20 +12,17 @@ use std::time::{Duration, Instant};
 pub const HARMLESS: &[&str] =
     &["--scheme", "4K max min min 1s max stat", "--param", "min_age=0s..1s"];
 
-/// The swap that is set up here, of a size that nobody else has: then others may use swap,
-/// too.
-pub const ZRAM: &str = "261M";
-const ZRAM_BYTES: u64 = 261 << 20;
-
 /// In the environment of all that a bench starts, and of what that starts.
 const MARK: &str = "DAOS_TEST_BENCH";
 
 /// How long what was ended may take to be gone.
-const GONE: Duration = Duration::from_secs(3);
+const GONE: Duration = Duration::from_secs(10);
 
 /// A directory, and all that is started for it.
 pub struct Bench {
     pub scratch: Scratch,
+    /// The swap that is set up here.
+    pub zram: ZramSize,
 }
 
 /// What a tuning came to.
@@ -39,8 +35,7 @@ pub struct Ran {
 
 impl Bench {
     pub fn new() -> Self {
-        assert_eq!(swaps(), [] as [String; 0], "left by an earlier test");
-        Self { scratch: Scratch::new() }
+        Self { scratch: Scratch::new(), zram: ZramSize::unique(256) }
     }
 
     /// A file of the tuning.
@@ -82,7 +77,7 @@ impl Bench {
     /// Runs it to its end.
     pub fn run(&self, options: &[&str], command: &[impl AsRef<str>]) -> Ran {
         let mut daos = Process::start(&mut self.command(options, command));
-        let status = daos.end_within(Duration::from_secs(60)).expect("it ends");
+        let status = daos.end_within(3 * PATIENCE).expect("it ends");
         let ran =
             Ran { status: status.code(), stdout: self.said("stdout"), stderr: self.said("stderr") };
         assert!(!ran.stderr.contains("panicked"), "{ran:?}");
@@ -152,16 +147,6 @@ impl Bench {
     pub fn assert_nothing_left(&self) {
         assert_eq!(self.left(), []);
     }
-
-    /// The swap is taken away.
-    #[track_caller]
-    pub fn assert_restored(&self) {
-        let deadline = Instant::now() + PATIENCE;
-        while !swaps().is_empty() && Instant::now() < deadline {
-            sleep_s(0.02);
-        }
-        assert_eq!(swaps(), [] as [String; 0]);
-    }
 }
 
 impl Drop for Bench {
@@ -173,20 +158,10 @@ impl Drop for Bench {
                 let _ = kill_process(pid, Signal::KILL);
             }
         }
-        if !swaps().is_empty() {
-            let _ = clean();
+        if !until(|| self.zram.devices().is_empty()) {
+            println!("{:?} are left: daos doctor --clean", self.zram.devices());
         }
     }
-}
-
-/// Devices for swap that were set up here.
-pub fn swaps() -> Vec<String> {
-    let blocks = fs::read_dir("/sys/block").expect("it is there").flatten();
-    let ours = blocks.filter(|block| {
-        let size = fs::read_to_string(block.path().join("disksize")).unwrap_or_default();
-        size.trim() == ZRAM_BYTES.to_string()
-    });
-    ours.map(|block| block.file_name().to_string_lossy().into_owned()).collect()
 }
 
 #[track_caller]

@@ -1,13 +1,13 @@
-//! `daos bench tuning`: what it says of curves whose best is known, and what it refuses
+//! `daos-eval tuning`: what it says of curves whose best is known, and what it refuses
 //! before it runs any program.
 
-use crate::support::Place;
+use daos_testing::Place;
 use std::fs;
 
 #[test]
 fn methods_on_curves() {
-    let place = Place::new();
-    let asked = ["bench", "tuning", "--seeds", "2", "--samples", "5,6", "--method", "poly,random"];
+    let place = Place::new("daos-eval");
+    let asked = ["tuning", "--seeds", "2", "--samples", "5,6", "--method", "poly,random"];
     let json = place.run(&[&asked[..], &["--format", "json"]].concat()).succeeded().json();
     assert_eq!(
         (&json["seeds"], &json["first_seed"], &json["noise"]),
@@ -38,7 +38,7 @@ fn methods_on_curves() {
 
 #[test]
 fn what_makes_no_sense() {
-    let place = Place::new();
+    let place = Place::new("daos-eval");
     let cases: &[(&[&str], &str)] = &[
         (&["--method", "best"], "no such method; there are gp, poly, random"),
         (&["--samples", "1"], "1 is not in"),
@@ -55,15 +55,15 @@ fn what_makes_no_sense() {
         (&["--programs", "--", "true"], "cannot be used with"),
     ];
     for (args, says) in cases {
-        place.misused(&[&["bench", "tuning"], *args].concat(), says);
+        place.misused(&[&["tuning"], *args].concat(), says);
     }
 }
 
 #[test]
 fn programs_that_are_not_there() {
-    let place = Place::new();
+    let place = Place::new("daos-eval");
     // This one has no `workloads/programs`.
-    place.cannot(&["bench", "tuning", "--programs"], "programs in workloads/programs");
+    place.cannot(&["tuning", "--programs"], "programs in workloads/programs");
     fs::create_dir(place.path("mine")).unwrap();
-    place.cannot(&["bench", "tuning", "--programs=mine"], "there is no program in mine");
+    place.cannot(&["tuning", "--programs=mine"], "there is no program in mine");
 }

@@ -1,0 +1,23 @@
+//! What `daos-eval accuracy` says to the `daos-eval record` that it starts.
+
+use super::monitor;
+use clap::Args;
+use daos_cli::Looking;
+use daos_eval::monitors::MonitorKind;
+use std::path::PathBuf;
+
+/// Record with any of the monitors that are compared, until the process ends
+#[derive(Debug, Args)]
+pub struct Record {
+    /// The process
+    #[arg(long)]
+    pub pid: u32,
+    /// File to record to
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// How to monitor
+    #[arg(long, value_name = "NAME", value_parser = monitor)]
+    pub monitor: MonitorKind,
+    #[command(flatten)]
+    pub looking: Looking,
+}

@@ -1,0 +1,5 @@
+//! What `daos-eval` says on the command line, and what it refuses. None of this needs root.
+
+mod accuracy;
+mod mistakes;
+mod tuning;

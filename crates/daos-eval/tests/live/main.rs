@@ -1,0 +1,5 @@
+//! `daos-eval` on real memory. All of this needs root and a kernel that takes the eBPF
+//! programs.
+
+mod schemes;
+mod yardsticks;
