@@ -2,7 +2,7 @@
 
 use daos_core::units;
 use daos_schemes::Scheme;
-use daos_schemes::pattern::Age;
+use daos_schemes::Age;
 
 /// One of the six bounds of a scheme's pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
