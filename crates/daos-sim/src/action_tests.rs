@@ -486,7 +486,7 @@ proptest! {
                 }
                 let armed: Vec<_> = space.blocks.made().map(|(at, b)| (at, b.armed)).collect();
                 for (number, armed) in armed {
-                    let absent = space.waiting(number).absent();
+                    let absent = space.residency_of(number).absent();
                     prop_assert!((armed & absent).is_empty(), "armed and not there");
                 }
                 let now = space.memory();

@@ -7,36 +7,35 @@
 //! | module | holds |
 //! |---|---|
 //! | `support` | which actions can be done on this host |
-//! | `leaves` | pages and huge pages in a range, one by one |
+//! | `leaves` | the entries that map a range, pages and huge pages, one by one |
 //! | `reclaim` | pageout and cold |
-//! | `whole` | blocks that are paged out as one page |
+//! | `whole_blocks` | blocks that are paged out as one page |
 //! | `willneed` | reading in again what was paged out |
-//! | `huge` | making huge pages |
-//! | `split` | making regular pages of them again |
+//! | `hugepage` | making huge pages |
+//! | `nohugepage` | making regular pages of them again |
 //! | `lock` | keeping hot memory resident |
-//! | `recent` | what was asked for not long ago |
+//! | `recent_pages` | what was asked for not long ago |
 
-mod huge;
+mod hugepage;
 mod leaves;
 mod lock;
-mod recent;
+mod nohugepage;
+mod recent_pages;
 mod reclaim;
-mod split;
 mod support;
 #[cfg(test)]
 mod tests;
-mod whole;
+mod whole_blocks;
 mod willneed;
 
 use crate::BpfError;
 use crate::vaddr::VirtualMemory;
-use daos_core::{Action, ActionSink, Outcome, Refusal};
-use daos_core::{AddrRange, Mapping, TargetId};
+use daos_core::{Action, ActionSink, AddrRange, Mapping, Outcome, Refusal, TargetId};
 use daos_linux::cpu;
 use std::path::Path;
 
 pub(crate) use lock::Locked;
-pub(crate) use recent::Recent;
+pub(crate) use recent_pages::RecentPages;
 pub(crate) use willneed::ASK_AGAIN_US;
 
 impl ActionSink for VirtualMemory {

@@ -5,13 +5,12 @@
 
 use super::holds;
 use super::leaves::{self, Leaf};
-use super::whole::WholeBlocks;
+use super::whole_blocks::WholeBlocks;
 use crate::BpfError;
 use crate::programs::Facts;
-use crate::runs;
+use crate::ranges;
 use crate::vaddr::{Space, VirtualMemory};
-use daos_core::{AddrRange, Mapping};
-use daos_core::{Outcome, Refusal};
+use daos_core::{AddrRange, Mapping, Outcome, Refusal};
 use daos_linux::madvise::{Advice, Advised};
 use daos_linux::support::Swap;
 use rustix::io::Errno;
@@ -136,7 +135,7 @@ impl VirtualMemory {
             }
         })?;
         let space = &self.spaces[at];
-        runs::join(&mut picked, advice.most_bytes(), |addr| space.mapping_around(addr));
+        ranges::join(&mut picked, advice.most_bytes(), |addr| space.mapping_around(addr));
         Ok(there.then_some(picked))
     }
 }

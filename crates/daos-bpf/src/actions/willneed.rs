@@ -7,14 +7,14 @@
 use super::leaves;
 use crate::BpfError;
 use crate::programs::Facts;
-use crate::runs;
+use crate::ranges;
 use crate::vaddr::VirtualMemory;
-use daos_core::AddrRange;
-use daos_core::{Outcome, Refusal};
+use daos_core::{AddrRange, Outcome, Refusal};
 use daos_linux::cpu;
 use daos_linux::madvise::Advice;
 
-/// Microseconds after which a page that is still paged out is asked for again.
+/// Microseconds after which a page that is still paged out is asked for again. Chosen: more
+/// than it takes to read it in, and less than it matters if the cache has dropped it.
 pub(crate) const ASK_AGAIN_US: u64 = 5_000_000;
 
 impl VirtualMemory {
@@ -45,7 +45,7 @@ impl VirtualMemory {
                 }
             }
         })?;
-        runs::join(&mut ask, Advice::Willneed.most_bytes(), |addr| space.mapping_around(addr));
+        ranges::join(&mut ask, Advice::Willneed.most_bytes(), |addr| space.mapping_around(addr));
         let advised = space.process.advise(Advice::Willneed, &ask);
         spaces[at].willneed = recent;
         if !there || advised.stopped.is_some() {

@@ -2,7 +2,7 @@
 
 use super::toy::{Plenty, SECOND, Toy, hot, idle, pages};
 use crate::engine::dry_run::Counted;
-use crate::{Bounds, DryRun, Engine, Filter, Matter, Pattern, Scheme};
+use crate::{Bounds, DryRun, Engine, Filter, FilterType, Pattern, Scheme};
 use daos_core::PageRun;
 use daos_core::{Action, Refusal, Stats};
 use daos_core::{Mapping, MonitorAttrs, PAGE_SIZE};
@@ -141,7 +141,7 @@ fn huge_pages_are_made_of_what_is_present_and_in_use_only() {
     assert_eq!(stats.refused_bytes[&Refusal::NotWorth], 512 * PAGE_SIZE);
     let done = toy.log.len();
     toy.run(&mut engine, 5 * SECOND);
-    assert_eq!(toy.log.len(), done, "what is huge or not worth it rests");
+    assert_eq!(toy.log.len(), done, "what is huge or not worth it is left for a while");
 }
 
 #[test]
@@ -171,8 +171,8 @@ fn filters_decide_what_is_left() {
         Mapping { range: pages(30, 100), name: "[heap]".into() },
     ];
     toy.pages[50..60].iter_mut().for_each(|page| page.huge = true);
-    let keep = |what| Filter { what, inverted: false, allow: false };
-    let filters = vec![keep(Matter::File), keep(Matter::Addresses(pages(90, 200)))];
+    let keep = |filter_type| Filter { filter_type, inverted: false, allow: false };
+    let filters = vec![keep(FilterType::File), keep(FilterType::Addresses(pages(90, 200)))];
     let scheme = Scheme { filters, ..idle(1, Action::Pageout) };
     let mut engine = Engine::new(vec![scheme]);
     toy.run(&mut engine, 3 * SECOND);
@@ -185,7 +185,7 @@ fn filters_decide_what_is_left() {
 fn huge_memory_can_be_filtered() {
     let mut toy = Toy::new(1024);
     toy.pages[..512].iter_mut().for_each(|page| page.huge = true);
-    let filters = vec![Filter { what: Matter::Huge, inverted: false, allow: false }];
+    let filters = vec![Filter { filter_type: FilterType::Huge, inverted: false, allow: false }];
     let mut engine = Engine::new(vec![Scheme { filters, ..idle(1, Action::Pageout) }]);
     toy.run(&mut engine, 3 * SECOND);
     assert_eq!(toy.present(), 512);

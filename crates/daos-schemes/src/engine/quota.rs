@@ -1,14 +1,21 @@
-//! What a quota has left, and where feedback sets it.
+//! What a quota has left, where feedback sets it, and what comes first when it binds.
 
-use crate::goal::Goal;
-use crate::quota::Quota;
+use crate::scheme::{Goal, Quota, Weights};
 use daos_core::addr::PAGE_SIZE;
 use daos_core::metrics::{Metric, Metrics};
 
-/// Bytes of the first reset interval of a quota that feedback sets.
+/// Bytes of the first reset interval of a quota that feedback sets. Chosen: little enough
+/// to do no harm, from where a goal is reached by doubling in some seconds.
 const FIRST_BYTES: f64 = (4 << 20) as f64;
-/// Most that feedback sets a quota to, unless the scheme says less.
+/// Most that feedback sets a quota to, unless the scheme says less. Chosen: more than any
+/// scheme can act on in a reset interval, so that the feedback stays finite.
 const MOST_BYTES: f64 = (1u64 << 40) as f64;
+/// Binary digits of the age in seconds from which on it counts no more. DAMOS's
+/// `DAMON_MAX_AGE_IN_LOG`.
+const MOST_AGE_LOG2: f64 = 32.0;
+/// Binary digits of the size in pages from which on it counts no more. Chosen: larger than
+/// any region is, 4 PiB.
+const MOST_PAGES_LOG2: f64 = 40.0;
 
 /// What was used of a quota in the reset interval.
 #[derive(Debug, Clone, Default)]
@@ -19,8 +26,8 @@ pub(super) struct Charge {
     time_us: f64,
     /// What feedback has set.
     goal_bytes: Option<f64>,
-    /// Whether it was said already that nothing is left.
-    told: bool,
+    /// Whether it was counted already that nothing is left.
+    counted: bool,
 }
 
 impl Charge {
@@ -64,10 +71,10 @@ impl Charge {
         quota.time_us.map_or(f64::INFINITY, |most| most as f64 - self.time_us)
     }
 
-    /// Whether nothing is left, for the first time in this reset interval.
-    pub(super) fn is_news(&mut self, quota: &Quota) -> bool {
+    /// Whether it is exhausted, and that was not said yet in this reset interval.
+    pub(super) fn newly_exhausted(&mut self, quota: &Quota) -> bool {
         let over = self.bytes_left(quota) == 0 || self.time_left_us(quota) <= 0.0;
-        over && !std::mem::replace(&mut self.told, true)
+        over && !std::mem::replace(&mut self.counted, true)
     }
 }
 
@@ -88,9 +95,31 @@ fn adjusted(last: f64, reached: Option<f64>) -> f64 {
     last * (2.0 - reached.unwrap_or(1.0)).max(0.0)
 }
 
+/// The priority of some memory, 0 to 1: how much its size, access rate and age speak for
+/// acting on it first. Like the kernel's DAMOS, an age counts by its logarithm, and for
+/// memory that is not accessed as coldness; unlike there, the size counts as well.
+pub(super) fn priority(
+    weights: &Weights,
+    hot_first: bool,
+    bytes: u64,
+    rate: f64,
+    age_us: u64,
+) -> f64 {
+    let log2 = |value: u64| f64::from(u64::BITS - value.leading_zeros());
+    let long = (log2(age_us / 1_000_000) / MOST_AGE_LOG2).min(1.0);
+    let settled = if rate > 0.0 { 0.5 + long / 2.0 } else { 0.5 - long / 2.0 };
+    let (by_rate, by_age) = if hot_first { (rate, settled) } else { (1.0 - rate, 1.0 - settled) };
+    let by_size = (log2(bytes / PAGE_SIZE) / MOST_PAGES_LOG2).min(1.0);
+    let Weights { size, rate, age } = *weights;
+    let sum = size + rate + age;
+    if sum > 0.0 { (size * by_size + rate * by_rate + age * by_age) / sum } else { 1.0 }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const SECOND: u64 = 1_000_000;
 
     struct Fixed(f64);
 
@@ -105,12 +134,12 @@ mod tests {
         let quota = Quota { bytes: Some(10 << 12), time_us: Some(500), ..Quota::default() };
         let mut charge = Charge::default();
         charge.begin(&quota, None, 7, &mut Fixed(0.0));
-        assert!(!charge.is_news(&quota));
+        assert!(!charge.newly_exhausted(&quota));
         charge.add(9 << 12, 100.0);
         assert_eq!((charge.bytes_left(&quota), charge.time_left_us(&quota)), (1 << 12, 400.0));
         charge.add(2 << 12, 0.0);
         assert_eq!(charge.bytes_left(&quota), 0);
-        assert!(charge.is_news(&quota) && !charge.is_news(&quota), "told once");
+        assert!(charge.newly_exhausted(&quota) && !charge.newly_exhausted(&quota), "said once");
         charge.begin(&quota, None, 999_999, &mut Fixed(0.0));
         assert_eq!(charge.bytes_left(&quota), 0);
         charge.begin(&quota, None, 1_000_007, &mut Fixed(0.0));
@@ -139,5 +168,22 @@ mod tests {
         assert!(reached(goal, 1.0) < 1e-9);
         assert!((reached(goal, 0.6) - 1.0).abs() < 1e-9);
         assert!(reached(goal, 0.5) > 1.0);
+    }
+
+    #[test]
+    fn the_coldest_or_the_hottest_first() {
+        let cold = |rate, age| priority(&Weights::default(), false, PAGE_SIZE, rate, age);
+        let hot = |rate, age| priority(&Weights::default(), true, PAGE_SIZE, rate, age);
+        assert!(cold(0.0, 60 * SECOND) > cold(0.0, 5 * SECOND));
+        assert!(cold(0.0, 5 * SECOND) > cold(0.1, 5 * SECOND));
+        assert!(cold(0.1, SECOND) > cold(0.1, 60 * SECOND), "it has been in use for longer");
+        assert!(hot(0.9, SECOND) > hot(0.5, SECOND));
+        assert!(hot(0.5, 60 * SECOND) > hot(0.5, SECOND));
+        assert!(hot(0.1, SECOND) > hot(0.0, SECOND));
+        let large = Weights { size: 1.0, rate: 0.0, age: 0.0 };
+        let sized = |bytes| priority(&large, false, bytes, 0.5, SECOND);
+        assert!(sized(1 << 30) > sized(1 << 20));
+        let none = Weights { size: 0.0, rate: 0.0, age: 0.0 };
+        assert_eq!(priority(&none, true, 0, 0.3, 9), 1.0);
     }
 }

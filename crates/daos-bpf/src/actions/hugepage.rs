@@ -9,8 +9,7 @@ use crate::BpfError;
 use crate::entry::bytes_mapped;
 use crate::programs::Facts;
 use crate::vaddr::VirtualMemory;
-use daos_core::{AddrRange, HUGE_PAGE_SIZE};
-use daos_core::{Outcome, Refusal};
+use daos_core::{AddrRange, HUGE_PAGE_SIZE, Outcome, Refusal};
 use rustix::io::Errno;
 
 /// A block before it was collapsed.

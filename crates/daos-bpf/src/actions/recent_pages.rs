@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 /// Remembers pages for a time, a bit each; the default for none.
 #[derive(Debug, Default)]
-pub(crate) struct Recent {
+pub(crate) struct RecentPages {
     /// How long, in microseconds.
     for_us: u64,
     /// By address of a block of 2 MiB: since when, and which of its pages.
@@ -15,7 +15,7 @@ pub(crate) struct Recent {
     cleared_us: u64,
 }
 
-impl Recent {
+impl RecentPages {
     /// Remembers for `for_us` microseconds.
     pub(crate) fn new(for_us: u64) -> Self {
         Self { for_us, blocks: HashMap::new(), cleared_us: 0 }
@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn pages_are_remembered_for_a_time() {
         let page = |page| AddrRange::new(page * PAGE_SIZE, (page + 1) * PAGE_SIZE);
-        let mut recent = Recent::new(100);
+        let mut recent = RecentPages::new(100);
         assert!(recent.add_range(page(1), 10));
         assert!(!recent.add_range(page(1), 109));
         assert!(recent.add_range(page(2), 109), "another page");
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn what_is_over_takes_no_memory() {
-        let mut recent = Recent::new(100);
+        let mut recent = RecentPages::new(100);
         recent.add_range(AddrRange::new(0, 50 * HUGE_PAGE_SIZE), 10);
         recent.clear_away(300);
         assert!(recent.blocks.is_empty());

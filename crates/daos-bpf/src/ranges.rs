@@ -7,8 +7,9 @@
 use daos_core::AddrRange;
 
 /// Longest range that neighbours are joined to when they are armed, in bytes: 1024 pages
-/// of 4 KiB, which take the kernel a tenth of a millisecond.
-pub(crate) const MAX_BYTES: u64 = 4 << 20;
+/// of 4 KiB. Chosen: the kernel, which holds the target's memory meanwhile, takes a tenth
+/// of a millisecond for them.
+pub(crate) const MAX_ARMED_BYTES: u64 = 4 << 20;
 
 /// Sorts `ranges`, drops those that are there twice, and joins neighbours inside one
 /// mapping, up to `most_bytes`. `mapping` tells the mapping around an address, if it is
@@ -43,7 +44,9 @@ mod tests {
     fn joined(ranges: &[(u64, u64)], mappings: &[(u64, u64)]) -> Vec<(u64, u64)> {
         let range = |&(start, end): &(u64, u64)| AddrRange::new(start << 12, end << 12);
         let mut ranges: Vec<_> = ranges.iter().map(range).collect();
-        join(&mut ranges, MAX_BYTES, |addr| mappings.iter().map(range).find(|m| m.contains(addr)));
+        join(&mut ranges, MAX_ARMED_BYTES, |addr| {
+            mappings.iter().map(range).find(|m| m.contains(addr))
+        });
         ranges.iter().map(|r| (r.start >> 12, r.end >> 12)).collect()
     }
 
@@ -62,7 +65,7 @@ mod tests {
 
     #[test]
     fn a_range_is_of_bounded_length() {
-        let most = MAX_BYTES >> 12;
+        let most = MAX_ARMED_BYTES >> 12;
         let pages: Vec<_> = (0..2 * most + 1).map(|page| (page, page + 1)).collect();
         let expected = [(0, most), (most, 2 * most), (2 * most, 2 * most + 1)];
         assert_eq!(joined(&pages, &[(0, 1 << 20)]), expected);

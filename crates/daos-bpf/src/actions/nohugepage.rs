@@ -12,8 +12,7 @@ use super::leaves;
 use crate::BpfError;
 use crate::programs::Facts;
 use crate::vaddr::VirtualMemory;
-use daos_core::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE};
-use daos_core::{Outcome, Refusal};
+use daos_core::{AddrRange, HUGE_PAGE_SIZE, Outcome, PAGE_SIZE, Refusal};
 use daos_linux::Process;
 use daos_linux::madvise::Advice;
 

@@ -6,11 +6,12 @@
 //! the last check that looks at it is not seen, and one that nobody armed is counted
 //! only while there are armed ones that were not found set.
 
-use crate::calibrate::Measured;
+use crate::prices::MeasuredPrices;
 use daos_core::{AddrRange, PAGE_SIZE};
 
+/// What the targets were charged, and what that is derived from.
 #[derive(Debug, Default)]
-pub(crate) struct Bill {
+pub(crate) struct TargetCost {
     interrupt_us: f64,
     set_again_us: f64,
     /// Pages that were armed and not found accessed since.
@@ -18,8 +19,8 @@ pub(crate) struct Bill {
     due_us: f64,
 }
 
-impl Bill {
-    pub(crate) fn new(measured: &Measured) -> Self {
+impl TargetCost {
+    pub(crate) fn new(measured: &MeasuredPrices) -> Self {
         Self {
             interrupt_us: measured.interrupt_us,
             set_again_us: measured.prices.set_again,
@@ -54,17 +55,18 @@ mod tests {
 
     #[test]
     fn interrupts_and_bits_set_anew_are_charged_once() {
-        let mut bill = Bill { interrupt_us: 10.0, set_again_us: 0.5, ..Bill::default() };
-        bill.found_set(5);
-        assert_eq!(bill.take(), 0.0, "nothing was armed");
+        let mut cost =
+            TargetCost { interrupt_us: 10.0, set_again_us: 0.5, ..TargetCost::default() };
+        cost.found_set(5);
+        assert_eq!(cost.take(), 0.0, "nothing was armed");
         let ranges = [AddrRange::new(0, 4 * PAGE_SIZE), AddrRange::new(1 << 20, (1 << 20) + 4096)];
-        bill.arms(&ranges, false);
-        assert_eq!(bill.take(), 0.0);
-        bill.found_set(3);
-        bill.found_set(3);
-        assert_eq!(bill.take(), 2.5);
-        bill.arms(&ranges, true);
-        assert_eq!(bill.take(), 20.0);
-        assert_eq!(bill.take(), 0.0);
+        cost.arms(&ranges, false);
+        assert_eq!(cost.take(), 0.0);
+        cost.found_set(3);
+        cost.found_set(3);
+        assert_eq!(cost.take(), 2.5);
+        cost.arms(&ranges, true);
+        assert_eq!(cost.take(), 20.0);
+        assert_eq!(cost.take(), 0.0);
     }
 }

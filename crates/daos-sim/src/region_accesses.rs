@@ -8,7 +8,7 @@ use daos_workload::{Config, Order};
 
 /// The accesses to one region.
 #[derive(Debug, Clone)]
-pub(crate) struct Load {
+pub(crate) struct RegionAccesses {
     /// The size of the region in bytes.
     pub len: u64,
     /// Random accesses in a cycle before each phase, and in all of it.
@@ -32,19 +32,19 @@ struct Sweep {
 /// A part of a stride: `count` steps, at least one, from step `first`, around the
 /// end if need be.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Walked {
+pub(crate) struct StrideSteps {
     stride: u64,
     steps: u64,
     first: u64,
     count: u128,
 }
 
-impl Load {
-    /// The load on the region with index `region`, of a workload that makes so
+impl RegionAccesses {
+    /// The accesses to the region with index `region`, of a workload that makes so
     /// many accesses in total in each second that is not idle.
     pub fn new(config: &Config, region: usize, timeline: &Timeline, per_sec: u64) -> Self {
         let len = config.regions[region].len;
-        let mut load = Self {
+        let mut accesses = Self {
             len,
             random_before: vec![0.0],
             random_per_us: Vec::with_capacity(config.phases.len()),
@@ -57,7 +57,7 @@ impl Load {
             for pattern in phase.patterns.iter().filter(|p| p.region == region) {
                 match pattern.order {
                     Order::Random => random_weight += u64::from(pattern.weight),
-                    Order::Stride(stride) => load.sweeps.push(Sweep {
+                    Order::Stride(stride) => accesses.sweeps.push(Sweep {
                         phase: index,
                         stride,
                         steps: len.div_ceil(stride),
@@ -67,10 +67,10 @@ impl Load {
             }
             let per_us = per_sec as f64 / 1e6 * random_weight as f64 / total.max(1) as f64;
             before += per_us * timeline.duration_us(index) as f64;
-            load.random_per_us.push(per_us);
-            load.random_before.push(before);
+            accesses.random_per_us.push(per_us);
+            accesses.random_before.push(before);
         }
-        load
+        accesses
     }
 
     /// Whether no phase accesses the region.
@@ -88,11 +88,17 @@ impl Load {
         ((to.cycle - from.cycle) as f64 * cycle + until(to) - until(from)).max(0.0)
     }
 
-    /// Puts into `walked` the steps that strides make from `from` to `to`.
-    pub fn walked(&self, timeline: &Timeline, from: Moment, to: Moment, walked: &mut Vec<Walked>) {
-        walked.clear();
+    /// Puts into `found` the steps that strides make from `from` to `to`.
+    pub fn stride_steps(
+        &self,
+        timeline: &Timeline,
+        from: Moment,
+        to: Moment,
+        found: &mut Vec<StrideSteps>,
+    ) {
+        found.clear();
         for sweep in &self.sweeps {
-            walked.extend(
+            found.extend(
                 timeline
                     .runs(sweep.phase, from, to)
                     .map(|(start_us, end_us)| sweep.between(start_us, end_us))
@@ -104,10 +110,10 @@ impl Load {
 
 impl Sweep {
     /// The steps made between two times since the start of the phase.
-    fn between(&self, start_us: u64, end_us: u64) -> Walked {
+    fn between(&self, start_us: u64, end_us: u64) -> StrideSteps {
         let by = |us: u64| self.rate.0 * u128::from(us) / (self.rate.1 * 1_000_000);
         let (first, end) = (by(start_us), by(end_us));
-        Walked {
+        StrideSteps {
             stride: self.stride,
             steps: self.steps,
             first: (first % u128::from(self.steps)) as u64,
@@ -116,7 +122,7 @@ impl Sweep {
     }
 }
 
-impl Walked {
+impl StrideSteps {
     /// Whether one of the steps is on a byte of `start..end`, offsets in the region.
     pub fn touches(&self, start: u64, end: u64) -> bool {
         let (low, high) = (start.div_ceil(self.stride), end.div_ceil(self.stride));
@@ -149,17 +155,17 @@ rest
 1s
 ";
 
-    fn load(region: usize) -> (Timeline, Load) {
+    fn accesses(region: usize) -> (Timeline, RegionAccesses) {
         let config = Config::parse("t", TEXT).unwrap();
         let timeline = Timeline::new(&config);
-        let load = Load::new(&config, region, &timeline, 800);
-        (timeline, load)
+        let accesses = RegionAccesses::new(&config, region, &timeline, 800);
+        (timeline, accesses)
     }
 
     #[test]
     fn random_accesses_add_up_over_phases_and_cycles() {
-        let (t, load) = load(0);
-        let random = |from, to| load.random(t.at(from), t.at(to));
+        let (t, accesses) = accesses(0);
+        let random = |from, to| accesses.random(t.at(from), t.at(to));
         assert_eq!(random(0, 500_000), 150.0);
         assert_eq!(random(500_000, 2_500_000), 300.0);
         assert_eq!(random(1_000_000, 2_000_000), 0.0);
@@ -169,11 +175,11 @@ rest
     #[test]
     fn strides_are_exact() {
         // 400 steps a second over 4 steps of 16 KiB: page 4 at 2.5 ms.
-        let (t, load) = load(1);
+        let (t, accesses) = accesses(1);
         let touched = |page: u64, from, to| {
-            let mut walked = Vec::new();
-            load.walked(&t, t.at(from), t.at(to), &mut walked);
-            walked.iter().any(|w| w.touches(page * 4096, (page + 1) * 4096))
+            let mut steps = Vec::new();
+            accesses.stride_steps(&t, t.at(from), t.at(to), &mut steps);
+            steps.iter().any(|w| w.touches(page * 4096, (page + 1) * 4096))
         };
         assert!(touched(0, 0, 2_500));
         assert!(!touched(4, 0, 2_500));
@@ -191,7 +197,7 @@ rest
             start in 0u64..600, size in 1u64..100,
         ) {
             let first = first % steps;
-            let walked = Walked { stride, steps, first, count: count.into() };
+            let walked = StrideSteps { stride, steps, first, count: count.into() };
             let stepped = (first..first + count)
                 .map(|step| step % steps * stride)
                 .any(|byte| start <= byte && byte < start + size);

@@ -1,4 +1,4 @@
-//! Sets of pages in a block: one bit for each of 512.
+//! Sets of pages in a block of 2 MiB: one bit for each of 512.
 //!
 //! Most windows are of one page, so nothing here goes over the whole set that
 //! can do with the words in question.
@@ -6,9 +6,9 @@
 use daos_core::{PageBits, Rng};
 use std::ops::{BitAnd, BitOr, Sub};
 
-/// Bits in a set.
-pub(crate) const BITS: u32 = 512;
-const WORDS: usize = BITS as usize / 64;
+/// Pages in a block.
+pub(crate) const BLOCK_PAGES: u32 = 512;
+const WORDS: usize = BLOCK_PAGES as usize / 64;
 
 /// What was added to a set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -21,9 +21,9 @@ pub(crate) struct Added {
 
 /// A set of pages in a block of 512.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Bits(PageBits);
+pub(crate) struct PageSet(PageBits);
 
-impl Bits {
+impl PageSet {
     /// No page.
     pub const NONE: &Self = &Self([0; WORDS]);
 
@@ -159,7 +159,7 @@ impl Bits {
     }
 }
 
-impl BitOr for Bits {
+impl BitOr for PageSet {
     type Output = Self;
 
     fn bitor(self, other: Self) -> Self {
@@ -167,7 +167,7 @@ impl BitOr for Bits {
     }
 }
 
-impl BitAnd for Bits {
+impl BitAnd for PageSet {
     type Output = Self;
 
     fn bitand(self, other: Self) -> Self {
@@ -176,7 +176,7 @@ impl BitAnd for Bits {
 }
 
 /// What is in the one and not in the other.
-impl Sub for Bits {
+impl Sub for PageSet {
     type Output = Self;
 
     fn sub(self, other: Self) -> Self {
@@ -202,7 +202,7 @@ fn retain_in(word: &mut u64, index: usize, mask: u64, keep: &mut impl FnMut(u32)
 
 /// The words that hold `count` pages from page `first` on, and which bits of them.
 fn masks(first: u32, count: u32) -> impl Iterator<Item = (usize, u64)> {
-    let end = (first + count).min(BITS);
+    let end = (first + count).min(BLOCK_PAGES);
     let below = |n: u32| if n < 64 { (1u64 << n) - 1 } else { u64::MAX };
     (first as usize / 64..(end as usize).div_ceil(64).min(WORDS)).map(move |word| {
         let base = word as u32 * 64;
@@ -216,14 +216,14 @@ mod tests {
     use proptest::prelude::*;
 
     fn members(words: &PageBits) -> Vec<u32> {
-        (0..BITS).filter(|n| words[*n as usize / 64] >> (n % 64) & 1 == 1).collect()
+        (0..BLOCK_PAGES).filter(|n| words[*n as usize / 64] >> (n % 64) & 1 == 1).collect()
     }
 
     #[test]
     fn a_sample_has_each_page_with_the_same_chance() {
-        let (odd, mut rng) = (Bits([0xaaaa_aaaa_aaaa_aaaa; WORDS]), daos_core::Rng::new(5));
+        let (odd, mut rng) = (PageSet([0xaaaa_aaaa_aaaa_aaaa; WORDS]), daos_core::Rng::new(5));
         for chance in [0.0, 0.001, 0.02, 0.3, 0.9, 1.0] {
-            let mut found = [0u32; BITS as usize];
+            let mut found = [0u32; BLOCK_PAGES as usize];
             for _ in 0..4000 {
                 members(&odd.sample(chance, &mut rng).0)
                     .iter()
@@ -240,16 +240,16 @@ mod tests {
 
     proptest! {
         #[test]
-        fn insert_adds_pages_and_counts_the_new(words: PageBits, first in 0..BITS, count in 0..=BITS) {
-            let count = count.min(BITS - first);
-            let mut bits = Bits(words);
+        fn insert_adds_pages_and_counts_the_new(words: PageBits, first in 0..BLOCK_PAGES, count in 0..=BLOCK_PAGES) {
+            let count = count.min(BLOCK_PAGES - first);
+            let mut bits = PageSet(words);
             let added = bits.insert(first, count);
             let before = members(&words);
             let new: Vec<u32> = members(&bits.0).into_iter().filter(|n| !before.contains(n)).collect();
             prop_assert_eq!(added.pages as usize, new.len());
             let runs = new.chunk_by(|a, b| a + 1 == *b).count();
             prop_assert_eq!(added.runs as usize, runs);
-            let (mut one, mut other) = (Bits(words), Bits(words));
+            let (mut one, mut other) = (PageSet(words), PageSet(words));
             prop_assert_eq!(one.insert_one(first), other.insert(first, 1).pages == 1);
             prop_assert_eq!(one, other);
             let mut expected = members(&words);
@@ -260,10 +260,10 @@ mod tests {
         }
 
         #[test]
-        fn sets_are_combined(one: PageBits, other: PageBits, most in 0..=BITS) {
+        fn sets_are_combined(one: PageBits, other: PageBits, most in 0..=BLOCK_PAGES) {
             let (a, b) = (members(&one), members(&other));
-            let (one, other) = (Bits(one), Bits(other));
-            let all: Vec<u32> = (0..BITS).collect();
+            let (one, other) = (PageSet(one), PageSet(other));
+            let all: Vec<u32> = (0..BLOCK_PAGES).collect();
             let which = |keep: &dyn Fn(&u32) -> bool| {
                 all.iter().copied().filter(|n| keep(n)).collect::<Vec<_>>()
             };
@@ -273,18 +273,18 @@ mod tests {
             prop_assert_eq!(one.count() as usize, a.len());
             prop_assert_eq!(members(&one.take(most).0), &a[..a.len().min(most as usize)]);
             let mut but = other;
-            let added = but.insert_but(0, BITS, &one);
-            prop_assert_eq!(added.pages, (Bits::run(0, BITS) - one - other).count());
-            prop_assert_eq!(but, Bits::run(0, BITS) - (one - other));
+            let added = but.insert_but(0, BLOCK_PAGES, &one);
+            prop_assert_eq!(added.pages, (PageSet::run(0, BLOCK_PAGES) - one - other).count());
+            prop_assert_eq!(but, PageSet::run(0, BLOCK_PAGES) - (one - other));
         }
 
         #[test]
         fn missing_finds_what_is_not_there(
-            words: PageBits, first in 0..BITS, count in 0..=BITS, to in 0..BITS,
+            words: PageBits, first in 0..BLOCK_PAGES, count in 0..=BLOCK_PAGES, to in 0..BLOCK_PAGES,
         ) {
-            let count = count.min(BITS - first).min(BITS - to);
+            let count = count.min(BLOCK_PAGES - first).min(BLOCK_PAGES - to);
             let mut found = PageBits::default();
-            let missing = Bits(words).missing(first, count, to, &mut found);
+            let missing = PageSet(words).missing(first, count, to, &mut found);
             let there = members(&words);
             let expected: Vec<u32> = (first..first + count)
                 .filter(|n| !there.contains(n))
@@ -295,24 +295,24 @@ mod tests {
         }
 
         #[test]
-        fn retain_keeps_what_it_is_told_to(words: PageBits, first in 0..BITS, count in 0..=BITS) {
-            let count = count.min(BITS - first);
-            let mut bits = Bits(words);
+        fn retain_keeps_what_it_is_told_to(words: PageBits, first in 0..BLOCK_PAGES, count in 0..=BLOCK_PAGES) {
+            let count = count.min(BLOCK_PAGES - first);
+            let mut bits = PageSet(words);
             let dropped = bits.retain(first, count, |n| n % 3 == 0);
             prop_assert_eq!(dropped as usize, members(&words).len() - members(&bits.0).len());
             let mut expected = members(&words);
             expected.retain(|n| n % 3 == 0 || !(first..first + count).contains(n));
             prop_assert_eq!(members(&bits.0), expected);
 
-            let (mut whole, mut all) = (Bits(words), Bits(words));
-            prop_assert_eq!(whole.retain(0, BITS, |n| n % 3 == 0), all.retain_all(|n| n % 3 == 0));
+            let (mut whole, mut all) = (PageSet(words), PageSet(words));
+            prop_assert_eq!(whole.retain(0, BLOCK_PAGES, |n| n % 3 == 0), all.retain_all(|n| n % 3 == 0));
             prop_assert_eq!(whole, all);
         }
 
         #[test]
-        fn remove_drops_pages(words: PageBits, first in 0..BITS, count in 0..=BITS) {
-            let count = count.min(BITS - first);
-            let mut bits = Bits(words);
+        fn remove_drops_pages(words: PageBits, first in 0..BLOCK_PAGES, count in 0..=BLOCK_PAGES) {
+            let count = count.min(BLOCK_PAGES - first);
+            let mut bits = PageSet(words);
             bits.remove(first, count);
             let mut expected = members(&words);
             expected.retain(|n| !(first..first + count).contains(n));

@@ -7,23 +7,23 @@
 
 use crate::BpfError;
 use crate::entry::{Entry, FRAME_MASK, bytes_mapped, table_shape};
-use crate::own_pages::OwnPages;
-use crate::programs::{Facts, Found, MemoryLayout, Programs, Request, Task};
+use crate::programs::{Facts, Found, KernelLayout, Programs, Request, Task};
+use crate::scratch::ScratchMemory;
 use daos_core::PAGE_SIZE;
 use daos_core::rng::mix;
 use daos_linux::cpu;
 use std::fs;
 
 const GIB: u64 = 1 << 30;
-/// Pages of our own to check with. What is wrong would have to hold the right word
+/// Pages of our own to check with. Chosen: what is wrong would have to hold the right word
 /// at that many places.
 const PROBES: usize = 8;
 
 /// Looks the layout up. Takes some milliseconds, once.
-pub(crate) fn find(programs: &mut Programs, me: &Task) -> Result<MemoryLayout, BpfError> {
+pub(crate) fn find(programs: &mut Programs, me: &Task) -> Result<KernelLayout, BpfError> {
     let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let (levels, frame_mask) = table_shape(&cpuinfo);
-    let layout = MemoryLayout { direct_map: 0, page_array: 0, frame_mask, levels };
+    let layout = KernelLayout { direct_map: 0, page_array: 0, frame_mask, levels };
     let probes = Probes::new().ok_or(BpfError::Layout("memory of our own"))?;
     let layout = find_direct_map(programs, me, &probes, layout)?;
     find_page_array(programs, me, &probes, layout)
@@ -35,12 +35,12 @@ fn find_direct_map(
     programs: &mut Programs,
     me: &Task,
     probes: &Probes,
-    layout: MemoryLayout,
-) -> Result<MemoryLayout, BpfError> {
+    layout: KernelLayout,
+) -> Result<KernelLayout, BpfError> {
     let most = 1 + physical_end() / GIB;
     let highest = me.pgd / GIB * GIB;
     'candidates: for direct_map in (0..most).filter_map(|gib| highest.checked_sub(gib * GIB)) {
-        let candidate = MemoryLayout { direct_map, ..layout };
+        let candidate = KernelLayout { direct_map, ..layout };
         for (addr, written) in probes.written() {
             let found = match read_one(programs, me, &candidate, addr)? {
                 Some((entry, 1)) if entry.is_present() => {
@@ -65,11 +65,11 @@ fn find_page_array(
     programs: &mut Programs,
     me: &Task,
     probes: &Probes,
-    layout: MemoryLayout,
-) -> Result<MemoryLayout, BpfError> {
+    layout: KernelLayout,
+) -> Result<KernelLayout, BpfError> {
     let mut start = layout.direct_map;
     while let Some(page_array) = next_mapped_gib(programs, me, &layout, start)? {
-        let candidate = MemoryLayout { page_array, ..layout };
+        let candidate = KernelLayout { page_array, ..layout };
         // A kernel short of memory may have cleared their accessed bits meanwhile.
         probes.write();
         for (addr, out) in probes.addresses().zip(0..) {
@@ -98,7 +98,7 @@ fn find_page_array(
 fn next_mapped_gib(
     programs: &mut Programs,
     me: &Task,
-    layout: &MemoryLayout,
+    layout: &KernelLayout,
     mut start: u64,
 ) -> Result<Option<u64>, BpfError> {
     loop {
@@ -118,7 +118,7 @@ fn next_mapped_gib(
 fn read_one(
     programs: &mut Programs,
     me: &Task,
-    layout: &MemoryLayout,
+    layout: &KernelLayout,
     addr: u64,
 ) -> Result<Option<(Entry, u32)>, BpfError> {
     programs.requests()[0] = Request { va: addr, pages: 1, out: 0 };
@@ -148,13 +148,13 @@ fn physical_end() -> u64 {
 
 /// A few pages of our own, each beginning with a word that no other page has.
 struct Probes {
-    pages: OwnPages,
+    pages: ScratchMemory,
     seed: u64,
 }
 
 impl Probes {
     fn new() -> Option<Self> {
-        let pages = OwnPages::map(PROBES as u64 * PAGE_SIZE)?;
+        let pages = ScratchMemory::map(PROBES as u64 * PAGE_SIZE)?;
         let seed = mix(cpu::monotonic_us() ^ u64::from(std::process::id()) << 32);
         let probes = Self { pages, seed };
         probes.write();

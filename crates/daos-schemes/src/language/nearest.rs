@@ -1,12 +1,16 @@
 //! The word that someone who mistyped probably meant: for messages.
 
+/// Letters of a word beyond which nothing is like it. Chosen: no word of ours is that long,
+/// and comparing takes time by the square of the length.
+const MOST_LETTERS: usize = 64;
+
 /// That of `words` which is most like `word`, if one is like it at all: a third of its
-/// letters may be missing, wrong, too many or swapped. Case does not count.
+/// letters may be missing, wrong, too many or swapped (chosen: more is another word). Case
+/// does not count.
 pub fn nearest<'a>(word: &str, words: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = word.to_lowercase();
-    // Comparing takes time by the square of the length, and no word of ours is that long.
     let letters = word.chars().count();
-    if letters > 64 {
+    if letters > MOST_LETTERS {
         return None;
     }
     let far = |other: &str| strsim::osa_distance(&word, &other.to_lowercase());

@@ -1,4 +1,4 @@
-//! What looking costs on this machine, measured on memory of our own.
+//! What checking and arming cost on this machine, measured on memory of our own.
 //!
 //! Some milliseconds at the start, so that a monitor that keeps within a budget has
 //! prices to plan by before its first round. They are of the right size, not exact:
@@ -6,9 +6,9 @@
 //! is charged. What can't be measured, or comes out absurd, is as
 //! [`Prices::default`] says.
 
-use crate::own_pages::OwnPages;
 use crate::programs::{Facts, Task};
 use crate::reader::Reader;
+use crate::scratch::ScratchMemory;
 use daos_core::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE, Prices, Window, median};
 use daos_linux::cpu;
 use daos_linux::madvise::{self, Advice};
@@ -17,14 +17,16 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// CPU time to be woken by a timer, to tick and to read a few windows. It can't be
-/// measured without a target that fills the caches meanwhile; this is with one.
+/// measured without a target that fills the caches meanwhile; this was, with one
+/// (`docs/performance.md`).
 const WAKE_US: f64 = 40.0;
 /// An interrupt for a flush of the TLB, where it can't be measured: what a virtual
-/// machine takes.
+/// machine took when it was measured.
 const INTERRUPT_US: f64 = 14.0;
-/// Measurements of which the median is taken.
+/// Measurements of which the median is taken. This and the numbers below are chosen: all of
+/// it takes some milliseconds, and one disturbed measurement does not matter.
 const REPEATS: usize = 5;
-/// A measured price this many times below or above the default is absurd.
+/// A price measured this many times below or above the default is absurd.
 const ABSURD: f64 = 20.0;
 /// Page tables that are read, a page in each.
 const TABLES: usize = 256;
@@ -39,34 +41,34 @@ const GAP: Duration = Duration::from_micros(1);
 
 /// What was measured.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Measured {
+pub(crate) struct MeasuredPrices {
     pub(crate) prices: Prices,
     /// What an interrupt for a flush of the TLB costs the target, in microseconds.
     pub(crate) interrupt_us: f64,
 }
 
 /// Measures all of it, in some milliseconds.
-pub(crate) fn measure(reader: &mut Reader) -> Measured {
+pub(crate) fn measure(reader: &mut Reader) -> MeasuredPrices {
     let default = Prices { wake: WAKE_US, ..Prices::default() };
     let mut prices = default;
     let mut interrupt_us = INTERRUPT_US;
-    if let Some(mut arming) = Arming::new(reader) {
-        if let Some((window, page)) = reading(&mut arming) {
+    if let Some(mut armer) = PageArmer::new(reader) {
+        if let Some((window, page)) = reading(&mut armer) {
             prices.read_window = believable(window, default.read_window);
             prices.read_page = believable(page, default.read_page);
         }
-        if let Some((run, page)) = arming.price() {
+        if let Some((run, page)) = armer.price() {
             prices.arm_run = believable(run, default.arm_run);
             prices.arm_page = believable(page, default.arm_page);
         }
-        if let Some(set_again) = arming.set_again() {
+        if let Some(set_again) = armer.set_again() {
             prices.set_again = believable(set_again, default.set_again);
         }
-        if let Some(interrupt) = arming.interrupt() {
+        if let Some(interrupt) = armer.interrupt() {
             interrupt_us = believable(interrupt, INTERRUPT_US);
         }
     }
-    Measured { prices, interrupt_us }
+    MeasuredPrices { prices, interrupt_us }
 }
 
 fn believable(measured: f64, default: f64) -> f64 {
@@ -84,8 +86,8 @@ fn us(began: Instant) -> f64 {
 }
 
 /// A page in each of some page tables.
-fn one_page_a_table() -> Option<(OwnPages, Vec<AddrRange>)> {
-    let own = OwnPages::map((TABLES as u64 + 1) * HUGE_PAGE_SIZE)?;
+fn one_page_a_table() -> Option<(ScratchMemory, Vec<AddrRange>)> {
+    let own = ScratchMemory::map((TABLES as u64 + 1) * HUGE_PAGE_SIZE)?;
     let first = own.start().next_multiple_of(HUGE_PAGE_SIZE);
     let starts = (first..).step_by(HUGE_PAGE_SIZE as usize).take(TABLES);
     let pages: Vec<_> = starts.map(|start| AddrRange::new(start, start + PAGE_SIZE)).collect();
@@ -95,7 +97,7 @@ fn one_page_a_table() -> Option<(OwnPages, Vec<AddrRange>)> {
 
 /// What a window costs, and a page in it. A page table by itself for each window, as
 /// in a large target.
-fn reading(arming: &mut Arming) -> Option<(f64, f64)> {
+fn reading(armer: &mut PageArmer) -> Option<(f64, f64)> {
     let (_own, pages) = one_page_a_table()?;
     let mut read = |nr| {
         let windows = pages.iter().map(|page| Window {
@@ -104,7 +106,7 @@ fn reading(arming: &mut Arming) -> Option<(f64, f64)> {
             pages: nr,
         });
         let began = Instant::now();
-        let there = arming.reader.read(&arming.me, windows, Facts::None, |_, _| {}).ok()?;
+        let there = armer.reader.read(&armer.me, windows, Facts::None, |_, _| {}).ok()?;
         there.map(|_| us(began) / TABLES as f64)
     };
     let short = median_of(|| read(1))?;
@@ -113,26 +115,26 @@ fn reading(arming: &mut Arming) -> Option<(f64, f64)> {
     Some((short - page, page))
 }
 
-/// Pages of ours to arm, all in one mapping.
-struct Arming<'a> {
+/// Arms pages of ours, all in one mapping, and takes the time.
+struct PageArmer<'a> {
     reader: &'a mut Reader,
     me: Task,
     pidfd: std::os::fd::OwnedFd,
-    own: OwnPages,
+    own: ScratchMemory,
 }
 
-impl<'a> Arming<'a> {
+impl<'a> PageArmer<'a> {
     fn new(reader: &'a mut Reader) -> Option<Self> {
         let me = reader.myself().ok()?;
         let pidfd = crate::reader::my_pidfd().ok()?;
-        let own = OwnPages::map(2 * RUN * PAGE_SIZE)?;
-        let mut arming = Self { reader, me, pidfd, own };
+        let own = ScratchMemory::map(2 * RUN * PAGE_SIZE)?;
+        let mut armer = Self { reader, me, pidfd, own };
         // Pages just faulted in may not be on a list yet, and are skipped once.
         for _ in 0..2 {
-            arming.touch(0, 2 * RUN);
-            arming.arm(&[arming.run(0, RUN), arming.run(RUN, RUN)])?;
+            armer.touch(0, 2 * RUN);
+            armer.arm(&[armer.run(0, RUN), armer.run(RUN, RUN)])?;
         }
-        Some(arming)
+        Some(armer)
     }
 
     fn run(&self, first: u64, pages: u64) -> AddrRange {
@@ -287,11 +289,11 @@ mod tests {
     #[test]
     fn every_price_can_be_measured() {
         let mut reader = Reader::new().unwrap();
-        let mut arming = Arming::new(&mut reader).unwrap();
-        let (window, page) = reading(&mut arming).unwrap();
+        let mut armer = PageArmer::new(&mut reader).unwrap();
+        let (window, page) = reading(&mut armer).unwrap();
         assert!(window > 0.0 && page > 0.0 && page < window, "{window} {page}");
-        let (run, page) = arming.price().unwrap();
+        let (run, page) = armer.price().unwrap();
         assert!(run > 0.0 && page > 0.0 && page < run, "{run} {page}");
-        assert!(arming.set_again().unwrap() > 0.0);
+        assert!(armer.set_again().unwrap() > 0.0);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::super::arbitrary::{any_scheme, plain};
 use super::*;
-use crate::{Age, Bounds, Filter, Goal, Matter, Pattern, Quota, Watermarks, Weights, text};
+use crate::{Age, Bounds, Filter, FilterType, Goal, Pattern, Quota, Watermarks, Weights, text};
 use daos_core::addr::AddrRange;
 use daos_core::{Action, Metric};
 use proptest::prelude::*;
@@ -70,7 +70,7 @@ fn changed(from: &str, to: &str) -> (String, usize) {
 #[test]
 fn says_all_there_is() {
     let schemes = parse(FULL, "my.toml").unwrap_or_else(|err| panic!("{err}"));
-    let reject = |what, inverted| Filter { what, inverted, allow: false };
+    let reject = |filter_type, inverted| Filter { filter_type, inverted, allow: false };
     let full = Scheme {
         name: Some("all of it".into()),
         pattern: Pattern {
@@ -93,9 +93,9 @@ fn says_all_there_is() {
             low: 0.2,
         }),
         filters: vec![
-            reject(Matter::Addresses(AddrRange::new(0x1000, 0x2000)), false),
-            reject(Matter::Cgroup("/system.slice".into()), true),
-            Filter { what: Matter::Anonymous, inverted: false, allow: true },
+            reject(FilterType::Addresses(AddrRange::new(0x1000, 0x2000)), false),
+            reject(FilterType::Cgroup("/system.slice".into()), true),
+            Filter { filter_type: FilterType::Anonymous, inverted: false, allow: true },
         ],
         goal: Some(Goal { metric: Metric::MemoryPressure, target: 0.001 }),
         apply_interval_us: Some(1_000_000),

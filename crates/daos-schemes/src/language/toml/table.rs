@@ -1,15 +1,8 @@
-//! The shape of schemes in TOML and JSON, and the way from there to a [`Scheme`](super::Scheme)
-//! and back.
+//! The tables of schemes in TOML and JSON, and their keys.
 //!
 //! A value stands in it as the text that people write (`"4K"`), together with its place,
 //! so that a mistake is shown where it is. What is not known is refused, not ignored: a
 //! scheme whose quota was lost to a slip of the pen would do harm.
-
-mod read;
-mod write;
-
-pub(super) use read::read;
-pub(super) use write::write;
 
 use ::toml::Spanned;
 use serde::{Deserialize, Serialize};
@@ -18,91 +11,91 @@ use std::fmt;
 /// A file of schemes.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Form {
+pub(super) struct SchemeFile {
     #[serde(default)]
-    pub scheme: Vec<Spanned<SchemeForm>>,
+    pub scheme: Vec<Spanned<SchemeTable>>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct SchemeForm {
+pub(super) struct SchemeTable {
     #[serde(skip_serializing_if = "Option::is_none")]
-    name: Option<Spanned<String>>,
-    size: Spanned<Vec<Word>>,
-    frequency: Spanned<Vec<Word>>,
-    age: Spanned<Vec<Word>>,
-    action: Word,
+    pub name: Option<Spanned<String>>,
+    pub size: Spanned<Vec<Word>>,
+    pub frequency: Spanned<Vec<Word>>,
+    pub age: Spanned<Vec<Word>>,
+    pub action: Word,
     #[serde(skip_serializing_if = "Option::is_none")]
-    apply_interval: Option<Word>,
+    pub apply_interval: Option<Word>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    quota: Option<Spanned<QuotaForm>>,
+    pub quota: Option<Spanned<QuotaTable>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    watermarks: Option<Spanned<WatermarksForm>>,
+    pub watermarks: Option<Spanned<WatermarksTable>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    goal: Option<Spanned<GoalForm>>,
+    pub goal: Option<Spanned<GoalTable>>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    filter: Vec<Spanned<FilterForm>>,
+    pub filter: Vec<Spanned<FilterTable>>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct QuotaForm {
+pub(super) struct QuotaTable {
     #[serde(skip_serializing_if = "Option::is_none")]
-    bytes: Option<Word>,
+    pub bytes: Option<Word>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    time: Option<Word>,
+    pub time: Option<Word>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    per: Option<Word>,
+    pub per: Option<Word>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    weights: Option<WeightsForm>,
+    pub weights: Option<WeightsTable>,
 }
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WeightsForm {
-    size: f64,
-    frequency: f64,
-    age: f64,
+pub(super) struct WeightsTable {
+    pub size: f64,
+    pub frequency: f64,
+    pub age: f64,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WatermarksForm {
-    metric: Word,
-    high: Word,
-    mid: Word,
-    low: Word,
-    interval: Word,
+pub(super) struct WatermarksTable {
+    pub metric: Word,
+    pub high: Word,
+    pub mid: Word,
+    pub low: Word,
+    pub interval: Word,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct GoalForm {
-    metric: Word,
-    target: Word,
+pub(super) struct GoalTable {
+    pub metric: Word,
+    pub target: Word,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct FilterForm {
-    verdict: Word,
+pub(super) struct FilterTable {
+    pub verdict: Word,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    inverted: bool,
+    pub inverted: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    addresses: Option<Word>,
+    pub addresses: Option<Word>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    memory: Option<Word>,
+    pub memory: Option<Word>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    cgroup: Option<Word>,
+    pub cgroup: Option<Word>,
 }
 
 /// A value and its place.
-type Word = Spanned<Value>;
+pub(super) type Word = Spanned<Value>;
 
 /// A value as text; a number stands for its digits.
 #[derive(Debug, Clone, Serialize)]
 #[serde(transparent)]
-pub(super) struct Value(String);
+pub(super) struct Value(pub String);
 
 impl<'de> Deserialize<'de> for Value {
     fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {

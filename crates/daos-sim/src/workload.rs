@@ -1,28 +1,30 @@
-//! What the simulated space is made of and what is done to it: all that time
-//! and monitors don't change, and which blocks are huge pages.
+//! The simulated workload: its regions, where they lie, and what accesses them when.
+//!
+//! Neither time nor monitors change any of it. Schemes change which blocks huge pages map.
 
-use crate::bits::{BITS, Bits};
-use crate::block::{BLOCK_SIZE, Block, BlockSet};
-use crate::exposure::Exposure;
-use crate::load::Load;
+use crate::block::{ArmedBlock, BLOCK_SIZE, BlockSet};
+use crate::interval_accesses::IntervalAccesses;
+use crate::page_set::{BLOCK_PAGES, PageSet};
+use crate::region_accesses::RegionAccesses;
 use crate::space::{SimOptions, TARGET};
 use crate::timeline::Timeline;
 use daos_core::{AddrRange, PAGE_SIZE, Window};
 use daos_workload::{Config, Order};
 
-/// What never changes, but for `flipped`.
+/// The workload of a configuration. It never changes, but for `remapped`.
 #[derive(Debug, Clone)]
-pub(crate) struct World {
+pub(crate) struct Workload {
     pub config: Config,
     pub options: SimOptions,
     pub timeline: Timeline,
-    /// The regions' ranges, sorted and disjoint, and what is done to them.
+    /// The regions' ranges, sorted and disjoint.
     pub ranges: Vec<AddrRange>,
-    loads: Vec<Load>,
+    /// What accesses each of them.
+    region_accesses: Vec<RegionAccesses>,
     /// For each block from the first on, the first region that ends behind its start.
     region_of: Vec<u32>,
     /// Blocks that actions made huge pages, or small ones: that are not as the options say.
-    pub flipped: BlockSet,
+    pub remapped: BlockSet,
 }
 
 /// The part of a window that lies in one block.
@@ -39,23 +41,23 @@ pub(crate) struct Segment {
     pub huge: bool,
 }
 
-impl World {
-    /// The world of a configuration whose regions lie at `ranges`, which are in their
+impl Workload {
+    /// The workload of a configuration whose regions lie at `ranges`, which are in their
     /// order, page-aligned, sorted and disjoint.
     pub fn new(config: Config, ranges: Vec<AddrRange>, options: SimOptions) -> Self {
         let timeline = Timeline::new(&config);
         let per_sec = options.accesses_per_sec.min(1_000_000_000_000);
         let options = SimOptions { accesses_per_sec: per_sec, ..options };
-        let load = |region| Load::new(&config, region, &timeline, per_sec);
-        let loads = (0..config.regions.len()).map(load).collect();
+        let accesses_to = |region| RegionAccesses::new(&config, region, &timeline, per_sec);
+        let region_accesses = (0..config.regions.len()).map(accesses_to).collect();
         let first_block = ranges[0].start / BLOCK_SIZE;
         let mut region_of = Vec::new();
         for (region, range) in ranges.iter().enumerate() {
             let blocks = range.end.div_ceil(BLOCK_SIZE) - first_block;
             region_of.resize(region_of.len().max(blocks as usize), region as u32);
         }
-        let flipped = BlockSet::new(first_block);
-        Self { config, options, timeline, ranges, loads, region_of, flipped }
+        let remapped = BlockSet::new(first_block);
+        Self { config, options, timeline, ranges, region_accesses, region_of, remapped }
     }
 
     /// From the start of the first region to the end of the last.
@@ -79,7 +81,7 @@ impl World {
         let first_block = self.ranges[0].start / BLOCK_SIZE;
         let block = (window.start / BLOCK_SIZE).saturating_sub(first_block);
         let region = self.region_of.get(block as usize).map_or(self.ranges.len(), |r| *r as usize);
-        Segments { world: self, window, at: window.start, region }
+        Segments { workload: self, window, at: window.start, region }
     }
 
     /// The part of a window of one page, if that is mapped. Most windows are like that.
@@ -104,7 +106,7 @@ impl World {
         })
     }
 
-    /// Whether a huge page maps the block, of which at least a part is in `region`.
+    /// Whether a huge page maps the block, of which at least a part is in the range `region`.
     fn is_huge(&self, block: u64, region: AddrRange) -> bool {
         self.is_of_huge(block)
             && region.start <= block * BLOCK_SIZE
@@ -114,40 +116,40 @@ impl World {
     /// The same for a block that one region covers.
     #[inline]
     fn is_of_huge(&self, block: u64) -> bool {
-        self.options.huge_pages != self.flipped.has(block)
+        self.options.huge_pages != self.remapped.has(block)
     }
 
     /// Whether no phase accesses the region.
     pub fn is_idle(&self, region: usize) -> bool {
-        self.loads[region].is_idle()
+        self.region_accesses[region].is_idle()
     }
 
     /// Which pages of 4 KiB of a segment were accessed between two times, `among` those of
     /// its block. Draws of another kind than those of [`settle`](Self::settle), even if
     /// the times are the same.
-    pub fn touched(
+    pub fn accessed(
         &self,
         segment: &Segment,
-        among: Bits,
+        among: PageSet,
         time: (u64, u64),
-        exposures: &mut [Exposure],
-    ) -> Bits {
-        let load = &self.loads[segment.region];
+        accesses: &mut [IntervalAccesses],
+    ) -> PageSet {
+        let region = &self.region_accesses[segment.region];
         let among = among & segment.bits();
-        if load.is_idle() || among.is_empty() {
-            return Bits::default();
+        if region.is_idle() || among.is_empty() {
+            return PageSet::default();
         }
         let seed = !self.options.seed;
-        let exposure = exposures[segment.region].of(load, &self.timeline, seed, time, PAGE_SIZE);
-        if exposure.is_idle() {
-            return Bits::default();
+        let interval = accesses[segment.region].of(region, &self.timeline, seed, time, PAGE_SIZE);
+        if interval.is_idle() {
+            return PageSet::default();
         }
-        exposure.touched(among, segment.block, self.ranges[segment.region])
+        interval.accessed(among, segment.block, self.ranges[segment.region])
     }
 
     /// How much of the time between two times the workload spent on a region, in
     /// microseconds: on random accesses, and on strides.
-    pub fn spent_on(&self, region: usize, from_us: u64, to_us: u64) -> (f64, f64) {
+    pub fn time_spent_on(&self, region: usize, from_us: u64, to_us: u64) -> (f64, f64) {
         let (from, to) = (self.timeline.at(from_us), self.timeline.at(to_us));
         let (mut random_us, mut stride_us) = (0.0, 0.0);
         for (index, phase) in self.config.phases.iter().enumerate() {
@@ -168,9 +170,9 @@ impl World {
     pub fn settle(
         &self,
         number: u64,
-        block: &mut Block,
+        block: &mut ArmedBlock,
         now_us: u64,
-        exposures: &mut [Exposure],
+        accesses: &mut [IntervalAccesses],
     ) -> u64 {
         let since_us = std::mem::replace(&mut block.as_of_us, now_us);
         if since_us == now_us || block.armed.is_empty() {
@@ -182,13 +184,13 @@ impl World {
         let range = self.ranges[region];
         if range.start <= whole.start && whole.end <= range.end {
             // Nearly all blocks are of one region.
-            let (first, pages, in_window) = (0, BITS, 0);
+            let (first, pages, in_window) = (0, BLOCK_PAGES, 0);
             let huge = self.is_of_huge(number);
             let segment = Segment { region, block: number, first, pages, in_window, huge };
-            return self.settle_segment(segment, block, time, exposures);
+            return self.settle_segment(segment, block, time, accesses);
         }
         self.segments_of(whole)
-            .map(|segment| self.settle_segment(segment, block, time, exposures))
+            .map(|segment| self.settle_segment(segment, block, time, accesses))
             .sum()
     }
 
@@ -197,31 +199,31 @@ impl World {
     fn settle_segment(
         &self,
         segment: Segment,
-        block: &mut Block,
+        block: &mut ArmedBlock,
         time: (u64, u64),
-        exposures: &mut [Exposure],
+        accesses: &mut [IntervalAccesses],
     ) -> u64 {
-        let load = &self.loads[segment.region];
-        if load.is_idle() {
+        let region = &self.region_accesses[segment.region];
+        if region.is_idle() {
             return 0;
         }
         let page = if segment.huge { BLOCK_SIZE } else { PAGE_SIZE };
         let seed = self.options.seed;
-        let exposure = exposures[segment.region].of(load, &self.timeline, seed, time, page);
-        if exposure.is_idle() {
+        let interval = accesses[segment.region].of(region, &self.timeline, seed, time, page);
+        if interval.is_idle() {
             return 0;
         }
         let region_start = self.ranges[segment.region].start;
-        let spared = |page_in_block: u32| {
+        let is_idle = |page_in_block: u32| {
             let address = segment.block * BLOCK_SIZE + u64::from(page_in_block) * PAGE_SIZE;
-            exposure.spared(address - region_start, address)
+            interval.is_page_idle(address - region_start, address)
         };
-        if !segment.huge && segment.pages == BITS {
-            u64::from(block.armed.retain_all(spared))
+        if !segment.huge && segment.pages == BLOCK_PAGES {
+            u64::from(block.armed.retain_all(is_idle))
         } else if !segment.huge {
-            u64::from(block.armed.retain(segment.first, segment.pages, spared))
-        } else if !spared(0) {
-            block.armed.remove(0, BITS);
+            u64::from(block.armed.retain(segment.first, segment.pages, is_idle))
+        } else if !is_idle(0) {
+            block.armed.remove(0, BLOCK_PAGES);
             1
         } else {
             0
@@ -232,7 +234,7 @@ impl World {
 /// Goes over a window.
 #[derive(Debug, Clone)]
 pub(crate) struct Segments<'a> {
-    world: &'a World,
+    workload: &'a Workload,
     window: AddrRange,
     /// What lies before is done.
     at: u64,
@@ -245,10 +247,10 @@ impl Iterator for Segments<'_> {
 
     #[inline]
     fn next(&mut self) -> Option<Segment> {
-        let mut range = *self.world.ranges.get(self.region)?;
+        let mut range = *self.workload.ranges.get(self.region)?;
         while range.end <= self.at {
             self.region += 1;
-            range = *self.world.ranges.get(self.region)?;
+            range = *self.workload.ranges.get(self.region)?;
         }
         let start = self.at.max(range.start);
         if start >= self.window.end {
@@ -263,7 +265,7 @@ impl Iterator for Segments<'_> {
             first: ((start % BLOCK_SIZE) / PAGE_SIZE) as u32,
             pages: ((end - start) / PAGE_SIZE) as u32,
             in_window: ((start - self.window.start) / PAGE_SIZE) as u32,
-            huge: self.world.is_huge(block, range),
+            huge: self.workload.is_huge(block, range),
         })
     }
 }
@@ -276,12 +278,12 @@ impl Segment {
     }
 
     /// Its pages in the block.
-    pub fn bits(&self) -> Bits {
-        Bits::run(self.first, self.pages)
+    pub fn bits(&self) -> PageSet {
+        PageSet::run(self.first, self.pages)
     }
 
     /// The page-table entries that map so many of its pages.
     pub fn entries(&self, pages: u32) -> u64 {
-        u64::from(if self.huge { pages.div_ceil(BITS) } else { pages })
+        u64::from(if self.huge { pages.div_ceil(BLOCK_PAGES) } else { pages })
     }
 }

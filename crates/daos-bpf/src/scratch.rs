@@ -7,12 +7,12 @@ use std::ffi::c_void;
 /// A mapping that this process alone has, without huge pages. Nothing of it is in
 /// memory until it is written to.
 #[derive(Debug)]
-pub(crate) struct OwnPages {
+pub(crate) struct ScratchMemory {
     start: *mut c_void,
     bytes: usize,
 }
 
-impl OwnPages {
+impl ScratchMemory {
     /// Maps `bytes`; `None` when the kernel gives none.
     pub(crate) fn map(bytes: u64) -> Option<Self> {
         let bytes = bytes as usize;
@@ -61,7 +61,7 @@ impl OwnPages {
     }
 }
 
-impl Drop for OwnPages {
+impl Drop for ScratchMemory {
     fn drop(&mut self) {
         // SAFETY: unmaps what `map` mapped; no reference to it is left.
         let _ = unsafe { munmap(self.start, self.bytes) };

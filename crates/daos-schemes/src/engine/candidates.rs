@@ -1,15 +1,15 @@
-//! Memory that is alike, as the schemes see it: regions, without the pages in them that
-//! are known to differ, and as old as what was done to them last allows.
+//! What a snapshot offers to the schemes: regions, the pages in them that are known to differ
+//! cut out, and none older than what was done to it last.
 
-use super::spans::Spans;
+use super::interval_map::IntervalMap;
 use daos_core::access::TargetId;
 use daos_core::addr::AddrRange;
 use daos_core::snapshot::{Part, Snapshot};
 use std::collections::BTreeMap;
 
-/// Memory of one access rate and one age.
+/// Memory of one access rate and one age, which some scheme may be for.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Piece {
+pub(super) struct Candidate {
     pub target: TargetId,
     pub range: AddrRange,
     /// Size in bytes of the region that it is a part of.
@@ -22,12 +22,16 @@ pub(super) struct Piece {
 
 /// All memory of a snapshot, by target and rising address. `acted`: when some of it was
 /// acted on.
-pub(super) fn of(snapshot: &Snapshot, acted: &BTreeMap<TargetId, Spans>, out: &mut Vec<Piece>) {
+pub(super) fn candidates(
+    snapshot: &Snapshot,
+    acted: &BTreeMap<TargetId, IntervalMap>,
+    out: &mut Vec<Candidate>,
+) {
     out.clear();
     for target in &snapshot.targets {
-        let acted = acted.get(&target.id).filter(|spans| !spans.is_empty());
+        let acted = acted.get(&target.id).filter(|map| !map.is_empty());
         for Part { range, access_rate, age_us, alike_bytes, .. } in target.parts() {
-            let piece = Piece {
+            let candidate = Candidate {
                 target: target.id,
                 range,
                 region_bytes: alike_bytes,
@@ -35,12 +39,12 @@ pub(super) fn of(snapshot: &Snapshot, acted: &BTreeMap<TargetId, Spans>, out: &m
                 age_us,
             };
             let Some(acted) = acted else {
-                out.push(piece);
+                out.push(candidate);
                 continue;
             };
             out.extend(acted.over(range).map(|(range, at_us)| {
                 let since = at_us.map_or(u64::MAX, |at_us| snapshot.end_us.saturating_sub(at_us));
-                Piece { range, age_us: piece.age_us.min(since), ..piece }
+                Candidate { range, age_us: candidate.age_us.min(since), ..candidate }
             }));
         }
     }
@@ -68,10 +72,10 @@ mod tests {
         }
     }
 
-    fn parts(snapshot: &Snapshot, acted: Spans) -> Vec<(u64, u64, u64, f64, u64)> {
+    fn parts(snapshot: &Snapshot, acted: IntervalMap) -> Vec<(u64, u64, u64, f64, u64)> {
         let mut out = Vec::new();
-        of(snapshot, &BTreeMap::from([(TargetId(0), acted)]), &mut out);
-        let tell = |p: &Piece| (p.range.start, p.range.end, p.region_bytes, p.rate, p.age_us);
+        candidates(snapshot, &BTreeMap::from([(TargetId(0), acted)]), &mut out);
+        let tell = |p: &Candidate| (p.range.start, p.range.end, p.region_bytes, p.rate, p.age_us);
         out.iter().map(tell).collect()
     }
 
@@ -87,12 +91,12 @@ mod tests {
             (100, 120, 20, 0.0, 50),
             (120, 200, 100, 0.5, 20),
         ];
-        assert_eq!(parts(&snapshot(regions, pages), Spans::default()), expected);
+        assert_eq!(parts(&snapshot(regions, pages), IntervalMap::default()), expected);
     }
 
     #[test]
     fn what_was_acted_on_is_no_older_than_that() {
-        let mut acted = Spans::default();
+        let mut acted = IntervalMap::default();
         acted.set(AddrRange::new(50, 150), 970);
         let regions = vec![region(0, 100, 0.0, 90), region(100, 200, 0.5, 20)];
         let expected = [
