@@ -13,7 +13,7 @@ use thiserror::Error;
 
 /// Why there is no result.
 #[derive(Debug, Error)]
-pub enum BenchError {
+pub enum EvalError {
     /// The configuration of a workload can't be read.
     #[error(transparent)]
     Config(#[from] ConfigError),
@@ -60,7 +60,7 @@ pub enum BenchError {
     /// The kernel does not say how much memory there is.
     #[error("cannot read /proc/meminfo")]
     Meminfo(#[source] io::Error),
-    /// No monitor works with these attributes.
+    /// No monitor workloads with these attributes.
     #[error(transparent)]
     Attrs(#[from] AttrsError),
     /// A program could not be started or waited for.

@@ -4,8 +4,8 @@ use super::{Huge, monitor};
 use clap::Args;
 use daos_cli::values::{self, bytes};
 use daos_cli::{Looking, Plain};
+use daos_eval::accuracy::{PageSize, Shape};
 use daos_eval::monitors::MonitorKind;
-use daos_eval::{PageSize, Shape};
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]

@@ -84,7 +84,7 @@ fn real(args: &Tuning, programs: Vec<Program>, daos: PathBuf) -> Result<i32> {
     };
     // A mistake in it is found now, and not after the first run.
     daos_cli::SchemeSource::new(scheme)?.read()?;
-    let plan = programs::Plan {
+    let plan = programs::ProgramsPlan {
         programs,
         scheme: scheme.to_owned(),
         limit,
@@ -100,18 +100,18 @@ fn real(args: &Tuning, programs: Vec<Program>, daos: PathBuf) -> Result<i32> {
         stop: signals::stop_flag(None)?,
     };
     let bar = progress("runs");
-    let mut outcomes = Vec::new();
-    let ended = programs::run(&plan, &mut outcomes, |step| {
+    let mut results = Vec::new();
+    let ended = programs::run(&plan, &mut results, |step| {
         bar.set_length(step.total);
         bar.set_position(step.done);
         bar.set_message(format!("{}: {}", step.program, step.doing));
     });
     bar.finish_and_clear();
-    if ended.is_ok() || !outcomes.is_empty() {
+    if ended.is_ok() || !results.is_empty() {
         let mut out = stdout().lock();
         match args.format {
-            Plain::Text => programs::table::text(&outcomes, &mut out)?,
-            Plain::Json => programs::table::json(&outcomes, &plan, &mut out)?,
+            Plain::Text => programs::table::text(&results, &mut out)?,
+            Plain::Json => programs::table::json(&results, &plan, &mut out)?,
         }
     }
     ended?;

@@ -11,15 +11,15 @@ const PRESENT: u64 = 1 << 63;
 /// Bytes of an entry.
 const ENTRY: usize = 8;
 
-/// Memory of a process, watched.
+/// A mapping of a process, of which it can be asked how much is resident.
 #[derive(Debug)]
-pub struct Watched {
+pub struct ResidentPages {
     file: File,
     range: AddrRange,
     entries: Vec<u8>,
 }
 
-impl Watched {
+impl ResidentPages {
     /// The mapping of exactly this many bytes, or `None` if the process has ended or has
     /// no such mapping.
     pub fn find(pid: u32, bytes: u64) -> Option<Self> {
@@ -51,6 +51,6 @@ mod tests {
     fn the_top_bit_says_present() {
         assert!(is_present(&(PRESENT | 7).to_ne_bytes()));
         assert!(!is_present(&(PRESENT - 1).to_ne_bytes()));
-        assert!(Watched::find(std::process::id(), 1 << 60).is_none());
+        assert!(ResidentPages::find(std::process::id(), 1 << 60).is_none());
     }
 }

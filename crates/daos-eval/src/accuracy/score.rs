@@ -4,7 +4,7 @@
 //! of a process (its program, its stack, the holes between mappings) nobody knows
 //! how often it was accessed, so it counts neither for nor against a monitor.
 
-use crate::truth::{TruePhase, TrueRange};
+use super::truth::{TruePhase, TrueRange};
 use daos_core::{AddrRange, HOT_RATE, Part, Snapshot, TargetSnapshot};
 
 /// How accurate snapshots were. A figure is `None` when there was nothing that it
@@ -168,7 +168,8 @@ fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
-/// The smallest value that so many percent are no larger than; 0 of none.
+/// The smallest value that so many percent are no larger than (nearest rank, as `daos report
+/// wss` has it); 0 of none.
 fn percentile(values: &[u64], percent: usize) -> u64 {
     let mut sorted = values.to_vec();
     sorted.sort_unstable();
@@ -179,7 +180,7 @@ fn percentile(values: &[u64], percent: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::truth::Comb;
+    use crate::accuracy::truth::PageStride;
     use daos_core::{PageRun, RegionSnapshot};
 
     const SECOND: u64 = 1_000_000;
@@ -190,7 +191,7 @@ mod tests {
             range: AddrRange::new(start, start + 100),
             rate,
             touched,
-            comb: None,
+            stride: None,
         };
         let ranges = vec![part(100, 0.0, 0.0), part(200, 0.9, 1.0), part(400, 0.1, 0.5)];
         TruePhase { start_us, end_us, ranges }
@@ -272,9 +273,9 @@ mod tests {
 
     #[test]
     fn stripes_are_counted_by_page() {
-        let comb = Some(Comb { page: 10, every: 5 });
+        let stride = Some(PageStride { page: 10, every: 5 });
         let range = AddrRange::new(100, 200);
-        let stripes = TrueRange { range, rate: 1.0, touched: 1.0, comb };
+        let stripes = TrueRange { range, rate: 1.0, touched: 1.0, stride };
         let phase = TruePhase { start_us: 0, end_us: SECOND, ranges: vec![stripes] };
         let mut scorer = Scorer::new(vec![phase], 0, 0);
         // All at a fifth of the rate, but for one of the two stripes, which is known.

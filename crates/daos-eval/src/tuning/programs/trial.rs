@@ -1,11 +1,9 @@
-//! Runs a program once, alone or with a scheme, and looks at it from outside: in the same
-//! way whether there is a scheme or not.
+//! Runs a program once, alone or with a scheme, and samples it from outside: in the same way
+//! whether there is a scheme or not.
 
 use super::program::Program;
-use crate::course::Course;
-use crate::error::BenchError;
-use crate::looker::{Looker, zram_bytes};
-use crate::process::Running;
+use crate::error::EvalError;
+use crate::under_test::{Running, Sampler, TimeSeries, zram_bytes};
 use daos_linux::process::start_ticks;
 use daos_linux::{Process, guard};
 use daos_tune::search::last_number;
@@ -22,16 +20,16 @@ use std::time::{Duration, Instant};
 
 /// Time between two samples.
 const PERIOD: Duration = Duration::from_millis(100);
-/// Time between two looks for the program that `daos apply` is about to start.
+/// Time between two searches for the program that `daos apply` is about to start.
 const SOON: Duration = Duration::from_millis(2);
 /// How long that may take.
 const STARTING: Duration = Duration::from_secs(60);
 /// How long `daos` may take to end when the program has ended: it takes swap away.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What came of a run.
+/// What came of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Ran {
+pub struct ProgramTrial {
     /// Seconds that its work took: what the metric says, or from when it had settled to its
     /// end.
     pub work_s: f64,
@@ -45,7 +43,7 @@ pub struct Ran {
 
 /// A scheme to run it with.
 #[derive(Debug, Clone, Copy)]
-pub struct With<'a> {
+pub struct SchemeBeside<'a> {
     /// Whatever `daos apply --scheme` takes.
     pub scheme: &'a str,
     /// Compressed swap for it, in bytes.
@@ -54,9 +52,9 @@ pub struct With<'a> {
     pub seed: u64,
 }
 
-/// How a run is watched.
+/// What all trials of a program have in common.
 #[derive(Debug, Clone, Copy)]
-pub struct Watch<'a> {
+pub struct TrialSettings<'a> {
     /// The `daos` to run.
     pub daos: &'a Path,
     /// A command of the shell that reads what the program printed and prints, as its last
@@ -69,13 +67,13 @@ pub struct Watch<'a> {
 }
 
 /// Runs the program to its end.
-pub fn watch(
+pub fn run_trial(
     program: &Program,
-    with: Option<With<'_>>,
-    Watch { daos, metric, settle_s, stop }: Watch<'_>,
-) -> Result<Ran, BenchError> {
-    let mut printed = tempfile::tempfile().map_err(BenchError::Scratch)?;
-    let stdout = || printed.try_clone().map_err(BenchError::Scratch);
+    with: Option<SchemeBeside<'_>>,
+    TrialSettings { daos, metric, settle_s, stop }: TrialSettings<'_>,
+) -> Result<ProgramTrial, EvalError> {
+    let mut printed = tempfile::tempfile().map_err(EvalError::Scratch)?;
+    let stdout = || printed.try_clone().map_err(EvalError::Scratch);
     let zram_before = zram_bytes(Path::new("/sys"));
     let (running, pid) = match with {
         None => {
@@ -98,71 +96,71 @@ pub fn watch(
                 // What failed says itself why.
                 None => {
                     running.finish(PATIENCE, stop)?;
-                    return Err(BenchError::TooEarly(name));
+                    return Err(EvalError::TooEarly(name));
                 }
             }
         }
     };
-    let looked = look(pid, zram_before, settle_s, stop)?;
+    let sampled = sample_to_the_end(pid, zram_before, settle_s, stop)?;
     running.finish(PATIENCE, stop)?;
     let name = || program.name.clone();
-    let ran = looked.ok_or_else(|| match settle_s > 0.0 {
-        true => BenchError::WhileSettling { name: name(), settle_s },
-        false => BenchError::TooEarly(name()),
+    let ran = sampled.ok_or_else(|| match settle_s > 0.0 {
+        true => EvalError::WhileSettling { name: name(), settle_s },
+        false => EvalError::TooEarly(name()),
     })?;
     let Some(metric) = metric else { return Ok(ran) };
-    printed.rewind().map_err(BenchError::Scratch)?;
-    Ok(Ran { work_s: seconds(metric, printed)?, ..ran })
+    printed.rewind().map_err(EvalError::Scratch)?;
+    Ok(ProgramTrial { work_s: seconds(metric, printed)?, ..ran })
 }
 
 /// The seconds that a metric prints of what a program printed.
-fn seconds(metric: &str, printed: File) -> Result<f64, BenchError> {
+fn seconds(metric: &str, printed: File) -> Result<f64, EvalError> {
     let mut command = Command::new("sh");
     command.args(["-c", metric]).stdin(printed);
-    let failed = |source| BenchError::Run { name: metric.to_owned(), source };
+    let failed = |source| EvalError::Run { name: metric.to_owned(), source };
     let ended = command.output().map_err(failed)?;
     let said = String::from_utf8_lossy(&ended.stdout);
     last_number(&said).filter(|seconds| ended.status.success() && *seconds > 0.0).ok_or_else(|| {
-        BenchError::Metric {
+        EvalError::Metric {
             metric: metric.to_owned(),
             said: (said + String::from_utf8_lossy(&ended.stderr)).into_owned(),
         }
     })
 }
 
-/// Looks at a process to its end, once it has settled; `None` if it ended too soon.
-fn look(
+/// Samples a process to its end, once it has settled; `None` if it ended too soon.
+fn sample_to_the_end(
     pid: u32,
     zram_before: u64,
     settle_s: f64,
     stop: &AtomicBool,
-) -> Result<Option<Ran>, BenchError> {
+) -> Result<Option<ProgramTrial>, EvalError> {
     let pidfd = Pid::from_raw(pid as i32).map(|pid| pidfd_open(pid, PidfdFlags::empty()));
     let (Some(begun_s), Some(Ok(pidfd))) = (begun_s(pid), pidfd) else { return Ok(None) };
-    let mut looker = Looker::new(pid, zram_before);
-    let mut course = Course::default();
+    let mut sampler = Sampler::new(pid, zram_before);
+    let mut time_series = TimeSeries::default();
     let mut next = Instant::now();
     while !ends_before(&pidfd, next) {
         if stop.load(Ordering::Relaxed) {
-            return Err(BenchError::Interrupted);
+            return Err(EvalError::Interrupted);
         }
         if since_boot_s() - begun_s >= settle_s {
-            course.samples.extend(looker.look());
+            time_series.samples.extend(sampler.sample());
         }
         next = (next + PERIOD).max(Instant::now());
     }
     let work_s = since_boot_s() - begun_s - settle_s;
-    let (first, last) = (course.samples.first(), course.samples.last());
-    Ok(first.zip(last).map(|(first, last)| Ran {
+    let (first, last) = (time_series.samples.first(), time_series.samples.last());
+    Ok(first.zip(last).map(|(first, last)| ProgramTrial {
         work_s,
         cpu_s: (last.cpu_us - first.cpu_us) as f64 / 1e6,
-        resident_bytes: course.mean(|sample| sample.resident_bytes).unwrap_or(0.0),
-        zram_bytes: course.mean(|sample| sample.zram_bytes).unwrap_or(0.0),
+        resident_bytes: time_series.mean(|sample| sample.resident_bytes).unwrap_or(0.0),
+        zram_bytes: time_series.mean(|sample| sample.zram_bytes).unwrap_or(0.0),
     }))
 }
 
 /// The command that `daos apply` starts, as soon as it is there; `None` if that ends before.
-fn started_by(apply: &mut Running, stop: &AtomicBool) -> Result<Option<u32>, BenchError> {
+fn started_by(apply: &mut Running, stop: &AtomicBool) -> Result<Option<u32>, EvalError> {
     let Ok(parent) = Process::open(apply.pid()) else { return Ok(None) };
     let deadline = Instant::now() + STARTING;
     while Instant::now() < deadline {
@@ -174,7 +172,7 @@ fn started_by(apply: &mut Running, stop: &AtomicBool) -> Result<Option<u32>, Ben
             return Ok(None);
         }
     }
-    Err(BenchError::Stuck("daos apply".to_owned()))
+    Err(EvalError::Stuck("daos apply".to_owned()))
 }
 
 /// Not the guard of swap, and not a copy of `daos` that is about to become something else.
@@ -208,11 +206,15 @@ fn ends_before(pidfd: &OwnedFd, deadline: Instant) -> bool {
 mod tests {
     use super::*;
 
-    fn alone(command: &[&str], metric: Option<&str>, settle_s: f64) -> Result<Ran, BenchError> {
+    fn alone(
+        command: &[&str],
+        metric: Option<&str>,
+        settle_s: f64,
+    ) -> Result<ProgramTrial, EvalError> {
         let command: Vec<String> = command.iter().map(|&word| word.to_owned()).collect();
         let stop = &AtomicBool::new(false);
-        let how = Watch { daos: Path::new("/none"), metric, settle_s, stop };
-        watch(&Program::of_command(&command), None, how)
+        let how = TrialSettings { daos: Path::new("/none"), metric, settle_s, stop };
+        run_trial(&Program::of_command(&command), None, how)
     }
 
     #[test]
@@ -224,11 +226,12 @@ mod tests {
 
     #[test]
     fn what_is_set_up_does_not_count() {
-        let works = ["sh", "-c", "sleep 1; exec sleep 1"];
-        let [whole, settled] = [0.0, 1.0].map(|settle_s| alone(&works, None, settle_s).unwrap());
+        let workloads = ["sh", "-c", "sleep 1; exec sleep 1"];
+        let [whole, settled] =
+            [0.0, 1.0].map(|settle_s| alone(&workloads, None, settle_s).unwrap());
         let left = whole.work_s - settled.work_s;
         assert!((0.8..1.2).contains(&left), "{whole:?} {settled:?}");
-        let error = alone(&works, None, 9.0).unwrap_err();
+        let error = alone(&workloads, None, 9.0).unwrap_err();
         assert!(error.to_string().contains("`sh` ended within the 9 s of --settle"), "{error}");
     }
 

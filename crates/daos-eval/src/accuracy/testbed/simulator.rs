@@ -1,18 +1,14 @@
 //! The simulator: any size of memory, as fast as it can be computed, the same on
 //! every machine. What it costs is what a stated model says.
 
-use crate::budget::Budget;
-use crate::cost::Costs;
-use crate::error::BenchError;
-use crate::figures::Figures;
-use crate::ground::{Ground, Plan};
+use super::{AccuracyPlan, Testbed, WorkloadSpec};
+use crate::accuracy::budget::Budget;
+use crate::accuracy::run_metrics::{RunMeter, RunMetrics};
+use crate::accuracy::scan_cost::{Scan, ScanCost};
+use crate::accuracy::scenario::PageSize;
+use crate::accuracy::truth::TruePhase;
+use crate::error::EvalError;
 use crate::monitors::{Compared, MonitorKind};
-use crate::notice::Watch;
-use crate::scan::{Scan, ScanCost};
-use crate::scenario::PageSize;
-use crate::score::Scorer;
-use crate::truth::TruePhase;
-use crate::work::Work;
 use daos_core::SnapshotSource;
 use daos_session::SimSource;
 use daos_sim::{CostModel, SimOptions, SimSpace};
@@ -37,22 +33,22 @@ pub struct Simulator {
     pub as_on_real_memory: bool,
 }
 
-impl Ground for Simulator {
+impl Testbed for Simulator {
     fn name(&self) -> &'static str {
         "simulated memory"
     }
 
-    fn refuse(&self, work: &Work) -> Result<(), BenchError> {
-        match work {
-            Work::File(path) => Config::read(path).map(drop).map_err(BenchError::from),
-            Work::Drawn(scenario) => scenario.validate(),
+    fn refuse(&self, workload: &WorkloadSpec) -> Result<(), EvalError> {
+        match workload {
+            WorkloadSpec::File(path) => Config::read(path).map(drop).map_err(EvalError::from),
+            WorkloadSpec::Scenario(scenario) => scenario.validate(),
         }
     }
 
-    fn budget(&self, plan: &Plan, work: &Work) -> Option<Budget> {
-        let (bytes, page) = match work {
-            Work::File(path) => (Config::read(path).ok()?.bytes(), 4096),
-            Work::Drawn(scenario) => (scenario.mapped_bytes(), scenario.page.bytes()),
+    fn budget(&self, plan: &AccuracyPlan, workload: &WorkloadSpec) -> Option<Budget> {
+        let (bytes, page) = match workload {
+            WorkloadSpec::File(path) => (Config::read(path).ok()?.bytes(), 4096),
+            WorkloadSpec::Scenario(scenario) => (scenario.mapped_bytes(), scenario.page.bytes()),
         };
         let share = plan.options.max_overhead.unwrap_or(USUAL_BOUND);
         Some(Budget::new(share, &self.model.prices(), bytes, page))
@@ -60,16 +56,16 @@ impl Ground for Simulator {
 
     fn run(
         &self,
-        plan: &Plan,
-        work: &Work,
+        plan: &AccuracyPlan,
+        workload: &WorkloadSpec,
         monitor: MonitorKind,
         round: u32,
-    ) -> Result<Figures, BenchError> {
+    ) -> Result<RunMetrics, EvalError> {
         let seed = plan.seed + u64::from(round);
-        let (space, settle_us) = self.space(plan, work, seed)?;
-        let length_us = match work {
-            Work::File(_) => plan.length_us.min(space.config().duration_us()),
-            Work::Drawn(_) => plan.length_us,
+        let (space, settle_us) = self.space(plan, workload, seed)?;
+        let length_us = match workload {
+            WorkloadSpec::File(_) => plan.length_us.min(space.config().duration_us()),
+            WorkloadSpec::Scenario(_) => plan.length_us,
         };
         let phases = TruePhase::simulated(&space, &plan.attrs, length_us);
         if monitor == MonitorKind::FullScan && space.config().bytes() > MOST_SCANNED {
@@ -78,38 +74,43 @@ impl Ground for Simulator {
         let scan = self.scan(plan, &space, &phases);
         let monitor = Compared::new(monitor, plan.attrs, plan.options, seed)?;
         let mut source = SimSource::new(monitor, space, self.model, length_us);
-        let mut watch = Watch::new(&phases, 0);
-        let mut scorer = Scorer::new(phases, 0, plan.warmup_us).settling(settle_us);
-        let mut costs = Costs::default();
+        let mut meter = RunMeter::new(phases, 0, plan.warmup_us, settle_us);
         loop {
             let Ok(snapshot) = source.next_snapshot();
             let Some(snapshot) = snapshot else { break };
-            costs.add(&snapshot);
-            for target in &snapshot.targets {
-                scorer.add(&snapshot, target);
-                watch.add(&snapshot, target);
-            }
+            meter.add(&snapshot);
         }
-        let figures = Figures::of_score(&scorer.score(), &watch.noticed()).with_costs(&costs);
-        let slowdown_percent = costs.percent(source.target_us());
-        let cost_percent = figures.cpu_percent.zip(slowdown_percent).map(|(a, b)| a + b);
+        let metrics = meter.metrics();
+        let slowdown_percent = meter.costs().percent(source.target_us());
+        let cost_percent = metrics.cpu_percent.zip(slowdown_percent).map(|(a, b)| a + b);
         let times_cheaper = cost_percent.map(|percent| scan.total_us() / (1e4 * percent));
         let accesses_per_sec = Some(source.space().accesses_per_sec() as f64);
-        Ok(Figures { slowdown_percent, cost_percent, times_cheaper, accesses_per_sec, ..figures })
+        Ok(RunMetrics {
+            slowdown_percent,
+            cost_percent,
+            times_cheaper,
+            accesses_per_sec,
+            ..metrics
+        })
     }
 }
 
 impl Simulator {
     /// The space of a round, and how long a phase of it may run before it counts.
-    fn space(&self, plan: &Plan, work: &Work, seed: u64) -> Result<(SimSpace, u64), BenchError> {
-        let (config, huge_pages, settle_us) = match work {
-            Work::File(path) => (Config::read(path)?, self.huge_pages, plan.warmup_us),
-            Work::Drawn(scenario) if self.as_on_real_memory => {
+    fn space(
+        &self,
+        plan: &AccuracyPlan,
+        workload: &WorkloadSpec,
+        seed: u64,
+    ) -> Result<(SimSpace, u64), EvalError> {
+        let (config, huge_pages, settle_us) = match workload {
+            WorkloadSpec::File(path) => (Config::read(path)?, self.huge_pages, plan.warmup_us),
+            WorkloadSpec::Scenario(scenario) if self.as_on_real_memory => {
                 let text = scenario.config_text(seed)?;
                 let config = Config::parse(&scenario.to_string(), &text)?;
                 (config, scenario.page == PageSize::Huge, 0)
             }
-            Work::Drawn(scenario) => {
+            WorkloadSpec::Scenario(scenario) => {
                 let sample_us = plan.attrs.sample_us;
                 return Ok((scenario.space(seed, sample_us, self.accesses_per_sec)?, 0));
             }
@@ -121,7 +122,7 @@ impl Simulator {
     }
 
     /// What a scan of all pages in every sampling interval would cost.
-    fn scan(&self, plan: &Plan, space: &SimSpace, phases: &[TruePhase]) -> ScanCost {
+    fn scan(&self, plan: &AccuracyPlan, space: &SimSpace, phases: &[TruePhase]) -> ScanCost {
         let every_us = plan.attrs.sample_us;
         let scan = Scan { every_us, reads: 1, page: space.page_bytes() };
         let first = phases.first();
@@ -130,19 +131,19 @@ impl Simulator {
 
     /// What the full scan would cost where it is too much to be run: it reads everything
     /// twice in every aggregation interval.
-    fn modelled(&self, plan: &Plan, space: &SimSpace, phases: &[TruePhase]) -> Figures {
+    fn modelled(&self, plan: &AccuracyPlan, space: &SimSpace, phases: &[TruePhase]) -> RunMetrics {
         let every_us = plan.attrs.aggregation_us;
         let all = Scan { every_us, reads: 2, page: space.page_bytes() };
         let first = phases.first();
         let cost =
             first.map_or_else(ScanCost::default, |p| all.cost(p, &self.model, |t| t.touched));
         let percent = |us: f64| Some(us / 1e4);
-        Figures {
+        RunMetrics {
             cpu_percent: percent(cost.monitor_us),
             slowdown_percent: percent(cost.target_us),
             cost_percent: percent(cost.total_us()),
             times_cheaper: Some(self.scan(plan, space, phases).total_us() / cost.total_us()),
-            ..Figures::default()
+            ..RunMetrics::default()
         }
     }
 }
@@ -150,7 +151,7 @@ impl Simulator {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::{Scenario, Shape};
+    use crate::accuracy::scenario::{Scenario, Shape};
     use daos_core::MonitorAttrs;
 
     const SIMULATOR: Simulator = Simulator {
@@ -160,9 +161,9 @@ mod tests {
         as_on_real_memory: false,
     };
 
-    fn plan() -> Plan {
-        Plan {
-            works: Vec::new(),
+    fn plan() -> AccuracyPlan {
+        AccuracyPlan {
+            workloads: Vec::new(),
             monitors: Vec::new(),
             runs: 1,
             length_us: 3_000_000,
@@ -173,33 +174,33 @@ mod tests {
         }
     }
 
-    fn block(bytes: u64) -> Work {
+    fn block(bytes: u64) -> WorkloadSpec {
         let page = PageSize::Small;
-        Work::Drawn(Scenario { shape: Shape::Block, bytes, hot: 0.1, page, blocks: 64 })
+        WorkloadSpec::Scenario(Scenario { shape: Shape::Block, bytes, hot: 0.1, page, blocks: 64 })
     }
 
-    fn run(work: &Work, monitor: MonitorKind) -> Figures {
-        SIMULATOR.run(&plan(), work, monitor, 0).unwrap()
+    fn run(workload: &WorkloadSpec, monitor: MonitorKind) -> RunMetrics {
+        SIMULATOR.run(&plan(), workload, monitor, 0).unwrap()
     }
 
     #[test]
     fn a_full_scan_finds_everything_and_costs_what_the_model_says() {
-        let work = block(128 << 20);
+        let workload = block(128 << 20);
         // Long, so that the start, when everything is young, does not count.
-        let plan = Plan { length_us: 10_000_000, ..plan() };
-        let ran = SIMULATOR.run(&plan, &work, MonitorKind::FullScan, 0).unwrap();
+        let plan = AccuracyPlan { length_us: 10_000_000, ..plan() };
+        let ran = SIMULATOR.run(&plan, &workload, MonitorKind::FullScan, 0).unwrap();
         assert!(ran.recall > Some(0.99) && ran.precision > Some(0.99), "{ran:?}");
         assert!(ran.rate_error < Some(0.02) && ran.wss_error.unwrap().abs() < 0.01, "{ran:?}");
 
-        let (space, _) = SIMULATOR.space(&plan, &work, 1).unwrap();
+        let (space, _) = SIMULATOR.space(&plan, &workload, 1).unwrap();
         let phases = TruePhase::simulated(&space, &plan.attrs, 1);
         let modelled = SIMULATOR.modelled(&plan, &space, &phases);
-        let near = |of: fn(&Figures) -> Option<f64>| {
+        let near = |of: fn(&RunMetrics) -> Option<f64>| {
             let (ran, modelled) = (of(&ran).unwrap(), of(&modelled).unwrap());
             assert!((ran / modelled - 1.0).abs() < 0.1, "{ran}, by arithmetic {modelled}");
         };
-        near(|figures| figures.cpu_percent);
-        near(|figures| figures.slowdown_percent);
+        near(|metrics| metrics.cpu_percent);
+        near(|metrics| metrics.slowdown_percent);
     }
 
     #[test]
@@ -214,7 +215,7 @@ mod tests {
         let page = PageSize::Small;
         let scenario =
             Scenario { shape: Shape::Blocks, bytes: 1 << 30, hot: 0.01, page, blocks: 64 };
-        let fixed = run(&Work::Drawn(scenario), MonitorKind::Static);
+        let fixed = run(&WorkloadSpec::Scenario(scenario), MonitorKind::Static);
         assert_eq!(fixed.checks_per_tick, Some(1000.0));
         assert!(fixed.precision < Some(0.9), "{fixed:?}");
     }
@@ -224,8 +225,10 @@ mod tests {
         let page = PageSize::Small;
         let scenario =
             Scenario { shape: Shape::Turning, bytes: 256 << 20, hot: 0.1, page, blocks: 1 };
-        let plan = Plan { length_us: 7_000_000, ..plan() };
-        let ran = SIMULATOR.run(&plan, &Work::Drawn(scenario), MonitorKind::FullScan, 0).unwrap();
+        let plan = AccuracyPlan { length_us: 7_000_000, ..plan() };
+        let ran = SIMULATOR
+            .run(&plan, &WorkloadSpec::Scenario(scenario), MonitorKind::FullScan, 0)
+            .unwrap();
         // Turned 30 ms after an interval began, and seen in the two trials behind that:
         // a region is hot from a quarter of the last four on, each of which finds 0.9.
         assert_eq!((ran.hot_half_ms, ran.hot_most_ms), (Some(270.0), Some(270.0)));
@@ -234,11 +237,11 @@ mod tests {
 
     #[test]
     fn few_accesses_make_nothing_hot() {
-        let work = block(256 << 20);
+        let workload = block(256 << 20);
         let slow = Simulator { accesses_per_sec: Some(100_000), ..SIMULATOR };
-        let ran = slow.run(&plan(), &work, MonitorKind::Reference, 0).unwrap();
+        let ran = slow.run(&plan(), &workload, MonitorKind::Reference, 0).unwrap();
         assert_eq!((ran.recall, ran.accesses_per_sec), (None, Some(100_000.0)));
-        let fast = run(&work, MonitorKind::Reference);
+        let fast = run(&workload, MonitorKind::Reference);
         assert!(fast.recall.is_some() && fast.accesses_per_sec > Some(1e6));
     }
 
@@ -246,9 +249,9 @@ mod tests {
     fn scenarios_can_lie_as_on_real_memory() {
         let real =
             Simulator { accesses_per_sec: Some(20_000_000), as_on_real_memory: true, ..SIMULATOR };
-        let work = block((256 << 20) + (1 << 20));
-        let (aligned, _) = real.space(&plan(), &work, 1).unwrap();
-        let (packed, _) = SIMULATOR.space(&plan(), &work, 1).unwrap();
+        let workload = block((256 << 20) + (1 << 20));
+        let (aligned, _) = real.space(&plan(), &workload, 1).unwrap();
+        let (packed, _) = SIMULATOR.space(&plan(), &workload, 1).unwrap();
         assert!(aligned.ranges().iter().all(|range| range.start.is_multiple_of(2 << 20)));
         assert!(packed.ranges().windows(2).all(|pair| pair[0].end == pair[1].start));
         assert_eq!(aligned.config(), packed.config());

@@ -1,7 +1,7 @@
 //! What a full scan would cost, by arithmetic: the brute force to beat, also where it
 //! could not be run.
 
-use crate::truth::{TruePhase, TrueRange};
+use super::truth::{TruePhase, TrueRange};
 use daos_sim::{CostModel, Counters};
 
 /// Pages of a page table, in bytes.
@@ -88,7 +88,7 @@ mod tests {
             range: AddrRange::new(start << 20, end << 20),
             rate,
             touched: rate,
-            comb: None,
+            stride: None,
         };
         let ranges = vec![range(0, 1000, 0.0), range(1000, 1024, 1.0)];
         let phase = TruePhase { start_us: 0, end_us: 1, ranges };

@@ -1,20 +1,20 @@
 //! Whether there is memory for a workload: to find out by running it may cost the machine
 //! its other programs.
 
-use crate::error::BenchError;
+use crate::error::EvalError;
 
 /// What the rest of a run takes, and some to spare, in bytes.
 const SPARE: u64 = 256 << 20;
 
 /// Refuses a workload of `bytes` if that is more than is available.
-pub fn enough_for(bytes: u64) -> Result<(), BenchError> {
+pub fn enough_for(bytes: u64) -> Result<(), EvalError> {
     let short = short_for(bytes)?;
-    short.map_or(Ok(()), |available| Err(BenchError::Memory { bytes, available }))
+    short.map_or(Ok(()), |available| Err(EvalError::Memory { bytes, available }))
 }
 
 /// What is available, in bytes, if that is too little for a workload of `bytes`.
-pub fn short_for(bytes: u64) -> Result<Option<u64>, BenchError> {
-    let text = std::fs::read_to_string("/proc/meminfo").map_err(BenchError::Meminfo)?;
+pub fn short_for(bytes: u64) -> Result<Option<u64>, EvalError> {
+    let text = std::fs::read_to_string("/proc/meminfo").map_err(EvalError::Meminfo)?;
     // A kernel that does not say (before 3.14) refuses by itself.
     Ok(available(&text).filter(|&available| bytes.saturating_add(SPARE) > available))
 }

@@ -6,19 +6,14 @@
 //! Which of the two comes first changes from round to round, so that a machine
 //! that warms up or tires favours neither.
 
-use crate::budget::Budget;
-use crate::cost::Costs;
-use crate::error::BenchError;
-use crate::figures::Figures;
-use crate::ground::{Ground, Plan};
-use crate::memory;
+use super::{AccuracyPlan, Testbed, WorkloadSpec};
+use crate::accuracy::budget::Budget;
+use crate::accuracy::run_metrics::{RunMeter, RunMetrics};
+use crate::accuracy::scenario::{PageSize, Shape};
+use crate::accuracy::truth::TruePhase;
+use crate::error::EvalError;
 use crate::monitors::MonitorKind;
-use crate::notice::Watch;
-use crate::process::Running;
-use crate::scenario::{PageSize, Shape};
-use crate::score::Scorer;
-use crate::truth::TruePhase;
-use crate::work::Work;
+use crate::under_test::{Running, available_memory};
 use daos_core::Interval;
 use daos_record::Record;
 use daos_workload::{Config, HugePages, PhaseTruth};
@@ -44,45 +39,45 @@ pub struct RealMemory {
     pub stop: Arc<AtomicBool>,
 }
 
-impl Ground for RealMemory {
+impl Testbed for RealMemory {
     fn name(&self) -> &'static str {
         "real memory"
     }
 
-    fn refuse(&self, work: &Work) -> Result<(), BenchError> {
-        let bytes = match work {
-            Work::File(path) => Config::read(path)?.bytes(),
-            Work::Drawn(scenario) => {
+    fn refuse(&self, workload: &WorkloadSpec) -> Result<(), EvalError> {
+        let bytes = match workload {
+            WorkloadSpec::File(path) => Config::read(path)?.bytes(),
+            WorkloadSpec::Scenario(scenario) => {
                 scenario.validate()?;
                 if scenario.shape == Shape::Sparse {
-                    return Err(BenchError::SimulatedOnly(scenario.to_string()));
+                    return Err(EvalError::SimulatedOnly(scenario.to_string()));
                 }
                 scenario.bytes
             }
         };
-        memory::enough_for(bytes)
+        available_memory::enough_for(bytes)
     }
 
-    /// What looking costs here is found out by looking.
-    fn budget(&self, _: &Plan, _: &Work) -> Option<Budget> {
+    /// What a check costs here is not known before it is made.
+    fn budget(&self, _: &AccuracyPlan, _: &WorkloadSpec) -> Option<Budget> {
         None
     }
 
     fn run(
         &self,
-        plan: &Plan,
-        work: &Work,
+        plan: &AccuracyPlan,
+        workload: &WorkloadSpec,
         monitor: MonitorKind,
         round: u32,
-    ) -> Result<Figures, BenchError> {
+    ) -> Result<RunMetrics, EvalError> {
         let seed = plan.seed + u64::from(round);
-        let place = tempfile::tempdir().map_err(BenchError::Scratch)?;
-        let (workload, huge_pages, settle_us) = match work {
-            Work::File(path) => (path.clone(), self.huge_pages, plan.warmup_us),
-            Work::Drawn(scenario) => {
+        let place = tempfile::tempdir().map_err(EvalError::Scratch)?;
+        let (config, huge_pages, settle_us) = match workload {
+            WorkloadSpec::File(path) => (path.clone(), self.huge_pages, plan.warmup_us),
+            WorkloadSpec::Scenario(scenario) => {
                 let path = place.path().join("scenario.cfg");
                 let text = scenario.config_text(seed)?;
-                std::fs::write(&path, text).map_err(BenchError::Scratch)?;
+                std::fs::write(&path, text).map_err(EvalError::Scratch)?;
                 let huge_pages = match scenario.page {
                     PageSize::Small => HugePages::Never,
                     PageSize::Huge => HugePages::Always,
@@ -90,27 +85,27 @@ impl Ground for RealMemory {
                 (path, huge_pages, 0)
             }
         };
-        let run = Run { ground: self, plan, workload, huge_pages, settle_us, monitor, seed };
-        let ((watched, mut figures), alone) = if round.is_multiple_of(2) {
+        let run = Run { testbed: self, plan, config, huge_pages, settle_us, monitor, seed };
+        let ((watched, mut metrics), alone) = if round.is_multiple_of(2) {
             (run.watched()?, run.alone()?)
         } else {
             let alone = run.alone()?;
             (run.watched()?, alone)
         };
         let share = accesses_per_us(&alone).zip(accesses_per_us(&watched)).map(|(a, w)| w / a);
-        figures.slowdown_percent = share.map(|share| 100.0 * (1.0 - share));
-        figures.accesses_per_sec = accesses_per_us(&watched).map(|accesses| 1e6 * accesses);
-        Ok(figures)
+        metrics.slowdown_percent = share.map(|share| 100.0 * (1.0 - share));
+        metrics.accesses_per_sec = accesses_per_us(&watched).map(|accesses| 1e6 * accesses);
+        Ok(metrics)
     }
 }
 
 /// One workload, to be run alone and watched.
 #[derive(Debug)]
 struct Run<'a> {
-    ground: &'a RealMemory,
-    plan: &'a Plan,
+    testbed: &'a RealMemory,
+    plan: &'a AccuracyPlan,
     /// Its configuration.
-    workload: PathBuf,
+    config: PathBuf,
     huge_pages: HugePages,
     /// How long a phase may run before it counts.
     settle_us: u64,
@@ -120,28 +115,29 @@ struct Run<'a> {
 
 impl Run<'_> {
     /// The workload alone: what it accessed.
-    fn alone(&self) -> Result<Vec<PhaseTruth>, BenchError> {
-        let scratch = tempfile::tempdir().map_err(BenchError::Scratch)?;
-        self.work(&scratch, |_| Ok(None))
+    fn alone(&self) -> Result<Vec<PhaseTruth>, EvalError> {
+        let scratch = tempfile::tempdir().map_err(EvalError::Scratch)?;
+        self.run_workload(&scratch, |_| Ok(None))
     }
 
     /// The workload with a monitor beside it: what it accessed, and what the
     /// monitor's record shows.
-    fn watched(&self) -> Result<(Vec<PhaseTruth>, Figures), BenchError> {
-        let scratch = tempfile::tempdir().map_err(BenchError::Scratch)?;
+    fn watched(&self) -> Result<(Vec<PhaseTruth>, RunMetrics), EvalError> {
+        let scratch = tempfile::tempdir().map_err(EvalError::Scratch)?;
         let record = scratch.path().join("record");
-        let truth = self.work(&scratch, |pid| self.start_monitor(pid, &record).map(Some))?;
-        let figures = self.figures(&Record::open(&record)?, &truth)?;
-        Ok((truth, figures))
+        let truth =
+            self.run_workload(&scratch, |pid| self.start_monitor(pid, &record).map(Some))?;
+        let metrics = self.metrics(&Record::open(&record)?, &truth)?;
+        Ok((truth, metrics))
     }
 
     /// Runs the workload, and what `beside` starts, until the time is over.
-    fn work(
+    fn run_workload(
         &self,
         scratch: &TempDir,
-        beside: impl FnOnce(u32) -> Result<Option<Running>, BenchError>,
-    ) -> Result<Vec<PhaseTruth>, BenchError> {
-        let stop = &self.ground.stop;
+        beside: impl FnOnce(u32) -> Result<Option<Running>, EvalError>,
+    ) -> Result<Vec<PhaseTruth>, EvalError> {
+        let stop = &self.testbed.stop;
         let truth = scratch.path().join("truth");
         let mut workload = self.start_workload(&truth)?;
         workload.wait_for_line("ready:")?;
@@ -155,15 +151,15 @@ impl Run<'_> {
         Ok(PhaseTruth::read_all(&truth)?)
     }
 
-    fn start_workload(&self, truth: &Path) -> Result<Running, BenchError> {
-        let RealMemory { daos, threads, .. } = self.ground;
+    fn start_workload(&self, truth: &Path) -> Result<Running, EvalError> {
+        let RealMemory { daos, threads, .. } = self.testbed;
         let huge_pages = match self.huge_pages {
             HugePages::Default => "default",
             HugePages::Always => "always",
             HugePages::Never => "never",
         };
         let args = [
-            self.workload.display().to_string(),
+            self.config.display().to_string(),
             format!("--truth={}", truth.display()),
             format!("--threads={threads}"),
             format!("--thp={huge_pages}"),
@@ -171,7 +167,7 @@ impl Run<'_> {
         Running::start(daos, "workload", &args)
     }
 
-    fn start_monitor(&self, pid: u32, record: &Path) -> Result<Running, BenchError> {
+    fn start_monitor(&self, pid: u32, record: &Path) -> Result<Running, EvalError> {
         let attrs = &self.plan.attrs;
         let mut args = vec![
             format!("--pid={pid}"),
@@ -190,29 +186,21 @@ impl Run<'_> {
             args.extend(options.max_overhead.map(|o| format!("--max-overhead={}", 100.0 * o)));
             args.extend(options.auto_intervals.then(|| "--auto-intervals".to_owned()));
         }
-        Running::start(&self.ground.daos, "record", &args)
+        Running::start(&self.testbed.daos, "record", &args)
     }
 
     /// What the record shows, but the slowdown.
-    fn figures(&self, record: &Record, truth: &[PhaseTruth]) -> Result<Figures, BenchError> {
+    fn metrics(&self, record: &Record, truth: &[PhaseTruth]) -> Result<RunMetrics, EvalError> {
         let phases: Vec<TruePhase> =
             truth.iter().map(|phase| TruePhase::counted(phase, &self.plan.attrs)).collect();
         let origin_us = record.header().start_monotonic_us;
-        let mut watch = Watch::new(&phases, origin_us);
-        let mut scorer =
-            Scorer::new(phases, origin_us, self.plan.warmup_us).settling(self.settle_us);
-        let mut costs = Costs::default();
+        let mut meter = RunMeter::new(phases, origin_us, self.plan.warmup_us, self.settle_us);
         for interval in record.intervals() {
             let Interval { snapshot, .. } = interval?;
-            costs.add(&snapshot);
-            if let Some(target) = snapshot.targets.first() {
-                scorer.add(&snapshot, target);
-                watch.add(&snapshot, target);
-            }
+            meter.add(&snapshot);
         }
-        let figures = Figures::of_score(&scorer.score(), &watch.noticed()).with_costs(&costs);
         let peak_rss_bytes = record.end().map(|end| end.peak_rss_bytes as f64);
-        Ok(Figures { peak_rss_bytes, ..figures })
+        Ok(RunMetrics { peak_rss_bytes, ..meter.metrics() })
     }
 }
 

@@ -14,7 +14,7 @@ mod zipf;
 
 pub use drawing::{Drawing, Piece, Scene, Use};
 
-use crate::error::BenchError;
+use crate::error::EvalError;
 use daos_core::{AddrRange, PAGE_SIZE, Rng};
 use daos_sim::{SimOptions, SimSpace};
 use daos_workload::Config;
@@ -130,8 +130,8 @@ const MAX_HOT: f64 = 0.4;
 
 impl Scenario {
     /// Refuses what can't be drawn.
-    pub fn validate(&self) -> Result<(), BenchError> {
-        let wrong = |what: String| Err(BenchError::Scenario(what));
+    pub fn validate(&self) -> Result<(), EvalError> {
+        let wrong = |what: String| Err(EvalError::Scenario(what));
         let min = MIN_PAGES * self.page.bytes();
         if self.bytes < min || self.bytes > MAX_BYTES {
             let (min, size) = (Bytes(min), Bytes(self.bytes));
@@ -157,7 +157,7 @@ impl Scenario {
     }
 
     /// Draws it.
-    pub fn draw(&self, seed: u64) -> Result<Drawing, BenchError> {
+    pub fn draw(&self, seed: u64) -> Result<Drawing, EvalError> {
         self.validate()?;
         let mut rng = Rng::new(seed);
         let units = self.bytes / self.page.bytes();
@@ -176,7 +176,7 @@ impl Scenario {
     }
 
     /// Its configuration in `masim`'s format, as text.
-    pub fn config_text(&self, seed: u64) -> Result<String, BenchError> {
+    pub fn config_text(&self, seed: u64) -> Result<String, EvalError> {
         Ok(self.draw(seed)?.text(&self.to_string(), self.page.bytes()))
     }
 
@@ -187,7 +187,7 @@ impl Scenario {
         seed: u64,
         sample_us: u64,
         accesses_per_sec: Option<u64>,
-    ) -> Result<SimSpace, BenchError> {
+    ) -> Result<SimSpace, EvalError> {
         let drawing = self.draw(seed)?;
         let name = self.to_string();
         let config = Config::parse(&name, &drawing.text(&name, self.page.bytes()))?;
@@ -201,7 +201,7 @@ impl Scenario {
         };
         let ranges: Vec<AddrRange> = drawing.ranges(options.base, self.page.bytes());
         SimSpace::placed(config, ranges, options)
-            .map_err(|error| BenchError::Scenario(error.to_string()))
+            .map_err(|error| EvalError::Scenario(error.to_string()))
     }
 }
 

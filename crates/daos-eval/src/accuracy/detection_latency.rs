@@ -1,12 +1,13 @@
-//! How long a monitor takes to notice that memory turned hot, or cold.
+//! Detection latency: how long it takes until a monitor shows that memory turned hot, or
+//! cold.
 
-use crate::truth::{TruePhase, TrueRange};
+use super::truth::{TruePhase, TrueRange};
 use daos_core::{AddrRange, HOT_RATE, Snapshot, TargetSnapshot};
 
 /// Times from a change to the end of the snapshot that shows it, in microseconds: medians
-/// over the changes. `None` if there was no change, or most of them were never noticed.
+/// over the changes. `None` if there was no change, or most of them were never detected.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Noticed {
+pub struct DetectionLatency {
     /// Half of what turned hot is reported hot.
     pub hot_half_us: Option<u64>,
     /// 95 % of it is.
@@ -17,14 +18,15 @@ pub struct Noticed {
     pub cold_most_us: Option<u64>,
 }
 
-/// The shares of [`Noticed`].
+/// The first share of what turned whose latency is counted. Chosen: the middle.
 const HALF: f64 = 0.5;
+/// The second one. Chosen: all, but for regions whose edges are a little off.
 const MOST: f64 = 0.95;
 
-/// Watches snapshots for the changes that the truth knows of. Memory of which only some
-/// pages are accessed counts for nothing.
+/// Times the changes that the truth knows of, until snapshots show them. Memory of which
+/// only some pages are accessed counts for nothing.
 #[derive(Debug, Clone)]
-pub struct Watch {
+pub struct DetectionTimer {
     changes: Vec<Change>,
     origin_us: u64,
 }
@@ -44,18 +46,19 @@ struct Change {
 struct Turned {
     ranges: Vec<AddrRange>,
     bytes: u64,
-    /// How long it took until half and most of it was noticed.
+    /// Microseconds until [`HALF`] of it was detected.
     half_us: Option<u64>,
+    /// Microseconds until [`MOST`] of it was.
     most_us: Option<u64>,
 }
 
-impl Watch {
+impl DetectionTimer {
     /// For the changes between these phases, by rising time, of which all have the same
     /// ranges. Monitoring began, and the snapshots count their time, at `origin_us` on the
-    /// truth's clock; what changed before was not there to be noticed.
+    /// truth's clock; what changed before could not be detected.
     pub fn new(phases: &[TruePhase], origin_us: u64) -> Self {
         let turned = |before: &TruePhase, after: &TruePhase, to_hot: bool| {
-            let is_hot = |truth: &TrueRange| truth.comb.is_none() && truth.rate >= HOT_RATE;
+            let is_hot = |truth: &TrueRange| truth.stride.is_none() && truth.rate >= HOT_RATE;
             let pairs = before.ranges.iter().zip(&after.ranges);
             let other = pairs.filter(|(b, a)| is_hot(b) != to_hot && is_hot(a) == to_hot);
             let ranges: Vec<AddrRange> = other.map(|(_, after)| after.range).collect();
@@ -84,13 +87,15 @@ impl Watch {
         }
     }
 
-    /// How long it took.
-    pub fn noticed(&self) -> Noticed {
-        let hot =
-            |time: fn(&Turned) -> Option<u64>| median(self.changes.iter().map(|c| &c.hot), time);
-        let cold =
-            |time: fn(&Turned) -> Option<u64>| median(self.changes.iter().map(|c| &c.cold), time);
-        Noticed {
+    /// The latencies so far.
+    pub fn latency(&self) -> DetectionLatency {
+        let hot = |time: fn(&Turned) -> Option<u64>| {
+            lower_median(self.changes.iter().map(|c| &c.hot), time)
+        };
+        let cold = |time: fn(&Turned) -> Option<u64>| {
+            lower_median(self.changes.iter().map(|c| &c.cold), time)
+        };
+        DetectionLatency {
             hot_half_us: hot(|turned| turned.half_us),
             hot_most_us: hot(|turned| turned.most_us),
             cold_half_us: cold(|turned| turned.half_us),
@@ -114,18 +119,20 @@ impl Turned {
                 .sum::<u64>()
         };
         let hot = self.ranges.iter().map(reported_hot).sum::<u64>() as f64 / self.bytes as f64;
-        let noticed = if to_hot { hot } else { 1.0 - hot };
-        if noticed >= HALF {
+        let detected = if to_hot { hot } else { 1.0 - hot };
+        if detected >= HALF {
             self.half_us = self.half_us.or(Some(passed_us));
         }
-        if noticed >= MOST {
+        if detected >= MOST {
             self.most_us = Some(passed_us);
         }
     }
 }
 
-/// The lower of the two middle ones, if there are two. What took for ever is longest.
-fn median<'a>(
+/// The median time; the lower of the two middle ones, if there are two, and not their mean
+/// as in [`daos_core::median`], since the upper one may be for ever: what was never detected
+/// took longest. `None` if most were not, or nothing turned.
+fn lower_median<'a>(
     turned: impl Iterator<Item = &'a Turned>,
     time: fn(&Turned) -> Option<u64>,
 ) -> Option<u64> {
@@ -147,60 +154,60 @@ mod tests {
             range: AddrRange::new(start, start + 100),
             rate: if hot { 0.9 } else { 0.0 },
             touched: if hot { 1.0 } else { 0.0 },
-            comb: None,
+            stride: None,
         };
         TruePhase { start_us, end_us, ranges: vec![half(0, !upper), half(100, upper)] }
     }
 
     /// A snapshot that ends then and reports `start..end` hot.
-    fn add(watch: &mut Watch, end_us: u64, start: u64, end: u64) {
+    fn add(timer: &mut DetectionTimer, end_us: u64, start: u64, end: u64) {
         let range = AddrRange::new(start, end);
         let region = RegionSnapshot { range, access_rate: 0.25, unobserved: 0.0, age_us: 0 };
         let target = TargetSnapshot { regions: vec![region], ..TargetSnapshot::default() };
         let snapshot = Snapshot { end_us, ..Snapshot::default() };
-        watch.add(&snapshot, &target);
+        timer.add(&snapshot, &target);
     }
 
     #[test]
     fn times_are_from_the_change_to_the_end_of_the_snapshot() {
         let phases = [phase(0, 1000, false), phase(1000, 2000, true)];
-        let mut watch = Watch::new(&phases, 100);
-        // The watch began at 100, so what ends at 900 is of 1000.
-        add(&mut watch, 900, 0, 100);
-        assert_eq!(watch.noticed(), Noticed::default());
-        add(&mut watch, 1000, 40, 140);
-        add(&mut watch, 1100, 60, 160);
-        add(&mut watch, 1200, 0, 200);
-        add(&mut watch, 1300, 5, 200);
-        let noticed = watch.noticed();
-        assert_eq!((noticed.hot_half_us, noticed.hot_most_us), (Some(200), Some(300)));
-        assert_eq!((noticed.cold_half_us, noticed.cold_most_us), (Some(200), None));
+        let mut timer = DetectionTimer::new(&phases, 100);
+        // Monitoring began at 100, so what ends at 900 is of 1000.
+        add(&mut timer, 900, 0, 100);
+        assert_eq!(timer.latency(), DetectionLatency::default());
+        add(&mut timer, 1000, 40, 140);
+        add(&mut timer, 1100, 60, 160);
+        add(&mut timer, 1200, 0, 200);
+        add(&mut timer, 1300, 5, 200);
+        let latency = timer.latency();
+        assert_eq!((latency.hot_half_us, latency.hot_most_us), (Some(200), Some(300)));
+        assert_eq!((latency.cold_half_us, latency.cold_most_us), (Some(200), None));
     }
 
     #[test]
-    fn a_change_that_is_not_noticed_counts_as_longest() {
+    fn a_change_that_is_not_detected_counts_as_longest() {
         let turns: Vec<_> = (0..4).map(|n| phase(n * 1000, (n + 1) * 1000, n % 2 == 1)).collect();
-        let mut watch = Watch::new(&turns, 0);
-        add(&mut watch, 1100, 100, 200);
-        add(&mut watch, 2100, 200, 300);
-        add(&mut watch, 3300, 100, 200);
-        let noticed = watch.noticed();
-        assert_eq!(noticed.hot_most_us, Some(300));
+        let mut timer = DetectionTimer::new(&turns, 0);
+        add(&mut timer, 1100, 100, 200);
+        add(&mut timer, 2100, 200, 300);
+        add(&mut timer, 3300, 100, 200);
+        let latency = timer.latency();
+        assert_eq!(latency.hot_most_us, Some(300));
         // What was reported nowhere counts as cold.
-        assert_eq!(noticed.cold_most_us, Some(100));
-        let mut blind = Watch::new(&turns, 0);
+        assert_eq!(latency.cold_most_us, Some(100));
+        let mut blind = DetectionTimer::new(&turns, 0);
         add(&mut blind, 1100, 100, 200);
-        assert_eq!(blind.noticed().hot_most_us, None);
+        assert_eq!(blind.latency().hot_most_us, None);
     }
 
     #[test]
-    fn without_changes_there_is_nothing_to_notice() {
-        let mut watch = Watch::new(&[phase(0, 1000, true)], 0);
-        add(&mut watch, 900, 0, 200);
-        assert_eq!(watch.noticed(), Noticed::default());
+    fn without_changes_there_is_nothing_to_detect() {
+        let mut timer = DetectionTimer::new(&[phase(0, 1000, true)], 0);
+        add(&mut timer, 900, 0, 200);
+        assert_eq!(timer.latency(), DetectionLatency::default());
         // What changed before the monitor came.
-        let mut late = Watch::new(&[phase(0, 1000, true), phase(1000, 2000, false)], 1000);
+        let mut late = DetectionTimer::new(&[phase(0, 1000, true), phase(1000, 2000, false)], 1000);
         add(&mut late, 500, 0, 100);
-        assert_eq!(late.noticed(), Noticed::default());
+        assert_eq!(late.latency(), DetectionLatency::default());
     }
 }

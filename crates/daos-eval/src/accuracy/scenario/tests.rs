@@ -1,7 +1,7 @@
 //! Every shape in every size: what was asked for is there.
 
 use super::*;
-use crate::truth::TruePhase;
+use crate::accuracy::truth::TruePhase;
 use daos_core::{HOT_RATE, MonitorAttrs};
 
 const SAMPLE_US: u64 = 5000;

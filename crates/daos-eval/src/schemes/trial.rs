@@ -1,13 +1,13 @@
-//! One way to run a program, and what came of it.
+//! A trial: a program run once in one configuration, and what came of it.
 
 use super::counters::Counters;
-use crate::course::{Course, Sample};
+use crate::under_test::{Sample, TimeSeries};
 use daos_core::median;
 use daos_workload::PhaseTruth;
 
-/// One way to run a program.
+/// A trial's configuration: one way to run a program.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Arm {
+pub struct Configuration {
     /// Its name.
     pub name: &'static str,
     /// What the program does: a configuration, the last phase of which counts.
@@ -25,9 +25,9 @@ pub struct Arm {
     pub watched_bytes: Option<u64>,
 }
 
-/// What came of a run.
+/// What came of a trial.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Ran {
+pub struct Trial {
     /// When the scheme was started, or would have been, on `CLOCK_MONOTONIC`.
     pub begun_us: u64,
     /// Whether the kernel killed the program, whose memory was limited. Of such a run
@@ -36,12 +36,12 @@ pub struct Ran {
     /// What the program accessed in the phase that counts.
     pub counted: Option<PhaseTruth>,
     /// What was sampled, from before the scheme was started to the program's end.
-    pub course: Course,
+    pub time_series: TimeSeries,
     /// What the schemes counted, if there were any.
     pub counters: Option<Counters>,
 }
 
-impl Ran {
+impl Trial {
     /// When the phase that counts began and ended.
     fn time(&self) -> Option<(u64, u64)> {
         self.counted.as_ref().map(|phase| (phase.start_us, phase.end_us))
@@ -59,12 +59,12 @@ impl Ran {
     /// CPU time in the phase that counts in percent of one CPU: in the kernel, and
     /// altogether.
     pub(super) fn cpu_percent(&self) -> Option<(f64, f64)> {
-        self.course.cpu_percent(self.time()?)
+        self.time_series.cpu_percent(self.time()?)
     }
 
     /// The samples of the phase that counts.
     fn counting(&self) -> &[Sample] {
-        self.time().map_or(&[], |time| self.course.within(time))
+        self.time().map_or(&[], |time| self.time_series.within(time))
     }
 
     /// The resident set in the phase that counts: the median over the samples.
@@ -86,15 +86,15 @@ impl Ran {
     }
 
     /// By how many percent fewer accesses a second were made than by `alone`.
-    pub(super) fn slowdown_percent(&self, alone: &Ran) -> Option<f64> {
+    pub(super) fn slowdown_percent(&self, alone: &Trial) -> Option<f64> {
         let (with, without) = (self.accesses_per_sec(None)?, alone.accesses_per_sec(None)?);
         ratio(with, without).map(|share| 100.0 * (1.0 - share))
     }
 
     /// The same of accesses in a second of its own CPU time: what it was disturbed by shows,
     /// and not what others took of the machine.
-    pub(super) fn slowdown_by_cpu_percent(&self, alone: &Ran) -> Option<f64> {
-        let rate = |ran: &Ran| ratio(ran.accesses_per_sec(None)?, ran.cpu_percent()?.1);
+    pub(super) fn slowdown_by_cpu_percent(&self, alone: &Trial) -> Option<f64> {
+        let rate = |trial: &Trial| ratio(trial.accesses_per_sec(None)?, trial.cpu_percent()?.1);
         ratio(rate(self)?, rate(alone)?).map(|share| 100.0 * (1.0 - share))
     }
 
@@ -117,7 +117,7 @@ mod tests {
     use daos_workload::truth::PatternKind;
     use daos_workload::{Mode, RegionTruth};
 
-    fn ran(accesses: [u64; 2]) -> Ran {
+    fn trial(accesses: [u64; 2]) -> Trial {
         let region = |(name, accesses): (&str, u64)| RegionTruth {
             name: name.to_owned(),
             start: 0,
@@ -136,35 +136,35 @@ mod tests {
             ..Sample::default()
         };
         let samples = [(0, 9, 0.1), (1, 5, 0.9), (2, 3, 0.7), (3, 4, 0.8), (9, 1, 0.2)];
-        Ran {
+        Trial {
             counted: Some(PhaseTruth { start_us: 1_000_000, end_us: 3_000_000, regions }),
-            course: Course { samples: samples.map(sample).to_vec() },
-            ..Ran::default()
+            time_series: TimeSeries { samples: samples.map(sample).to_vec() },
+            ..Trial::default()
         }
     }
 
     #[test]
     fn only_the_phase_that_counts_counts() {
-        let ran = ran([600, 200]);
-        assert_eq!(ran.accesses_per_sec(None), Some(400.0));
-        assert_eq!(ran.accesses_per_sec(Some("hot")), Some(300.0));
-        assert_eq!(ran.resident_bytes(), Some(4.0));
-        assert_eq!(ran.watched_share(), Some((0.7, 0.8)));
-        assert_eq!(ran.last(|sample| sample.resident_bytes), Some(4.0));
+        let trial = trial([600, 200]);
+        assert_eq!(trial.accesses_per_sec(None), Some(400.0));
+        assert_eq!(trial.accesses_per_sec(Some("hot")), Some(300.0));
+        assert_eq!(trial.resident_bytes(), Some(4.0));
+        assert_eq!(trial.watched_share(), Some((0.7, 0.8)));
+        assert_eq!(trial.last(|sample| sample.resident_bytes), Some(4.0));
     }
 
     #[test]
     fn a_slowdown_is_fewer_accesses() {
-        assert_eq!(ran([30, 30]).slowdown_percent(&ran([60, 60])), Some(50.0));
-        assert_eq!(ran([60, 60]).slowdown_percent(&ran([30, 30])), Some(-100.0));
-        assert_eq!(ran([60, 60]).slowdown_percent(&ran([0, 0])), None);
-        assert_eq!(ran([60, 60]).slowdown_percent(&Ran::default()), None);
+        assert_eq!(trial([30, 30]).slowdown_percent(&trial([60, 60])), Some(50.0));
+        assert_eq!(trial([60, 60]).slowdown_percent(&trial([30, 30])), Some(-100.0));
+        assert_eq!(trial([60, 60]).slowdown_percent(&trial([0, 0])), None);
+        assert_eq!(trial([60, 60]).slowdown_percent(&Trial::default()), None);
         // It did half as much in half the time.
-        let mut half = ran([30, 30]);
-        half.course.samples.iter_mut().for_each(|sample| sample.cpu_us = sample.at_us / 2);
-        let mut whole = ran([60, 60]);
-        whole.course.samples.iter_mut().for_each(|sample| sample.cpu_us = sample.at_us);
+        let mut half = trial([30, 30]);
+        half.time_series.samples.iter_mut().for_each(|sample| sample.cpu_us = sample.at_us / 2);
+        let mut whole = trial([60, 60]);
+        whole.time_series.samples.iter_mut().for_each(|sample| sample.cpu_us = sample.at_us);
         assert_eq!(half.slowdown_by_cpu_percent(&whole), Some(0.0));
-        assert_eq!(half.slowdown_by_cpu_percent(&Ran::default()), None);
+        assert_eq!(half.slowdown_by_cpu_percent(&Trial::default()), None);
     }
 }

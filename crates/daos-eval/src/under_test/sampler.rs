@@ -1,36 +1,36 @@
-//! Looks at a process from outside, again and again.
+//! Samples a process from outside, again and again.
 
-use crate::course::Sample;
-use crate::pagemap::Watched;
+use super::resident::ResidentPages;
+use super::time_series::Sample;
 use daos_linux::cpu;
 use daos_linux::memory::ProcessMemory;
 use std::fs;
 use std::path::Path;
 
-/// Takes samples.
+/// Takes samples of one process.
 #[derive(Debug)]
-pub(crate) struct Looker {
+pub(crate) struct Sampler {
     pid: u32,
-    watched: Option<Watched>,
+    watched: Option<ResidentPages>,
     /// What other swap took before.
     zram_before: u64,
 }
 
-impl Looker {
-    /// At this process. `zram_before` is what [zram took](zram_bytes) before it had any of
+impl Sampler {
+    /// Of this process. `zram_before` is what [zram took](zram_bytes) before it had any of
     /// its memory there.
     pub fn new(pid: u32, zram_before: u64) -> Self {
         Self { pid, watched: None, zram_before }
     }
 
     /// The same, and which pages of some of its memory are resident.
-    pub fn with_watched(mut self, watched: Option<Watched>) -> Self {
+    pub fn with_watched(mut self, watched: Option<ResidentPages>) -> Self {
         self.watched = watched;
         self
     }
 
-    /// `None` when the program has ended.
-    pub fn look(&mut self) -> Option<Sample> {
+    /// The next sample; `None` when the program has ended.
+    pub fn sample(&mut self) -> Option<Sample> {
         let at_us = cpu::monotonic_us();
         let memory = ProcessMemory::read(Path::new("/proc"), self.pid)?;
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.pid)).ok()?;
@@ -43,7 +43,7 @@ impl Looker {
             system_us: system * tick_us,
             cpu_us: (user + system) * tick_us,
             zram_bytes: zram_bytes(Path::new("/sys")).saturating_sub(self.zram_before),
-            watched_share: self.watched.as_mut().and_then(Watched::resident_share),
+            watched_share: self.watched.as_mut().and_then(ResidentPages::resident_share),
         })
     }
 }

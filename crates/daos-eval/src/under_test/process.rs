@@ -3,7 +3,7 @@
 //! A program that is dropped is killed: whichever way a run ends, nothing of it
 //! stays behind.
 
-use crate::error::BenchError;
+use crate::error::EvalError;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek};
@@ -39,7 +39,7 @@ enum Stderr {
 
 impl Running {
     /// Starts `daos` with `args`, of which the first is its subcommand `name`.
-    pub fn start(daos: &Path, name: &str, args: &[String]) -> Result<Self, BenchError> {
+    pub fn start(daos: &Path, name: &str, args: &[String]) -> Result<Self, EvalError> {
         let mut command = Command::new(daos);
         command.arg(name).args(args);
         Self::spawn(command, &of_daos(name))
@@ -52,10 +52,10 @@ impl Running {
         mut command: Command,
         name: &str,
         stdout: impl Into<Stdio>,
-    ) -> Result<Self, BenchError> {
-        let failed = |source| BenchError::Run { name: name.to_owned(), source };
-        let file = tempfile::tempfile().map_err(BenchError::Scratch)?;
-        let ours = file.try_clone().map_err(BenchError::Scratch)?;
+    ) -> Result<Self, EvalError> {
+        let failed = |source| EvalError::Run { name: name.to_owned(), source };
+        let file = tempfile::tempfile().map_err(EvalError::Scratch)?;
+        let ours = file.try_clone().map_err(EvalError::Scratch)?;
         command.stdin(Stdio::null()).stdout(stdout).stderr(file);
         let child = command.spawn().map_err(failed)?;
         Ok(Self { name: name.to_owned(), child, stderr: Stderr::File(ours), grace: GRACE })
@@ -68,20 +68,20 @@ impl Running {
         daos: &Path,
         name: &str,
         args: &[String],
-    ) -> Result<Self, BenchError> {
+    ) -> Result<Self, EvalError> {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", "echo $$ > \"$0\" && exec \"$@\""]);
         command.arg(processes).arg(daos).arg(name).args(args);
         Self::spawn(command, &of_daos(name))
     }
 
-    fn spawn(mut command: Command, name: &str) -> Result<Self, BenchError> {
+    fn spawn(mut command: Command, name: &str) -> Result<Self, EvalError> {
         let mut child = command
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()
-            .map_err(|source| BenchError::Run { name: name.to_owned(), source })?;
+            .map_err(|source| EvalError::Run { name: name.to_owned(), source })?;
         let stderr = child.stderr.take().expect("standard error is piped");
         let stderr = Stderr::Pipe(BufReader::new(stderr));
         Ok(Self { name: name.to_owned(), child, stderr, grace: Duration::ZERO })
@@ -93,7 +93,7 @@ impl Running {
     }
 
     /// Waits for a line on its standard error that begins with `word`.
-    pub fn wait_for_line(&mut self, word: &str) -> Result<(), BenchError> {
+    pub fn wait_for_line(&mut self, word: &str) -> Result<(), EvalError> {
         let mut said = String::new();
         loop {
             let begin = said.len();
@@ -114,7 +114,7 @@ impl Running {
     }
 
     /// Whether it has ended.
-    pub fn has_ended(&mut self) -> Result<bool, BenchError> {
+    pub fn has_ended(&mut self) -> Result<bool, EvalError> {
         Ok(self.child.try_wait().map_err(|source| self.failed(source))?.is_some())
     }
 
@@ -123,10 +123,10 @@ impl Running {
         &mut self,
         deadline: Instant,
         stop: &AtomicBool,
-    ) -> Result<Option<ExitStatus>, BenchError> {
+    ) -> Result<Option<ExitStatus>, EvalError> {
         loop {
             if stop.load(Ordering::Relaxed) {
-                return Err(BenchError::Interrupted);
+                return Err(EvalError::Interrupted);
             }
             let status = self.child.try_wait().map_err(|source| self.failed(source))?;
             let left = deadline.saturating_duration_since(Instant::now());
@@ -148,9 +148,9 @@ impl Running {
 
     /// Waits until it has ended, which should not take longer than `patience`,
     /// and complains if it failed.
-    pub fn finish(mut self, patience: Duration, stop: &AtomicBool) -> Result<(), BenchError> {
+    pub fn finish(mut self, patience: Duration, stop: &AtomicBool) -> Result<(), EvalError> {
         let status = self.wait_until(Instant::now() + patience, stop)?;
-        let status = status.ok_or(BenchError::Stuck(self.name.clone()))?;
+        let status = status.ok_or(EvalError::Stuck(self.name.clone()))?;
         if status.success() {
             return Ok(());
         }
@@ -158,14 +158,14 @@ impl Running {
         Err(self.failure(status, said))
     }
 
-    fn failed(&self, source: std::io::Error) -> BenchError {
-        BenchError::Run { name: self.name.clone(), source }
+    fn failed(&self, source: std::io::Error) -> EvalError {
+        EvalError::Run { name: self.name.clone(), source }
     }
 
-    fn failure(&self, status: ExitStatus, said: String) -> BenchError {
+    fn failure(&self, status: ExitStatus, said: String) -> EvalError {
         let last = said.trim_end().lines().last().unwrap_or("it said nothing");
         let said = last.strip_prefix("daos: ").unwrap_or(last).to_owned();
-        BenchError::Failed { name: self.name.clone(), status, said }
+        EvalError::Failed { name: self.name.clone(), status, said }
     }
 }
 

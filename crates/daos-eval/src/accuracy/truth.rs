@@ -29,7 +29,7 @@ pub struct TrueRange {
     /// The chance that a page is accessed within an aggregation interval, 0 to 1.
     pub touched: f64,
     /// Which pages that holds for, if not for all. The others are left alone.
-    pub comb: Option<Comb>,
+    pub stride: Option<PageStride>,
 }
 
 impl TruePhase {
@@ -43,8 +43,9 @@ impl TruePhase {
             .map(|((range, rate), (_, touched))| {
                 let mut entries = truth.regions.iter().filter(|entry| entry.start == range.start);
                 let stride = entries.next().and_then(|entry| entry.stride);
-                let comb = Comb::of(stride.filter(|_| entries.next().is_none()), PAGE_SIZE);
-                TrueRange { range, rate, touched, comb: None }.combed(comb)
+                let stride = stride.filter(|_| entries.next().is_none());
+                TrueRange { range, rate, touched, stride: None }
+                    .with_stride(PageStride::of(stride, PAGE_SIZE))
             })
             .collect();
         Self { start_us: truth.start_us, end_us: truth.end_us, ranges }
@@ -69,8 +70,8 @@ impl TruePhase {
                 .zip(strides(phase, rates.len()))
                 .map(|((r, t), stride)| {
                     let (range, rate, touched) = (r.range, r.rate, t.rate);
-                    let all = TrueRange { range, rate, touched, comb: None };
-                    all.combed(Comb::of(stride, page))
+                    let all = TrueRange { range, rate, touched, stride: None };
+                    all.with_stride(PageStride::of(stride, page))
                 })
                 .collect();
             phases.push(Self { start_us, end_us: next_us, ranges });
@@ -95,21 +96,21 @@ fn strides(phase: &Phase, regions: usize) -> Vec<Option<u64>> {
 }
 
 impl TrueRange {
-    /// The same accesses, all of them to the pages of a comb.
-    fn combed(self, comb: Option<Comb>) -> Self {
-        let Some(Comb { every, .. }) = comb else { return self };
+    /// The same accesses, all of them to the pages of a stride.
+    fn with_stride(self, stride: Option<PageStride>) -> Self {
+        let Some(PageStride { every, .. }) = stride else { return self };
         let all_to_some = |rate: f64| (rate * every as f64).min(1.0);
         let (rate, touched) = (all_to_some(self.rate), all_to_some(self.touched));
-        Self { rate, touched, comb, ..self }
+        Self { rate, touched, stride, ..self }
     }
 
     /// Of the bytes of `part` that are in the range, those that its rate holds for.
     pub fn bytes_in(&self, part: AddrRange) -> u64 {
         let Some(part) = self.range.intersect(&part) else { return 0 };
-        match self.comb {
+        match self.stride {
             None => part.len(),
-            Some(comb) => {
-                let until = |address: u64| comb.bytes_before(address - self.range.start);
+            Some(stride) => {
+                let until = |address: u64| stride.bytes_before(address - self.range.start);
                 until(part.end) - until(part.start)
             }
         }
@@ -121,16 +122,16 @@ impl TrueRange {
     }
 }
 
-/// Every so many pages one, from the first on.
+/// Every so many pages one, from the first of a range on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Comb {
+pub struct PageStride {
     /// Bytes in a page.
     pub page: u64,
     /// Pages from one to the next, at least 2.
     pub every: u64,
 }
 
-impl Comb {
+impl PageStride {
     /// The pages that steps of `stride` bytes hit, if they leave out some and are of whole
     /// pages.
     fn of(stride: Option<u64>, page: u64) -> Option<Self> {
@@ -164,15 +165,15 @@ mod tests {
     }
 
     #[test]
-    fn a_stride_over_pages_is_a_comb() {
+    fn a_stride_over_pages_is_known() {
         let text = "a, 40K\nb, 40K\n\none\n1s\na, stride, 16K, 1\nb, stride, 16K, 1\n\
                     b, random, 1, 1\n";
-        let config = Config::parse("comb.cfg", text).unwrap();
+        let config = Config::parse("stride.cfg", text).unwrap();
         let space = SimSpace::new(config, SimOptions::default());
         let phases = TruePhase::simulated(&space, &MonitorAttrs::default(), 1);
         let [a, b] = &phases[0].ranges[..] else { panic!("two ranges") };
-        assert_eq!(a.comb, Some(Comb { page: 4096, every: 4 }));
-        assert_eq!((a.rate, a.touched, b.comb), (1.0, 1.0, None));
+        assert_eq!(a.stride, Some(PageStride { page: 4096, every: 4 }));
+        assert_eq!((a.rate, a.touched, b.stride), (1.0, 1.0, None));
         // Pages 0, 4 and 8 of 10.
         assert_eq!(a.bytes_from(0.5), 3 * 4096);
         let pages = |from: u64, to: u64| {

@@ -1,33 +1,33 @@
-//! What a program took, over the time: sampled from outside.
+//! What a program took over the time, as samples from outside.
 
-/// One look.
+/// What was seen of a program at one time.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Sample {
     /// When, in microseconds on `CLOCK_MONOTONIC`.
     pub at_us: u64,
-    /// Its resident set.
+    /// Its resident set, in bytes.
     pub resident_bytes: u64,
-    /// What it has in swap.
+    /// What it has in swap, in bytes.
     pub swap_bytes: u64,
-    /// CPU time that it took so far, in the kernel alone, and altogether. In steps of
-    /// a clock tick, 10 ms on most kernels.
+    /// CPU time that it took so far in the kernel, in microseconds. In steps of a clock
+    /// tick, 10 ms on most kernels.
     pub system_us: u64,
-    /// The same with user space.
+    /// The same in the kernel and in user space together.
     pub cpu_us: u64,
-    /// Memory that compressed swap takes on the whole host.
+    /// Bytes of memory that compressed swap takes on the whole host.
     pub zram_bytes: u64,
     /// Of the memory that is watched the share that is resident, 0 to 1.
     pub watched_share: Option<f64>,
 }
 
-/// Samples by rising time.
+/// The samples of a program, by rising time.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Course {
+pub struct TimeSeries {
     /// All of them.
     pub samples: Vec<Sample>,
 }
 
-impl Course {
+impl TimeSeries {
     /// Seconds from `from_us` until the resident set is at most `bytes` for the first
     /// time.
     pub fn seconds_until_at_most(&self, bytes: u64, from_us: u64) -> Option<f64> {
@@ -73,7 +73,7 @@ impl Course {
 mod tests {
     use super::*;
 
-    fn course(resident: &[(u64, u64)]) -> Course {
+    fn time_series(resident: &[(u64, u64)]) -> TimeSeries {
         let sample = |&(at_us, resident_bytes): &(u64, u64)| Sample {
             at_us,
             resident_bytes,
@@ -81,40 +81,41 @@ mod tests {
             cpu_us: at_us / 2,
             ..Sample::default()
         };
-        Course { samples: resident.iter().map(sample).collect() }
+        TimeSeries { samples: resident.iter().map(sample).collect() }
     }
 
     #[test]
     fn the_time_to_a_threshold() {
-        let course = course(&[(0, 50), (1_000_000, 900), (3_000_000, 150), (4_000_000, 200)]);
-        assert_eq!(course.seconds_until_at_most(150, 500_000), Some(2.5));
-        assert_eq!(course.seconds_until_at_most(149, 500_000), None);
-        assert_eq!(course.seconds_until_at_most(50, 0), Some(0.0));
-        assert_eq!(Course::default().seconds_until_at_most(50, 0), None);
+        let time_series =
+            time_series(&[(0, 50), (1_000_000, 900), (3_000_000, 150), (4_000_000, 200)]);
+        assert_eq!(time_series.seconds_until_at_most(150, 500_000), Some(2.5));
+        assert_eq!(time_series.seconds_until_at_most(149, 500_000), None);
+        assert_eq!(time_series.seconds_until_at_most(50, 0), Some(0.0));
+        assert_eq!(TimeSeries::default().seconds_until_at_most(50, 0), None);
     }
 
     #[test]
     fn the_mean_of_all() {
-        let course = course(&[(10, 1), (20, 2), (30, 6)]);
-        assert_eq!(course.mean(|sample| sample.resident_bytes), Some(3.0));
-        assert_eq!(Course::default().mean(|sample| sample.resident_bytes), None);
+        let time_series = time_series(&[(10, 1), (20, 2), (30, 6)]);
+        assert_eq!(time_series.mean(|sample| sample.resident_bytes), Some(3.0));
+        assert_eq!(TimeSeries::default().mean(|sample| sample.resident_bytes), None);
     }
 
     #[test]
     fn what_was_at_a_time() {
-        let course = course(&[(10, 1), (20, 2), (30, 3)]);
-        assert_eq!(course.at(25).unwrap().resident_bytes, 2);
-        assert_eq!(course.at(20).unwrap().resident_bytes, 2);
-        assert_eq!((course.at(9), course.at(30)), (None, None), "not known");
-        assert_eq!(course.within((20, 30)).len(), 2);
-        assert_eq!(course.within((31, 40)).len(), 0);
-        assert_eq!(course.within((40, 31)).len(), 0);
+        let time_series = time_series(&[(10, 1), (20, 2), (30, 3)]);
+        assert_eq!(time_series.at(25).unwrap().resident_bytes, 2);
+        assert_eq!(time_series.at(20).unwrap().resident_bytes, 2);
+        assert_eq!((time_series.at(9), time_series.at(30)), (None, None), "not known");
+        assert_eq!(time_series.within((20, 30)).len(), 2);
+        assert_eq!(time_series.within((31, 40)).len(), 0);
+        assert_eq!(time_series.within((40, 31)).len(), 0);
     }
 
     #[test]
     fn cpu_time_is_of_the_time_between_samples() {
-        let course = course(&[(0, 0), (100, 0), (200, 0), (900, 0)]);
-        assert_eq!(course.cpu_percent((50, 250)), Some((10.0, 50.0)));
-        assert_eq!(course.cpu_percent((150, 250)), None);
+        let time_series = time_series(&[(0, 0), (100, 0), (200, 0), (900, 0)]);
+        assert_eq!(time_series.cpu_percent((50, 250)), Some((10.0, 50.0)));
+        assert_eq!(time_series.cpu_percent((150, 250)), None);
     }
 }
