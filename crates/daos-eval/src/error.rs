@@ -60,7 +60,7 @@ pub enum EvalError {
     /// The kernel does not say how much memory there is.
     #[error("cannot read /proc/meminfo")]
     Meminfo(#[source] io::Error),
-    /// No monitor workloads with these attributes.
+    /// No monitor works with these attributes.
     #[error(transparent)]
     Attrs(#[from] AttrsError),
     /// A program could not be started or waited for.

@@ -88,7 +88,7 @@ pub fn json(
 mod tests {
     use super::*;
     use crate::accuracy::run_metrics::RunMetrics;
-    use crate::monitors::MonitorKind;
+    use crate::monitors::ComparedKind;
     use daos_core::MonitorAttrs;
     use std::path::PathBuf;
 
@@ -115,7 +115,7 @@ mod tests {
         vec![AccuracyResult {
             workload: WorkloadSpec::File(PathBuf::from("block.cfg")),
             budget: None,
-            monitor: MonitorKind::Reference,
+            monitor: ComparedKind::Product(daos_monitor::MonitorKind::Reference),
             runs: vec![run(0.9), run(1.0)],
         }]
     }

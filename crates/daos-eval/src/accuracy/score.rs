@@ -7,7 +7,7 @@
 use super::truth::{TruePhase, TrueRange};
 use daos_core::{AddrRange, HOT_RATE, Part, Snapshot, TargetSnapshot};
 
-/// How accurate snapshots were. A figure is `None` when there was nothing that it
+/// How accurate snapshots were. A metric is `None` when there was nothing that it
 /// could be a share of.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Score {
@@ -36,7 +36,7 @@ pub struct Score {
 ///
 /// A snapshot counts if it lies within one phase and begins at least the warm-up
 /// after the monitoring began, and settled after the phase did: a monitor needs time
-/// to find out, and how long is another figure.
+/// to find out, and how long is the detection latency.
 #[derive(Debug, Clone)]
 pub struct Scorer {
     phases: Vec<TruePhase>,

@@ -2,7 +2,7 @@
 //!
 //! A run on real memory counted its accesses, a simulated one follows from its
 //! configuration. Both become the same: ranges of memory, and for each the chance
-//! that a page of it is accessed within the intervals that a monitor looks at.
+//! that a page of it is accessed within the intervals of a monitor.
 
 use daos_core::{AddrRange, MonitorAttrs, PAGE_SIZE};
 use daos_sim::SimSpace;

@@ -100,7 +100,7 @@ pub fn json(pairs: &[ValidationPair], out: &mut impl Write) -> io::Result<()> {
 mod tests {
     use super::*;
     use crate::accuracy::testbed::WorkloadSpec;
-    use crate::monitors::MonitorKind;
+    use crate::monitors::ComparedKind;
 
     fn pair() -> ValidationPair {
         let run = |recall, peak| RunMetrics {
@@ -111,7 +111,7 @@ mod tests {
         let real = AccuracyResult {
             workload: WorkloadSpec::File("block.cfg".into()),
             budget: None,
-            monitor: MonitorKind::Reference,
+            monitor: ComparedKind::Product(daos_monitor::MonitorKind::Reference),
             runs: vec![run(0.9, Some(1.0)), run(0.8, None), run(1.0, None)],
         };
         let runs = vec![run(0.95, None), run(0.97, None), run(0.5, None)];

@@ -9,7 +9,7 @@ use daos_eval::accuracy::{
     AccuracyPlan, AccuracyProgress, RealMemory, Scenario, Simulator, Testbed, WorkloadSpec,
     compare, report, validate,
 };
-use daos_eval::monitors::MonitorKind;
+use daos_eval::monitors::ComparedKind;
 use daos_sim::CostModel;
 use indicatif::ProgressBar;
 use std::io::stdout;
@@ -41,7 +41,7 @@ pub fn run(args: &cli::Accuracy, daos: PathBuf) -> Result<i32> {
     Ok(0)
 }
 
-/// What was asked for, refused before it takes minutes if it can't workload.
+/// What was asked for, refused before it takes minutes if it can't work.
 fn plan(args: &cli::Accuracy) -> Result<AccuracyPlan> {
     let attrs = args.looking.attrs();
     attrs.validate().map_err(|err| Usage(err.to_string()))?;
@@ -52,7 +52,7 @@ fn plan(args: &cli::Accuracy) -> Result<AccuracyPlan> {
     }
     let mut monitors = args.monitors.clone();
     if monitors.is_empty() {
-        monitors.extend(MonitorKind::ALL.iter().filter(|kind| !kind.is_yardstick()));
+        monitors.extend(ComparedKind::ALL.iter().filter(|kind| !kind.is_yardstick()));
     }
     Ok(AccuracyPlan {
         workloads: workloads(args),

@@ -24,7 +24,7 @@ pub fn run(cli: Cli) -> Result<i32> {
 
 /// The `daos` that was built together with this program, else the one in `PATH`.
 fn daos_beside_us() -> Result<PathBuf> {
-    let us = std::env::current_exe().context("measurement the daos to measure")?;
+    let us = std::env::current_exe().context("finding the daos to measure")?;
     let beside = us.with_file_name("daos");
     Ok(if beside.is_file() { beside } else { "daos".into() })
 }

@@ -1,7 +1,7 @@
 //! Programs that use all of their memory: nothing is idle, so nothing should be reclaimed.
 //!
 //! One accesses it as fast as it can. The other leaves each page alone for half a second
-//! on average: too seldom to be seen in most looks, often enough not to be idle.
+//! on average: too seldom to be seen in most samples, often enough not to be idle.
 
 use super::case::Sizes;
 use super::trial::{Configuration, Trial, ratio};

@@ -47,7 +47,7 @@ pub struct CaseResult {
     pub case: Case,
     /// What it is about.
     pub about: String,
-    /// Of each round the same figures.
+    /// Of each round the same metrics.
     pub rounds: Vec<Vec<Measurement>>,
 }
 

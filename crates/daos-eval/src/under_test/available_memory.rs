@@ -3,7 +3,7 @@
 
 use crate::error::EvalError;
 
-/// What the rest of a run takes, and some to spare, in bytes.
+/// What the rest of a run takes, and some to spare, in bytes. Chosen.
 const SPARE: u64 = 256 << 20;
 
 /// Refuses a workload of `bytes` if that is more than is available.

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 /// How long what starts other programs may take to end them.
 const GRACE: Duration = Duration::from_secs(15);
-/// Longest sleep without a look at what goes on.
+/// Longest sleep without asking whether it has ended, or is to be stopped.
 const NAP: Duration = Duration::from_millis(50);
 
 /// A program that runs.

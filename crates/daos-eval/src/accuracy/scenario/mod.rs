@@ -1,18 +1,18 @@
 //! Spaces to find the hot memory in: how much, in which shape, of which pages.
 //!
-//! A [`Scenario`] is drawn in units of its pages ([`Drawing`]), and becomes what the
+//! A [`Scenario`] is laid out in units of its pages ([`ScenarioLayout`]), and becomes what the
 //! simulator and `daos workload` run: a configuration in `masim`'s format. To add a
-//! shape: a module that draws it, and a line in [`Shape`].
+//! shape: a module that lays it out, and a line in [`Shape`].
 
 mod blocks;
-mod drawing;
+mod layout;
 mod moving;
 mod share_out;
 mod sparse;
 mod stripes;
 mod zipf;
 
-pub use drawing::{Drawing, Piece, Scene, Use};
+pub use layout::{LayoutPattern, LayoutPhase, LayoutRegion, ScenarioLayout};
 
 use crate::error::EvalError;
 use daos_core::{AddrRange, PAGE_SIZE, Rng};
@@ -157,7 +157,7 @@ impl Scenario {
     }
 
     /// Draws it.
-    pub fn draw(&self, seed: u64) -> Result<Drawing, EvalError> {
+    pub fn layout(&self, seed: u64) -> Result<ScenarioLayout, EvalError> {
         self.validate()?;
         let mut rng = Rng::new(seed);
         let units = self.bytes / self.page.bytes();
@@ -177,7 +177,7 @@ impl Scenario {
 
     /// Its configuration in `masim`'s format, as text.
     pub fn config_text(&self, seed: u64) -> Result<String, EvalError> {
-        Ok(self.draw(seed)?.text(&self.to_string(), self.page.bytes()))
+        Ok(self.layout(seed)?.text(&self.to_string(), self.page.bytes()))
     }
 
     /// It in the simulator. Unless `accesses_per_sec` are given, there are so many that pages
@@ -188,18 +188,18 @@ impl Scenario {
         sample_us: u64,
         accesses_per_sec: Option<u64>,
     ) -> Result<SimSpace, EvalError> {
-        let drawing = self.draw(seed)?;
+        let layout = self.layout(seed)?;
         let name = self.to_string();
-        let config = Config::parse(&name, &drawing.text(&name, self.page.bytes()))?;
+        let config = Config::parse(&name, &layout.text(&name, self.page.bytes()))?;
         let options = SimOptions { seed, ..SimOptions::default() };
-        let enough = (drawing.accesses_a_sample * 1e6 / sample_us as f64).ceil() as u64;
+        let enough = (layout.accesses_a_sample * 1e6 / sample_us as f64).ceil() as u64;
         let options = SimOptions {
             accesses_per_sec: accesses_per_sec.unwrap_or(enough),
             huge_pages: self.page == PageSize::Huge,
             sparse: self.shape == Shape::Sparse,
             ..options
         };
-        let ranges: Vec<AddrRange> = drawing.ranges(options.base, self.page.bytes());
+        let ranges: Vec<AddrRange> = layout.ranges(options.base, self.page.bytes());
         SimSpace::placed(config, ranges, options)
             .map_err(|error| EvalError::Scenario(error.to_string()))
     }

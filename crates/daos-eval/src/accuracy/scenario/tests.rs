@@ -64,18 +64,18 @@ fn hot_blocks_are_accessed_nine_times_in_ten() {
 
 #[test]
 fn blocks_are_as_many_and_differ_as_said() {
-    let drawing = scenario(Shape::Blocks, 1 << 30, 0.1, PageSize::Small).draw(3).unwrap();
+    let layout = scenario(Shape::Blocks, 1 << 30, 0.1, PageSize::Small).layout(3).unwrap();
     let hot: Vec<u64> =
-        drawing.scenes[0].uses.iter().map(|u| drawing.pieces[u.piece].pages).collect();
+        layout.phases[0].patterns.iter().map(|u| layout.regions[u.region].pages).collect();
     assert_eq!((hot.len(), hot.iter().sum::<u64>()), (64, 26_214));
     let (min, max) = (hot.iter().min().unwrap(), hot.iter().max().unwrap());
     assert!(*max > 4 * min && *max <= 11 * min, "{min} to {max} pages");
     // Nothing is aligned to more than a page.
-    let ranges = drawing.ranges(0, 4096);
+    let ranges = layout.ranges(0, 4096);
     assert!(ranges.iter().filter(|range| range.start % (2 << 20) == 0).count() < 5);
     // Fewer pages than blocks.
-    let few = scenario(Shape::Blocks, 1 << 30, 0.0001, PageSize::Small).draw(3).unwrap();
-    assert_eq!(few.scenes[0].uses.len(), 26);
+    let few = scenario(Shape::Blocks, 1 << 30, 0.0001, PageSize::Small).layout(3).unwrap();
+    assert_eq!(few.phases[0].patterns.len(), 26);
 }
 
 #[test]
@@ -93,8 +93,8 @@ fn the_sparse_space_has_its_mappings() {
 fn another_seed_is_another_space() {
     for shape in [Shape::Blocks, Shape::Phased, Shape::Zipf, Shape::Sparse] {
         let scenario = scenario(shape, 1 << 30, 0.1, PageSize::Small);
-        assert_eq!(scenario.draw(1).unwrap(), scenario.draw(1).unwrap());
-        assert_ne!(scenario.draw(1).unwrap(), scenario.draw(2).unwrap());
+        assert_eq!(scenario.layout(1).unwrap(), scenario.layout(1).unwrap());
+        assert_ne!(scenario.layout(1).unwrap(), scenario.layout(2).unwrap());
     }
 }
 

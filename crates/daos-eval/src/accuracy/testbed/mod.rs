@@ -12,7 +12,7 @@ use super::run_metrics::RunMetrics;
 use super::scenario::Scenario;
 use crate::error::EvalError;
 use crate::metrics::MetricRow;
-use crate::monitors::MonitorKind;
+use crate::monitors::ComparedKind;
 use daos_core::MonitorAttrs;
 use daos_monitor::MonitorOptions;
 use std::fmt;
@@ -42,7 +42,7 @@ pub struct AccuracyPlan {
     /// What to compare them on.
     pub workloads: Vec<WorkloadSpec>,
     /// What to compare.
-    pub monitors: Vec<MonitorKind>,
+    pub monitors: Vec<ComparedKind>,
     /// Runs of every monitor on every workload.
     pub runs: u32,
     /// How long a run takes, in microseconds; less if the workload ends before.
@@ -74,7 +74,7 @@ pub trait Testbed {
         &self,
         plan: &AccuracyPlan,
         workload: &WorkloadSpec,
-        monitor: MonitorKind,
+        monitor: ComparedKind,
         round: u32,
     ) -> Result<RunMetrics, EvalError>;
 }
@@ -87,7 +87,7 @@ pub struct AccuracyResult {
     /// What the bound on the overhead buys there.
     pub budget: Option<Budget>,
     /// The monitor.
-    pub monitor: MonitorKind,
+    pub monitor: ComparedKind,
     /// One for each round.
     pub runs: Vec<RunMetrics>,
 }
@@ -110,12 +110,12 @@ pub struct AccuracyProgress<'a> {
     /// What it is run on.
     pub workload: &'a WorkloadSpec,
     /// The monitor.
-    pub monitor: MonitorKind,
+    pub monitor: ComparedKind,
 }
 
 /// Runs all that is planned. Round by round and not workload by workload, so that
 /// a minute in which the machine was busy with something else spoils one run of
-/// each and all of none. Outcomes are in the order of the workloads, then of the
+/// each and all of none. Results are in the order of the workloads, then of the
 /// monitors.
 pub fn compare(
     testbed: &dyn Testbed,

@@ -12,7 +12,7 @@ use crate::accuracy::run_metrics::{RunMeter, RunMetrics};
 use crate::accuracy::scenario::{PageSize, Shape};
 use crate::accuracy::truth::TruePhase;
 use crate::error::EvalError;
-use crate::monitors::MonitorKind;
+use crate::monitors::ComparedKind;
 use crate::under_test::{Running, available_memory};
 use daos_core::Interval;
 use daos_record::Record;
@@ -67,7 +67,7 @@ impl Testbed for RealMemory {
         &self,
         plan: &AccuracyPlan,
         workload: &WorkloadSpec,
-        monitor: MonitorKind,
+        monitor: ComparedKind,
         round: u32,
     ) -> Result<RunMetrics, EvalError> {
         let seed = plan.seed + u64::from(round);
@@ -109,7 +109,7 @@ struct Run<'a> {
     huge_pages: HugePages,
     /// How long a phase may run before it counts.
     settle_us: u64,
-    monitor: MonitorKind,
+    monitor: ComparedKind,
     seed: u64,
 }
 

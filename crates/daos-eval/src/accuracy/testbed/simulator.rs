@@ -8,7 +8,7 @@ use crate::accuracy::scan_cost::{Scan, ScanCost};
 use crate::accuracy::scenario::PageSize;
 use crate::accuracy::truth::TruePhase;
 use crate::error::EvalError;
-use crate::monitors::{Compared, MonitorKind};
+use crate::monitors::{ComparedKind, ComparedMonitor};
 use daos_core::SnapshotSource;
 use daos_session::SimSource;
 use daos_sim::{CostModel, SimOptions, SimSpace};
@@ -58,7 +58,7 @@ impl Testbed for Simulator {
         &self,
         plan: &AccuracyPlan,
         workload: &WorkloadSpec,
-        monitor: MonitorKind,
+        monitor: ComparedKind,
         round: u32,
     ) -> Result<RunMetrics, EvalError> {
         let seed = plan.seed + u64::from(round);
@@ -68,11 +68,11 @@ impl Testbed for Simulator {
             WorkloadSpec::Scenario(_) => plan.length_us,
         };
         let phases = TruePhase::simulated(&space, &plan.attrs, length_us);
-        if monitor == MonitorKind::FullScan && space.config().bytes() > MOST_SCANNED {
+        if monitor == ComparedKind::FullScan && space.config().bytes() > MOST_SCANNED {
             return Ok(self.modelled(plan, &space, &phases));
         }
         let scan = self.scan(plan, &space, &phases);
-        let monitor = Compared::new(monitor, plan.attrs, plan.options, seed)?;
+        let monitor = ComparedMonitor::new(monitor, plan.attrs, plan.options, seed)?;
         let mut source = SimSource::new(monitor, space, self.model, length_us);
         let mut meter = RunMeter::new(phases, 0, plan.warmup_us, settle_us);
         loop {
@@ -179,7 +179,7 @@ mod tests {
         WorkloadSpec::Scenario(Scenario { shape: Shape::Block, bytes, hot: 0.1, page, blocks: 64 })
     }
 
-    fn run(workload: &WorkloadSpec, monitor: MonitorKind) -> RunMetrics {
+    fn run(workload: &WorkloadSpec, monitor: ComparedKind) -> RunMetrics {
         SIMULATOR.run(&plan(), workload, monitor, 0).unwrap()
     }
 
@@ -188,7 +188,7 @@ mod tests {
         let workload = block(128 << 20);
         // Long, so that the start, when everything is young, does not count.
         let plan = AccuracyPlan { length_us: 10_000_000, ..plan() };
-        let ran = SIMULATOR.run(&plan, &workload, MonitorKind::FullScan, 0).unwrap();
+        let ran = SIMULATOR.run(&plan, &workload, ComparedKind::FullScan, 0).unwrap();
         assert!(ran.recall > Some(0.99) && ran.precision > Some(0.99), "{ran:?}");
         assert!(ran.rate_error < Some(0.02) && ran.wss_error.unwrap().abs() < 0.01, "{ran:?}");
 
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn what_is_too_large_to_scan_has_a_price_all_the_same() {
-        let modelled = run(&block(1 << 40), MonitorKind::FullScan);
+        let modelled = run(&block(1 << 40), ComparedKind::FullScan);
         assert!(modelled.recall.is_none() && modelled.checks_per_tick.is_none());
         assert!(modelled.cost_percent > Some(1000.0), "{modelled:?}");
     }
@@ -215,7 +215,7 @@ mod tests {
         let page = PageSize::Small;
         let scenario =
             Scenario { shape: Shape::Blocks, bytes: 1 << 30, hot: 0.01, page, blocks: 64 };
-        let fixed = run(&WorkloadSpec::Scenario(scenario), MonitorKind::Static);
+        let fixed = run(&WorkloadSpec::Scenario(scenario), ComparedKind::Static);
         assert_eq!(fixed.checks_per_tick, Some(1000.0));
         assert!(fixed.precision < Some(0.9), "{fixed:?}");
     }
@@ -227,9 +227,9 @@ mod tests {
             Scenario { shape: Shape::Turning, bytes: 256 << 20, hot: 0.1, page, blocks: 1 };
         let plan = AccuracyPlan { length_us: 7_000_000, ..plan() };
         let ran = SIMULATOR
-            .run(&plan, &WorkloadSpec::Scenario(scenario), MonitorKind::FullScan, 0)
+            .run(&plan, &WorkloadSpec::Scenario(scenario), ComparedKind::FullScan, 0)
             .unwrap();
-        // Turned 30 ms after an interval began, and seen in the two trials behind that:
+        // Turned 30 ms after an interval began, and seen in the two samples behind that:
         // a region is hot from a quarter of the last four on, each of which finds 0.9.
         assert_eq!((ran.hot_half_ms, ran.hot_most_ms), (Some(270.0), Some(270.0)));
         assert_eq!(ran.cold_most_ms, Some(370.0));
@@ -239,9 +239,11 @@ mod tests {
     fn few_accesses_make_nothing_hot() {
         let workload = block(256 << 20);
         let slow = Simulator { accesses_per_sec: Some(100_000), ..SIMULATOR };
-        let ran = slow.run(&plan(), &workload, MonitorKind::Reference, 0).unwrap();
+        let ran = slow
+            .run(&plan(), &workload, ComparedKind::Product(daos_monitor::MonitorKind::Reference), 0)
+            .unwrap();
         assert_eq!((ran.recall, ran.accesses_per_sec), (None, Some(100_000.0)));
-        let fast = run(&workload, MonitorKind::Reference);
+        let fast = run(&workload, ComparedKind::Product(daos_monitor::MonitorKind::Reference));
         assert!(fast.recall.is_some() && fast.accesses_per_sec > Some(1e6));
     }
 

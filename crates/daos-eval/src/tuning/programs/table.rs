@@ -30,7 +30,7 @@ pub fn text(results: &[ProgramResult], out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes an object: a list of the programs, and the figures of all together.
+/// Writes an object: a list of the programs, and the metrics of all together.
 pub fn json(
     results: &[ProgramResult],
     plan: &ProgramsPlan,
