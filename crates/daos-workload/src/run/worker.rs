@@ -5,20 +5,20 @@
 //! time and every pattern has its turn often, and long enough that reading the
 //! clock costs nothing beside it.
 
-use crate::clock::monotonic_us;
-use crate::walk::Walk;
+use super::walk::PatternWalk;
 use daos_core::Rng;
+use rustix::time::{ClockId, clock_gettime};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Accesses in a round at full speed.
-const ROUND: u64 = 1024;
-/// Longest sleep in microseconds, and so the longest time to notice a stop.
-const NAP_US: u64 = 20_000;
+/// Accesses in a round at full speed. Chosen: see above.
+const ROUND_ACCESSES: u64 = 1024;
+/// Longest sleep in microseconds, and so the longest time until a stop is heeded. Chosen.
+const MAX_SLEEP_US: u64 = 20_000;
 
 /// What the threads of a phase have in common.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Shift<'a> {
+pub(super) struct PhaseWork<'a> {
     /// When it began, by the monotonic clock.
     pub start_us: u64,
     /// When it ends.
@@ -31,11 +31,13 @@ pub(crate) struct Shift<'a> {
     pub stop: &'a AtomicBool,
 }
 
-impl Shift<'_> {
+impl PhaseWork<'_> {
     /// Walks until the end.
-    pub fn work(&self, walks: &mut [Walk<'_>], mut rng: Rng) {
+    pub fn run(&self, walks: &mut [PatternWalk<'_>], mut rng: Rng) {
         // About a round a millisecond when the rate is limited.
-        let round = self.rate.map_or(ROUND, |rate| ((rate / 1000.0) as u64).clamp(1, ROUND));
+        let round = self
+            .rate
+            .map_or(ROUND_ACCESSES, |rate| ((rate / 1000.0) as u64).clamp(1, ROUND_ACCESSES));
         let mut done = 0;
         loop {
             let now_us = monotonic_us();
@@ -44,8 +46,8 @@ impl Shift<'_> {
             }
             let due_us = if walks.is_empty() { self.end_us } else { self.due_us(done) };
             if due_us > now_us {
-                let nap = (due_us - now_us).min(self.end_us - now_us).min(NAP_US);
-                std::thread::sleep(Duration::from_micros(nap));
+                let sleep_us = (due_us - now_us).min(self.end_us - now_us).min(MAX_SLEEP_US);
+                std::thread::sleep(Duration::from_micros(sleep_us));
                 continue;
             }
             for walk in walks.iter_mut() {
@@ -59,4 +61,10 @@ impl Shift<'_> {
     fn due_us(&self, done: u64) -> u64 {
         self.rate.map_or(0, |rate| self.start_us + (done as f64 * 1e6 / rate) as u64)
     }
+}
+
+/// Microseconds on `CLOCK_MONOTONIC`, which other processes can compare with.
+pub(super) fn monotonic_us() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000 + now.tv_nsec as u64 / 1000
 }

@@ -5,17 +5,22 @@
 //! one thread does is done by the calling thread itself: a target of one thread
 //! has one, and does not change from phase to phase.
 
-use crate::clock::monotonic_us;
+mod memory;
+mod options;
+mod walk;
+mod worker;
+
+pub use options::{Backing, Fill, HugePages, RunOptions};
+
 use crate::config::{Config, Mode, Order, Phase};
-use crate::memory::Memory;
-use crate::options::Options;
 use crate::truth::{PatternKind, PhaseTruth, RegionTruth, TruthError, TruthWriter};
-use crate::walk::Walk;
-use crate::worker::Shift;
 use daos_core::rng::mix;
 use daos_core::{AddrRange, Rng};
+use memory::Memory;
 use std::sync::atomic::{AtomicBool, Ordering};
 use thiserror::Error;
+use walk::PatternWalk;
+use worker::{PhaseWork, monotonic_us};
 
 /// Why a run failed.
 #[derive(Debug, Error)]
@@ -71,13 +76,13 @@ pub enum RunError {
 #[derive(Debug)]
 pub struct Workload {
     config: Config,
-    options: Options,
+    options: RunOptions,
     memory: Memory,
 }
 
 /// What a run did.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Summary {
+pub struct RunSummary {
     /// The phases that ran, in their order, those of all rounds. The last one
     /// is short if the run was stopped.
     pub phases: Vec<PhaseSummary>,
@@ -94,7 +99,7 @@ pub struct PhaseSummary {
     pub accesses: u64,
 }
 
-impl Summary {
+impl RunSummary {
     /// Accesses per second, of all phases together.
     pub fn accesses_per_sec(&self) -> f64 {
         let elapsed_us = self.phases.iter().map(|p| p.elapsed_us).sum();
@@ -116,7 +121,7 @@ fn per_sec(accesses: u64, elapsed_us: u64) -> f64 {
 impl Workload {
     /// Maps the regions and fills them. When `stop` is set meanwhile, it returns with
     /// pages left out.
-    pub fn map(config: Config, options: Options, stop: &AtomicBool) -> Result<Self, RunError> {
+    pub fn map(config: Config, options: RunOptions, stop: &AtomicBool) -> Result<Self, RunError> {
         let memory = Memory::map(&config, options.huge_pages, options.backing)?;
         memory.fill(options.fill, stop);
         Ok(Self { config, options, memory })
@@ -141,8 +146,8 @@ impl Workload {
         &self,
         stop: &AtomicBool,
         mut truth: Option<&mut TruthWriter>,
-    ) -> Result<Summary, RunError> {
-        let mut summary = Summary::default();
+    ) -> Result<RunSummary, RunError> {
+        let mut summary = RunSummary::default();
         for _ in 0..self.options.repeat.get() {
             for phase in &self.config.phases {
                 if stop.load(Ordering::Relaxed) {
@@ -172,7 +177,7 @@ impl Workload {
     ) -> Result<PhaseTruth, RunError> {
         let threads = self.options.threads.get();
         let start_us = monotonic_us();
-        let shift = Shift {
+        let phase_work = PhaseWork {
             start_us,
             end_us: start_us + phase.duration_us(),
             rate: self.options.rate.map(|r| r.get() as f64 / f64::from(threads)),
@@ -180,13 +185,12 @@ impl Workload {
             stop,
         };
         let work = |thread: u32| {
-            let walks = phase
-                .patterns
-                .iter()
-                .map(|p| Walk::new(self.memory.bytes(p.region), *p, thread.into(), threads.into()));
-            let mut walks: Vec<Walk<'_>> = walks.collect();
-            shift.work(&mut walks, Rng::new(mix(seed ^ u64::from(thread))));
-            walks.iter().map(Walk::accesses).collect::<Vec<u64>>()
+            let walks = phase.patterns.iter().map(|p| {
+                PatternWalk::new(self.memory.bytes(p.region), *p, thread.into(), threads.into())
+            });
+            let mut walks: Vec<PatternWalk<'_>> = walks.collect();
+            phase_work.run(&mut walks, Rng::new(mix(seed ^ u64::from(thread))));
+            walks.iter().map(PatternWalk::accesses).collect::<Vec<u64>>()
         };
         let accesses = on_threads(threads, work)?;
         Ok(self.truth_of(phase, start_us, monotonic_us(), &accesses))
@@ -253,5 +257,4 @@ fn on_threads(threads: u32, work: impl Fn(u32) -> Vec<u64> + Sync) -> Result<Vec
 }
 
 #[cfg(test)]
-#[path = "run_tests.rs"]
 mod tests;

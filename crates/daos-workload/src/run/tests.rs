@@ -1,8 +1,7 @@
 //! Tests of the runner, on little memory and for a short time.
 
 use super::*;
-use crate::options::{Backing, Fill, HugePages};
-use crate::place::ALIGNMENT;
+use crate::config::ALIGNMENT;
 use std::num::{NonZeroU32, NonZeroU64};
 
 const CONFIG: &str = "\
@@ -22,12 +21,12 @@ rest
 
 static GO: AtomicBool = AtomicBool::new(false);
 
-fn map(options: Options) -> Workload {
+fn map(options: RunOptions) -> Workload {
     let config = Config::parse("test", CONFIG).unwrap();
     Workload::map(config, options, &GO).unwrap()
 }
 
-fn truth_of(workload: &Workload) -> (Summary, Vec<PhaseTruth>) {
+fn truth_of(workload: &Workload) -> (RunSummary, Vec<PhaseTruth>) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("truth");
     let mut writer = TruthWriter::create(&path).unwrap();
@@ -37,7 +36,7 @@ fn truth_of(workload: &Workload) -> (Summary, Vec<PhaseTruth>) {
 
 #[test]
 fn regions_lie_in_order_and_apart() {
-    let ranges = map(Options::default()).ranges();
+    let ranges = map(RunOptions::default()).ranges();
     assert_eq!(ranges.len(), 3);
     assert!(ranges.iter().all(|r| r.start.is_multiple_of(ALIGNMENT)));
     assert!(ranges.windows(2).all(|w| w[0].end < w[1].start));
@@ -47,7 +46,7 @@ fn regions_lie_in_order_and_apart() {
 
 #[test]
 fn the_holes_are_unmapped() {
-    let workload = map(Options::default());
+    let workload = map(RunOptions::default());
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
     for range in workload.ranges() {
         // Other tests may map something right behind, but never the same mapping.
@@ -58,7 +57,7 @@ fn the_holes_are_unmapped() {
 
 #[test]
 fn truth_counts_what_the_summary_counts() {
-    let workload = map(Options::default());
+    let workload = map(RunOptions::default());
     let (summary, truth) = truth_of(&workload);
     assert_eq!(truth.len(), 2);
 
@@ -89,7 +88,7 @@ fn truth_counts_what_the_summary_counts() {
 
 #[test]
 fn memory_holds_what_was_accessed() {
-    let workload = map(Options::default());
+    let workload = map(RunOptions::default());
     // Filling wrote one byte a page; only the phases write others.
     assert!(workload.memory.bytes(1)[1..4096].iter().all(|b| b.load(Ordering::Relaxed) == 0));
     workload.run(&GO, None).unwrap();
@@ -105,7 +104,7 @@ fn memory_holds_what_was_accessed() {
 #[test]
 fn memory_may_be_left_alone_or_hold_something() {
     let bytes_set = |fill| {
-        let workload = map(Options { fill, ..Options::default() });
+        let workload = map(RunOptions { fill, ..RunOptions::default() });
         let bytes = workload.memory.bytes(0)[..4096].iter();
         bytes.filter(|b| b.load(Ordering::Relaxed) != 0).count()
     };
@@ -116,7 +115,7 @@ fn memory_may_be_left_alone_or_hold_something() {
 #[test]
 fn threads_share_the_work_and_count_together() {
     let threads = NonZeroU32::new(3).unwrap();
-    let (summary, truth) = truth_of(&map(Options { threads, ..Options::default() }));
+    let (summary, truth) = truth_of(&map(RunOptions { threads, ..RunOptions::default() }));
     let counted: u64 = truth[0].regions.iter().map(|r| r.accesses).sum();
     assert_eq!(counted, summary.phases[0].accesses);
     assert!(counted > 0);
@@ -125,7 +124,7 @@ fn threads_share_the_work_and_count_together() {
 #[test]
 fn the_rate_is_a_limit() {
     let rate = NonZeroU64::new(100_000);
-    let options = Options { rate, repeat: NonZeroU32::new(2).unwrap(), ..Options::default() };
+    let options = RunOptions { rate, repeat: NonZeroU32::new(2).unwrap(), ..RunOptions::default() };
     let summary = map(options).run(&GO, None).unwrap();
     assert_eq!(summary.phases.len(), 4);
     for phase in &summary.phases {
@@ -138,7 +137,7 @@ fn the_rate_is_a_limit() {
 fn a_stop_ends_it_at_once() {
     let stop = AtomicBool::new(true);
     let config = Config::parse("test", CONFIG).unwrap();
-    let workload = Workload::map(config, Options::default(), &stop).unwrap();
+    let workload = Workload::map(config, RunOptions::default(), &stop).unwrap();
     assert!(workload.run(&stop, None).unwrap().phases.is_empty());
 }
 
@@ -154,7 +153,7 @@ fn a_stop_in_a_phase_keeps_its_truth() {
             std::thread::sleep(std::time::Duration::from_millis(20));
             stop.store(true, Ordering::Relaxed);
         });
-        let workload = Workload::map(config, Options::default(), &GO).unwrap();
+        let workload = Workload::map(config, RunOptions::default(), &GO).unwrap();
         workload.run(&stop, Some(&mut writer)).unwrap();
     });
     assert_eq!(PhaseTruth::read_all(&path).unwrap().len(), 1);
@@ -163,14 +162,14 @@ fn a_stop_in_a_phase_keeps_its_truth() {
 #[test]
 fn other_kinds_of_memory_work_too() {
     for huge_pages in [HugePages::Always, HugePages::Never] {
-        map(Options { huge_pages, ..Options::default() }).run(&GO, None).unwrap();
+        map(RunOptions { huge_pages, ..RunOptions::default() }).run(&GO, None).unwrap();
     }
-    map(Options { backing: Backing::Shared, ..Options::default() }).run(&GO, None).unwrap();
+    map(RunOptions { backing: Backing::Shared, ..RunOptions::default() }).run(&GO, None).unwrap();
 }
 
 #[test]
 fn what_cannot_be_mapped_is_named() {
     let config = Config::parse("big", "big, 64T\n\nrun\n1\n").unwrap();
-    let error = Workload::map(config, Options::default(), &GO).unwrap_err().to_string();
+    let error = Workload::map(config, RunOptions::default(), &GO).unwrap_err().to_string();
     assert!(error.contains("cannot "), "{error}");
 }

@@ -1,4 +1,4 @@
-//! Real memory, laid out as [`place`](crate::place) says.
+//! Real memory, laid out as [`place`] says.
 //!
 //! One range is reserved first and the regions are mapped into it, so that they
 //! lie in order, close together, and where nothing else was. Then the holes
@@ -6,10 +6,9 @@
 //! access the same region at once, which plain bytes would make undefined, and
 //! a relaxed access compiles to the same instruction.
 
-use crate::config::Config;
-use crate::options::{Backing, Fill, HugePages};
-use crate::place::{ALIGNMENT, place};
-use crate::run::RunError;
+use super::RunError;
+use super::options::{Backing, Fill, HugePages};
+use crate::config::{ALIGNMENT, Config, place};
 use daos_core::{AddrRange, PAGE_SIZE, Rng};
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mlock, mmap_anonymous, munmap};
 use std::ffi::c_void;
@@ -17,13 +16,13 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 /// The mapped regions of a configuration, in its order.
 #[derive(Debug)]
-pub(crate) struct Memory {
-    regions: Vec<Mapped>,
+pub(super) struct Memory {
+    regions: Vec<RegionMapping>,
 }
 
 /// A mapping that this value owns.
 #[derive(Debug)]
-struct Mapped {
+struct RegionMapping {
     start: *mut c_void,
     /// Bytes mapped: whole pages.
     mapped: usize,
@@ -33,9 +32,9 @@ struct Mapped {
 
 // SAFETY: a mapping belongs to the process, not to a thread, so any thread may
 // unmap it.
-unsafe impl Send for Mapped {}
+unsafe impl Send for RegionMapping {}
 // SAFETY: what a shared reference gives out are atomic bytes.
-unsafe impl Sync for Mapped {}
+unsafe impl Sync for RegionMapping {}
 
 impl Memory {
     /// Maps the regions of `config`. Nothing is touched yet, but locked memory
@@ -43,7 +42,7 @@ impl Memory {
     pub fn map(config: &Config, huge: HugePages, backing: Backing) -> Result<Self, RunError> {
         let span = place(&config.regions, 0).last().map_or(0, |last| last.end);
         // A hole before the first region and one behind the last, too.
-        let reserved = Mapped::reserve((span + 2 * ALIGNMENT) as usize)?;
+        let reserved = RegionMapping::reserve((span + 2 * ALIGNMENT) as usize)?;
         let base = reserved.start as u64;
         let ranges = place(&config.regions, base + PAGE_SIZE);
         for (range, region) in ranges.iter().zip(&config.regions) {
@@ -87,7 +86,7 @@ impl Memory {
 
     /// The bytes of the region with this index.
     pub fn bytes(&self, region: usize) -> &[AtomicU8] {
-        let Mapped { start, len, .. } = self.regions[region];
+        let RegionMapping { start, len, .. } = self.regions[region];
         // SAFETY: the mapping is readable and writable, at least `len` bytes
         // long, zeroed by the kernel, and lives as long as `self`. Atomic bytes
         // may be shared between threads.
@@ -103,7 +102,7 @@ impl Memory {
     }
 }
 
-impl Mapped {
+impl RegionMapping {
     /// Takes `mapped` bytes of address space that can't be accessed.
     fn reserve(mapped: usize) -> Result<Self, RunError> {
         let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
@@ -115,10 +114,10 @@ impl Mapped {
     }
 
     /// Hands over the regions within this reservation and gives the rest back.
-    fn split(self, ranges: &[AddrRange], config: &Config) -> Vec<Mapped> {
+    fn split(self, ranges: &[AddrRange], config: &Config) -> Vec<RegionMapping> {
         let whole = std::mem::ManuallyDrop::new(self);
         let base = whole.start as u64;
-        let part = |start: u64, end: u64, len: u64| Mapped {
+        let part = |start: u64, end: u64, len: u64| RegionMapping {
             start: whole.start.wrapping_byte_add((start - base) as usize),
             mapped: (end - start) as usize,
             len: len as usize,
@@ -135,7 +134,7 @@ impl Mapped {
     }
 }
 
-impl Drop for Mapped {
+impl Drop for RegionMapping {
     fn drop(&mut self) {
         if self.mapped > 0 {
             // SAFETY: this value owns the mapping, and slices of it borrow from

@@ -3,23 +3,24 @@
 //! What is read from a piece fails with the place of that piece, so the parser
 //! never has to think of lines and columns.
 
-use crate::error::Problem;
+use super::error::Problem;
 use daos_core::units::{self, Fault, UnitsError};
 
-/// Most characters in the name of a region or a phase.
+/// Most characters in the name of a region or a phase. Chosen.
 const MAX_NAME: usize = 100;
+/// The longest phase, in microseconds. Chosen: a year.
 const YEAR_US: u64 = 365 * 24 * 3_600_000_000;
 
 /// A problem and its place.
-pub(crate) struct Wrong {
+pub(super) struct ProblemAt {
     pub line: usize,
     pub column: usize,
     pub problem: Problem,
 }
 
-pub(crate) type Parsed<T> = Result<T, Wrong>;
+pub(super) type Parsed<T> = Result<T, ProblemAt>;
 
-pub(crate) fn clipped(text: &str) -> String {
+pub(super) fn clipped(text: &str) -> String {
     const SHOWN: usize = 40;
     match text.char_indices().nth(SHOWN) {
         Some((at, _)) => format!("{}…", &text[..at]),
@@ -29,7 +30,7 @@ pub(crate) fn clipped(text: &str) -> String {
 
 /// A piece of a line, and its place.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Field<'a> {
+pub(super) struct Field<'a> {
     pub line: usize,
     pub column: usize,
     pub text: &'a str,
@@ -46,11 +47,11 @@ impl<'a> Field<'a> {
         Field { line: self.line, column: self.column + self.text.chars().count(), text: "" }
     }
 
-    pub fn wrong(&self, problem: Problem) -> Wrong {
-        Wrong { line: self.line, column: self.column, problem }
+    pub fn wrong(&self, problem: Problem) -> ProblemAt {
+        ProblemAt { line: self.line, column: self.column, problem }
     }
 
-    pub fn unexpected(&self, expected: &'static str) -> Wrong {
+    pub fn unexpected(&self, expected: &'static str) -> ProblemAt {
         let found = match self.text {
             "" => "nothing".to_owned(),
             text => format!("{:?}", clipped(text)),
@@ -115,7 +116,7 @@ impl<'a> Field<'a> {
 }
 
 /// The fields of a line, one after the other.
-pub(crate) struct Fields<'a> {
+pub(super) struct Fields<'a> {
     rest: Option<Field<'a>>,
     end: Field<'static>,
 }

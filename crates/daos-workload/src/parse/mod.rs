@@ -18,9 +18,13 @@
 //! A `#` starts a comment anywhere in a line; a line that holds only a comment
 //! separates nothing. `masim` can fill a region from a file; that is refused.
 
+mod error;
+mod field;
+
+pub use error::{ConfigError, Problem};
+
 use crate::config::{Config, Mode, Order, Pattern, Phase, Region};
-use crate::error::{ConfigError, Problem};
-use crate::field::{Field, Fields, Parsed, Wrong, clipped};
+use field::{Field, Fields, Parsed, ProblemAt, clipped};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -44,7 +48,7 @@ impl Config {
     pub fn parse(file: &str, text: &str) -> Result<Self, ConfigError> {
         parse(text)
             .map(|(regions, phases)| Self { name: file.to_owned(), regions, phases })
-            .map_err(|Wrong { line, column, problem }| ConfigError::Syntax {
+            .map_err(|ProblemAt { line, column, problem }| ConfigError::Syntax {
                 file: file.to_owned(),
                 line,
                 column,
@@ -196,5 +200,4 @@ fn edit_distance(a: &str, b: &str) -> usize {
 }
 
 #[cfg(test)]
-#[path = "parse_tests.rs"]
 mod tests;

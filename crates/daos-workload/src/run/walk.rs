@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 /// One pattern on its way over its region.
 #[derive(Debug)]
-pub(crate) struct Walk<'a> {
+pub(super) struct PatternWalk<'a> {
     bytes: &'a [AtomicU8],
     pattern: Pattern,
     /// Where a stride stands.
@@ -23,7 +23,7 @@ pub(crate) struct Walk<'a> {
     accesses: u64,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> PatternWalk<'a> {
     /// A walk of `bytes`. Strides start at `part` of `parts` of the way, so that
     /// several threads don't touch the same pages at the same time.
     pub fn new(bytes: &'a [AtomicU8], pattern: Pattern, part: u64, parts: u64) -> Self {
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn a_stride_wraps_and_goes_on_in_the_next_round() {
         let memory = bytes(10);
-        let mut walk = Walk::new(&memory, pattern(Order::Stride(4), 1, Mode::Rw), 0, 1);
+        let mut walk = PatternWalk::new(&memory, pattern(Order::Stride(4), 1, Mode::Rw), 0, 1);
         let rng = &mut Rng::new(0);
         walk.round(2, 1, rng);
         assert_eq!(values(&memory), [1, 0, 0, 0, 1, 0, 0, 0, 0, 0]);
@@ -116,7 +116,7 @@ mod tests {
         let memory = bytes(12);
         for part in 0..3 {
             let order = pattern(Order::Stride(2), 1, Mode::Wo);
-            Walk::new(&memory, order, part, 3).round(1, 1, &mut Rng::new(0));
+            PatternWalk::new(&memory, order, part, 3).round(1, 1, &mut Rng::new(0));
         }
         assert_eq!(values(&memory), [1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0]);
     }
@@ -125,8 +125,9 @@ mod tests {
     fn shares_follow_the_weights_exactly() {
         let memory = bytes(4096);
         let rng = &mut Rng::new(0);
-        let mut walks = [1, 2, 10_000]
-            .map(|weight| Walk::new(&memory, pattern(Order::Random, weight, Mode::Wo), 0, 1));
+        let mut walks = [1, 2, 10_000].map(|weight| {
+            PatternWalk::new(&memory, pattern(Order::Random, weight, Mode::Wo), 0, 1)
+        });
         for _ in 0..10_003 {
             walks.iter_mut().for_each(|w| w.round(64, 10_003, rng));
         }
@@ -136,7 +137,7 @@ mod tests {
     #[test]
     fn random_accesses_reach_every_byte() {
         let memory = bytes(100);
-        let mut walk = Walk::new(&memory, pattern(Order::Random, 1, Mode::Wo), 0, 1);
+        let mut walk = PatternWalk::new(&memory, pattern(Order::Random, 1, Mode::Wo), 0, 1);
         walk.round(5000, 1, &mut Rng::new(3));
         assert!(values(&memory).iter().all(|b| *b == 1));
     }

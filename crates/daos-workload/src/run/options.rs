@@ -7,7 +7,7 @@ use std::num::{NonZeroU32, NonZeroU64};
 
 /// How to run a configuration, beyond what it says itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Options {
+pub struct RunOptions {
     /// Threads that access the memory. Each runs every pattern; strides start
     /// evenly spread over the region.
     pub threads: NonZeroU32,
@@ -63,7 +63,7 @@ pub enum Backing {
     Locked,
 }
 
-impl Default for Options {
+impl Default for RunOptions {
     fn default() -> Self {
         Self {
             threads: NonZeroU32::MIN,
