@@ -7,11 +7,11 @@ use super::case::Sizes;
 use super::trial::{Configuration, Trial, ratio};
 use crate::metrics::{Measurement, Unit};
 
-/// MiB in all.
+/// MiB in all. Chosen.
 const ALL: u64 = 512;
-/// Accesses of a page a second, of the slow one.
+/// Accesses of a page a second, of the slow one. Chosen: too few to be hot.
 const SLOW_RATE: u64 = 2;
-/// Seconds of a run.
+/// Seconds of a run. Chosen.
 const SECONDS: f64 = 30.0;
 /// Pages in a MiB.
 const PAGES: u64 = 256;

@@ -10,17 +10,19 @@ use crate::metrics::{Goal, Measurement, Unit};
 use daos_linux::support::HugePages;
 use std::path::Path;
 
-/// MiB: the hot part, and the parts before and behind it. Of these a round of the workload
-/// (1024 accesses) touches all, so that a phase of a millisecond does.
+/// MiB of the hot part. Chosen: more than a TLB reaches with small pages.
 const HOT: u64 = 512;
+/// MiB of each of the parts before and behind it. Chosen: a round of the workload (1024
+/// accesses) touches all of one, so that a phase of a millisecond does.
 const SPARSE: u64 = 1792;
-/// Seconds of a run, of which the last part counts: huge pages come in slowly at first, as
-/// a hypervisor backs them when they are touched.
+/// Seconds of a run. Chosen.
 const SECONDS: f64 = 45.0;
+/// The share of them, the last, that counts. Chosen: huge pages come in slowly at first, as a
+/// hypervisor backs them when they are touched.
 const COUNTS: f64 = 1.0 / 3.0;
-
-/// The goals: of what huge pages everywhere gain and take.
+/// The goal: at least this share of what huge pages everywhere gain. Chosen.
 const LEAST_GAIN: f64 = 0.8;
+/// The goal: at most this share of the memory that huge pages everywhere take. Chosen.
 const MOST_BLOAT: f64 = 0.1;
 
 pub(super) fn about(sizes: &Sizes) -> String {

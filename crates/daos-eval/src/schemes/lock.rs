@@ -12,24 +12,29 @@ use super::case::Sizes;
 use super::trial::{Configuration, Trial, ratio};
 use crate::metrics::{Goal, Measurement, Unit};
 
-/// MiB: accessed at random, run over, and there for cold memory.
+/// MiB that are accessed at random. This and the next are chosen, as said above.
 const HOT: u64 = 96;
+/// MiB that are run over.
 const COLD: u64 = 8192;
+/// MiB of memory that there are for these.
 const ROOM: u64 = 136;
 /// Accesses of cold memory, a page each, for one of hot memory.
 const COLD_ACCESSES: u64 = 8;
 /// MiB that the program takes itself.
 const OWN: u64 = 8;
-/// Seconds of a run, of which the last part counts.
+/// Seconds of a run. Chosen.
 const SECONDS: f64 = 45.0;
+/// The share of them, the last, that counts. Chosen: what comes before settles.
 const COUNTS: f64 = 2.0 / 3.0;
 /// A hot page is accessed every two seconds, as fast as paging lets the program go: no
 /// monitor's 25 %, but ten times the rate of a cold page. For two seconds, lest what was just
 /// gone over is taken for hot.
 const SCHEME: &str = "4K max 0.13 max 2s max lock";
 
-/// The goals: of hot pages that are resident.
+/// The goal for the pressure: at most this share of the hot pages is resident without the
+/// scheme. Chosen.
 const MOST_ALONE: f64 = 0.8;
+/// The goal for the scheme: at least this share of them is. Chosen.
 const LEAST: f64 = 0.95;
 
 pub(super) fn about(sizes: &Sizes) -> String {

@@ -4,13 +4,16 @@ use super::case::Sizes;
 use super::trial::{Configuration, Trial, ratio};
 use crate::metrics::{Goal, Measurement, Unit};
 
-/// MiB in all, in use, and what a program may keep beyond that.
+/// MiB in all. Chosen.
 const ALL: u64 = 1024;
+/// MiB of them that are in use. Chosen: an eighth.
 const HOT: u64 = 128;
+/// MiB beyond these that the program may keep to reach the goal. Chosen: with it, the goal is
+/// 150 MiB.
 const SPARE: u64 = 22;
-/// Seconds of a run.
+/// Seconds of a run. Chosen.
 const SECONDS: f64 = 60.0;
-/// Seconds after which it should be done.
+/// The goal: seconds after which it is done. Chosen: thrice the age in the scheme.
 const DONE: f64 = 15.0;
 
 pub(super) fn about(sizes: &Sizes) -> String {
@@ -50,34 +53,29 @@ pub(super) fn measurements(sizes: &Sizes, trials: &[Trial]) -> Vec<Measurement> 
     let saved = whole.zip(last.zip(zram));
     let saved = saved.and_then(|(whole, (last, zram))| ratio(whole - last - zram, whole));
     let (monitor, schemes) = with.costs();
+    let new = Measurement::new;
     vec![
-        Measurement::new(
+        new(
             "done_s",
             "resident set as small as below after",
             Unit::Seconds,
             with.time_series.seconds_until_at_most(goal_bytes, with.begun_us),
         )
         .with_goal(Goal::AtMost(DONE)),
-        Measurement::new("resident_15s", "resident after 15 s", Unit::Bytes, after)
-            .with_goal(at_most),
-        Measurement::new("resident", "resident at the end", Unit::Bytes, last).with_goal(at_most),
-        Measurement::new("resident_alone", "same, without the scheme", Unit::Bytes, whole),
-        Measurement::new(
-            "slowdown_percent",
-            "slowdown",
-            Unit::Percent,
-            with.slowdown_percent(alone),
-        ),
-        Measurement::new(
+        new("resident_15s", "resident after 15 s", Unit::Bytes, after).with_goal(at_most),
+        new("resident", "resident at the end", Unit::Bytes, last).with_goal(at_most),
+        new("resident_alone", "same, without the scheme", Unit::Bytes, whole),
+        new("slowdown_percent", "slowdown", Unit::Percent, with.slowdown_percent(alone)),
+        new(
             "slowdown_by_cpu_percent",
             "same, by its own CPU time",
             Unit::Percent,
             with.slowdown_by_cpu_percent(alone),
         ),
-        Measurement::new("swap", "in swap at the end", Unit::Bytes, with.last(|s| s.swap_bytes)),
-        Measurement::new("zram", "memory that this takes", Unit::Bytes, zram),
-        Measurement::new("saved", "memory saved, swap included", Unit::Share, saved),
-        Measurement::new("schemes_cpu_percent", "CPU of the scheme", Unit::Percent, schemes),
-        Measurement::new("monitor_cpu_percent", "CPU of monitoring", Unit::Percent, monitor),
+        new("swap", "in swap at the end", Unit::Bytes, with.last(|s| s.swap_bytes)),
+        new("zram", "memory that this takes", Unit::Bytes, zram),
+        new("saved", "memory saved, swap included", Unit::Share, saved),
+        new("schemes_cpu_percent", "CPU of the scheme", Unit::Percent, schemes),
+        new("monitor_cpu_percent", "CPU of monitoring", Unit::Percent, monitor),
     ]
 }
