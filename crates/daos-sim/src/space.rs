@@ -19,8 +19,7 @@ use daos_core::{
     AccessCheck, AddrRange, Capabilities, Mapping, Observation, PAGE_SIZE, PageBits, Prices,
     Target, TargetId, TargetInfo, Window,
 };
-use daos_workload::place::place;
-use daos_workload::{Config, rate};
+use daos_workload::{Config, place, rate};
 use std::convert::Infallible;
 use thiserror::Error;
 
