@@ -15,7 +15,7 @@
 //! | `folio` | how the pages found young can be armed, if they can |
 //! | `own_pages` | memory of our own, to check and to measure with |
 //! | `runs` | few ranges from the pages to arm |
-//! | `bill` | what arming cost the targets, estimated |
+//! | `target_cost` | what arming cost the targets, estimated |
 //! | `calibrate` | what looking costs on this machine, measured |
 //! | [`vaddr`] | the [`AccessCheck`](daos_core::AccessCheck) of processes |
 //! | `actions` | what schemes do to their memory |
@@ -27,7 +27,6 @@ compile_error!(
 );
 
 mod actions;
-mod bill;
 mod calibrate;
 mod entry;
 mod folio;
@@ -36,6 +35,7 @@ mod own_pages;
 mod programs;
 mod reader;
 mod runs;
+mod target_cost;
 pub mod vaddr;
 
 #[allow(missing_docs, missing_debug_implementations, unused_imports)]

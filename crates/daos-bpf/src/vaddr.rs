@@ -6,13 +6,13 @@
 
 use crate::BpfError;
 use crate::actions::{ASK_AGAIN_US, Locked, Recent};
-use crate::bill::Bill;
 use crate::calibrate;
 use crate::entry::{Entry, FRAME_MASK, bytes_mapped};
 use crate::folio::{Arming, Young, arming};
 use crate::programs::{Facts, FrameFacts, Task};
 use crate::reader::{Answer, Piece, Reader, huge_page, page_of};
 use crate::runs;
+use crate::target_cost::TargetCost;
 use daos_core::access::{MAX_WINDOW_PAGES, PageBits};
 use daos_core::{
     AccessCheck, AddrRange, Capabilities, Mapping, Observation, PAGE_SIZE, Prices, Target,
@@ -72,7 +72,7 @@ pub struct VirtualMemory {
     unobservable: Vec<(TargetId, u64)>,
     /// Regions updates so far.
     updates: u64,
-    bill: Bill,
+    target_cost: TargetCost,
     prices: Prices,
     /// Where set bits were cleared, if anyone wants to know.
     pub(crate) cleared: Option<Vec<(TargetId, AddrRange)>>,
@@ -97,7 +97,7 @@ impl VirtualMemory {
             has_lru_generations: support::has_lru_generations(Path::new("/sys")),
             placement: Placement::new(),
             updates: 0,
-            bill: Bill::new(&measured),
+            target_cost: TargetCost::new(&measured),
             prices: measured.prices,
             unobservable: Vec::new(),
             cleared: None,
@@ -192,7 +192,7 @@ impl VirtualMemory {
             if let Some(cleared) = &mut self.cleared {
                 cleared.extend(advise.iter().map(|range| (id, *range)));
             }
-            self.bill.arms(&advise, self.placement.interrupts(there.cpu, there.nr_threads));
+            self.target_cost.arms(&advise, self.placement.interrupts(there.cpu, there.nr_threads));
             self.advise_cold(at, &advise);
             self.placement.follow(None);
         } else {
@@ -238,7 +238,7 @@ impl VirtualMemory {
             let start = windows[piece.window].start;
             set += note(&mut found[piece.window], start, &piece, answer, left);
         })?;
-        self.bill.found_set(set);
+        self.target_cost.found_set(set);
         if there.is_none() {
             self.spaces[at].task = None;
         }
@@ -355,7 +355,7 @@ impl AccessCheck for VirtualMemory {
     }
 
     fn take_target_us(&mut self) -> f64 {
-        self.bill.take()
+        self.target_cost.take()
     }
 
     fn changed_targets(&mut self) -> Vec<TargetInfo> {

@@ -18,7 +18,7 @@ pub use reference::Reference;
 pub use region::Region;
 pub use windows::Windows;
 
-use daos_core::access::{AccessCheck, Spent};
+use daos_core::access::{AccessCheck, CpuCost};
 use daos_core::attrs::{AttrsError, MonitorAttrs};
 use daos_core::snapshot::Snapshot;
 
@@ -51,7 +51,7 @@ pub trait Monitor {
     fn wait_us(&self) -> u64;
 
     /// Tells what the last tick cost.
-    fn charge(&mut self, spent: Spent);
+    fn charge(&mut self, spent: CpuCost);
 }
 
 /// The monitors that there are to choose from.
@@ -133,7 +133,7 @@ macro_rules! monitor_enum {
                 match self { $(Self::$variant(monitor) => monitor.wait_us(),)+ }
             }
 
-            fn charge(&mut self, spent: daos_core::Spent) {
+            fn charge(&mut self, spent: daos_core::CpuCost) {
                 match self { $(Self::$variant(monitor) => monitor.charge(spent),)+ }
             }
         }

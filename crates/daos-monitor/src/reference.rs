@@ -11,11 +11,12 @@ use super::Monitor;
 use crate::adjust;
 use crate::layout;
 use crate::region::Region;
-use daos_core::access::{AccessCheck, Observation, Spent, Target, TargetId, Window};
+use daos_core::access::{AccessCheck, CpuCost, Observation, Window};
 use daos_core::addr::{AddrRange, PAGE_SIZE};
 use daos_core::attrs::{AttrsError, MonitorAttrs};
 use daos_core::rng::Rng;
 use daos_core::snapshot::{Cost, RegionSnapshot, Snapshot, TargetSnapshot};
+use daos_core::target::{Target, TargetId};
 
 /// The regions of one target.
 #[derive(Debug, Clone)]
@@ -109,7 +110,7 @@ impl Monitor for Reference {
     }
 
     /// Its cost is bounded by the number of regions, whatever a check costs.
-    fn charge(&mut self, spent: Spent) {
+    fn charge(&mut self, spent: CpuCost) {
         self.cost.charge(spent);
     }
 }

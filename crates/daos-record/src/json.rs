@@ -4,8 +4,8 @@
 //! stream of a recording and the report of a record. A script that reads one
 //! reads the other.
 
-use daos_core::access::TargetId;
 use daos_core::snapshot::{Interval, RegionSnapshot, TargetSnapshot};
+use daos_core::target::TargetId;
 use daos_core::{Action, Done};
 use serde::{Deserialize, Serialize};
 

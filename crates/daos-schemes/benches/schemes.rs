@@ -7,7 +7,7 @@ use daos_core::{
     AccessCheck, AddrRange, Capabilities, Mapping, Observation, PAGE_SIZE, RegionSnapshot, Rng,
     Snapshot, Target, TargetId, TargetSnapshot, Window,
 };
-use daos_core::{Action, ActionSink, Metric, Metrics, Outcome};
+use daos_core::{Action, ActionReport, ActionSink, Metric, Metrics};
 use daos_schemes::{Age, Bounds, Engine, Pattern, Quota, Scheme};
 use std::convert::Infallible;
 use std::hint::black_box;
@@ -48,8 +48,13 @@ impl ActionSink for Nothing {
         Ok(())
     }
 
-    fn apply(&mut self, _: Action, _: TargetId, _: &[AddrRange]) -> Result<Outcome, Infallible> {
-        Ok(Outcome::default())
+    fn apply(
+        &mut self,
+        _: Action,
+        _: TargetId,
+        _: &[AddrRange],
+    ) -> Result<ActionReport, Infallible> {
+        Ok(ActionReport::default())
     }
 
     fn clock_us(&self) -> f64 {

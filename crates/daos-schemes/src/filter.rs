@@ -1,7 +1,7 @@
 //! Which memory a scheme must leave alone, or is alone meant for.
 
 use daos_core::addr::{AddrRange, PAGE_SIZE};
-use daos_core::snapshot::Mapping;
+use daos_core::target::Mapping;
 
 /// One rule. The first of a scheme's filters that matches some memory decides about
 /// it; memory that none matches gets the opposite of the last one's verdict.

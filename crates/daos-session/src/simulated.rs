@@ -1,6 +1,6 @@
 //! A monitor over a simulated space, in simulated time.
 
-use daos_core::{Snapshot, SnapshotSource, Spent, TargetInfo};
+use daos_core::{CpuCost, Snapshot, SnapshotSource, TargetInfo};
 use daos_monitor::{AnyMonitor, Monitor};
 use daos_sim::SimSpace;
 use daos_sim::{CostModel, Counters};
@@ -104,7 +104,7 @@ impl<M: Monitor> SnapshotSource for SimSource<M> {
             self.space.wake();
             let counters = self.space.counters();
             let used = counters - std::mem::replace(&mut self.charged, counters);
-            self.monitor.charge(Spent {
+            self.monitor.charge(CpuCost {
                 monitor_us: self.model.monitor_us(&used),
                 target_us: self.model.target_us(&used),
             });

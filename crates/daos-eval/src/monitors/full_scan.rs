@@ -9,9 +9,10 @@
 mod regions;
 mod table;
 
-use daos_core::access::{AccessCheck, Observation, Spent, TargetId, Window};
+use daos_core::access::{AccessCheck, CpuCost, Observation, Window};
 use daos_core::attrs::{AttrsError, MonitorAttrs};
 use daos_core::snapshot::{Cost, Snapshot, TargetSnapshot};
+use daos_core::target::TargetId;
 use daos_monitor::Monitor;
 use table::Table;
 
@@ -190,7 +191,7 @@ impl Monitor for FullScan {
         }
     }
 
-    fn charge(&mut self, spent: Spent) {
+    fn charge(&mut self, spent: CpuCost) {
         self.cost.charge(spent);
     }
 }

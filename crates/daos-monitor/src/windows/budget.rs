@@ -9,7 +9,7 @@
 //! it was armed. It is paid back over the next seconds, so that the monitor is not blind
 //! in the very moment in which there is something to see.
 
-use daos_core::access::{Prices, Spent};
+use daos_core::access::{CpuCost, Prices};
 
 /// How long the bucket takes to fill, in microseconds.
 const FILLS_IN_US: f64 = 500_000.0;
@@ -138,7 +138,7 @@ impl Budget {
     }
 
     /// The bill for the last tick.
-    pub fn charge(&mut self, spent: Spent) {
+    pub fn charge(&mut self, spent: CpuCost) {
         self.left -= spent.monitor_us;
         self.owed += spent.target_us;
         if !std::mem::take(&mut self.looked) {
@@ -207,7 +207,7 @@ mod tests {
             while budget.afford(price, 0.5) {
                 monitor_us += 3.0 * price.monitor;
             }
-            budget.charge(Spent { monitor_us, target_us: 0.0 });
+            budget.charge(CpuCost { monitor_us, target_us: 0.0 });
         }
         assert!((2.5..3.1).contains(&budget.factor()), "{}", budget.factor());
     }
@@ -226,7 +226,7 @@ mod tests {
                 now_us += wait;
                 budget.fill(now_us);
                 let price = budget.sampling(16, 0.5);
-                let mut spent = Spent::default();
+                let mut spent = CpuCost::default();
                 budget.look();
                 while budget.afford(price, 0.0) {
                     spent.monitor_us += off * price.monitor;

@@ -2,8 +2,8 @@
 
 use super::cell::Cell;
 use super::pages::{PageMaps, WINDOW};
-use daos_core::access::TargetId;
 use daos_core::addr::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE};
+use daos_core::target::TargetId;
 
 /// An edge that lies somewhere among so few pages is looked for in all of them at once.
 pub(super) const FINE: u64 = 64;

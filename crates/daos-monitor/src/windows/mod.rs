@@ -44,7 +44,7 @@ mod watch;
 
 use super::{Monitor, MonitorOptions};
 use budget::Budget;
-use daos_core::access::{AccessCheck, MAX_WINDOW_PAGES, Observation, Spent, Window};
+use daos_core::access::{AccessCheck, CpuCost, MAX_WINDOW_PAGES, Observation, Window};
 use daos_core::addr::{AddrRange, PAGE_SIZE};
 use daos_core::attrs::{AttrsError, MonitorAttrs};
 use daos_core::rng::Rng;
@@ -339,7 +339,7 @@ impl Monitor for Windows {
         self.wait_us
     }
 
-    fn charge(&mut self, spent: Spent) {
+    fn charge(&mut self, spent: CpuCost) {
         self.cost.charge(spent);
         self.budget.charge(spent);
     }

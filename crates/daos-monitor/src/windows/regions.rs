@@ -177,7 +177,7 @@ fn join(runs: &mut Vec<Run>, slack: f64, gap: u64, now_us: u64) {
 mod tests {
     use super::super::evidence::Evidence;
     use super::*;
-    use daos_core::access::TargetId;
+    use daos_core::target::TargetId;
 
     fn mesh(cells: &[(u64, u64, f64)]) -> Mesh {
         let mut mesh = Mesh::new(TargetId(0));

@@ -3,11 +3,11 @@
 use super::Past;
 use super::look::{look, windows};
 use super::rule::{Candidate, Rule};
-use daos_core::access::{MAX_WINDOW_PAGES, Observation, TargetId, Window, has_page};
-use daos_core::action::Action;
+use daos_core::access::{MAX_WINDOW_PAGES, Observation, Window, has_page};
+use daos_core::action::{Action, Done, Refusal};
 use daos_core::addr::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE};
-use daos_core::sink::{ActionSink, BATCH_BYTES, Refusal};
-use daos_core::stats::Done;
+use daos_core::sink::{ActionSink, BATCH_BYTES};
+use daos_core::target::TargetId;
 
 /// Most ranges in a batch.
 const BATCH_RANGES: usize = 1024;

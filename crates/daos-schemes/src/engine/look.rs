@@ -1,7 +1,8 @@
 //! Looking at ranges: windows that lie inside one page of page table each.
 
-use daos_core::access::{AccessCheck, Observation, TargetId, Window};
+use daos_core::access::{AccessCheck, Observation, Window};
 use daos_core::addr::{AddrRange, HUGE_PAGE_SIZE};
+use daos_core::target::TargetId;
 
 /// The windows of ranges.
 pub(super) fn windows(target: TargetId, ranges: &[AddrRange]) -> Vec<Window> {

@@ -28,11 +28,11 @@ mod tests;
 pub use dry_run::DryRun;
 
 use crate::scheme::Scheme;
-use daos_core::access::TargetId;
+use daos_core::action::{Done, SchemeStats};
 use daos_core::metrics::Metrics;
 use daos_core::sink::ActionSink;
 use daos_core::snapshot::Snapshot;
-use daos_core::stats::{Done, Stats};
+use daos_core::target::TargetId;
 use job::Job;
 use pieces::Piece;
 use rule::Rule;
@@ -84,7 +84,7 @@ impl Engine {
     }
 
     /// The schemes and what they did so far.
-    pub fn stats(&self) -> impl Iterator<Item = (&Scheme, &Stats)> {
+    pub fn stats(&self) -> impl Iterator<Item = (&Scheme, &SchemeStats)> {
         self.rules.iter().map(|rule| (&rule.scheme, &rule.stats))
     }
 

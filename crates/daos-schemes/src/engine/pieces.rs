@@ -2,9 +2,9 @@
 //! are known to differ, and as old as what was done to them last allows.
 
 use super::spans::Spans;
-use daos_core::access::TargetId;
 use daos_core::addr::AddrRange;
 use daos_core::snapshot::{Part, Snapshot};
+use daos_core::target::TargetId;
 use std::collections::BTreeMap;
 
 /// Memory of one access rate and one age.

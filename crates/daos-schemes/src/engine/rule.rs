@@ -8,13 +8,12 @@ use super::spans::Spans;
 use crate::filter::{self, Known};
 use crate::scheme::Scheme;
 use crate::watermarks::Watch;
-use daos_core::access::TargetId;
-use daos_core::action::Action;
+use daos_core::action::{Action, SchemeStats};
 use daos_core::addr::{AddrRange, HUGE_PAGE_SIZE};
 use daos_core::metrics::Metrics;
 use daos_core::sink::ActionSink;
 use daos_core::snapshot::Snapshot;
-use daos_core::stats::Stats;
+use daos_core::target::TargetId;
 use std::collections::BTreeMap;
 
 /// How long memory rests whose mapping by huge pages was looked into, in microseconds.
@@ -27,7 +26,7 @@ const WATCHED_FROM: u64 = 8;
 #[derive(Debug, Clone)]
 pub(super) struct Rule {
     pub(super) scheme: Scheme,
-    pub(super) stats: Stats,
+    pub(super) stats: SchemeStats,
     pub(super) charge: Charge,
     watch: Watch,
     /// When it is up next.
@@ -55,7 +54,7 @@ impl Rule {
     pub(super) fn new(scheme: Scheme) -> Self {
         Self {
             scheme,
-            stats: Stats::default(),
+            stats: SchemeStats::default(),
             charge: Charge::default(),
             watch: Watch::default(),
             due_us: 0,

@@ -10,7 +10,7 @@ use account::Account;
 use anyhow::{Context, Result, bail};
 use daos_bpf::VirtualMemory;
 use daos_core::ActionSink;
-use daos_core::{Done, Snapshot, Spent};
+use daos_core::{CpuCost, Done, Snapshot};
 use daos_linux::TempSwap;
 use daos_linux::guard::GuardedSwap;
 use daos_linux::memory::ProcessMemory;
@@ -33,8 +33,8 @@ pub struct Manager {
     rules: Rules,
     metrics: HostMetrics,
     footprint: Footprint,
-    spent: Spent,
-    monitor: Spent,
+    spent: CpuCost,
+    monitor: CpuCost,
     elapsed_us: u64,
     sampled_us: Option<u64>,
     zram_size: Option<u64>,
@@ -58,8 +58,8 @@ impl Manager {
             rules,
             metrics: HostMetrics::new(),
             footprint: Footprint::default(),
-            spent: Spent::default(),
-            monitor: Spent::default(),
+            spent: CpuCost::default(),
+            monitor: CpuCost::default(),
             elapsed_us: 0,
             sampled_us: None,
             zram_size: args.zram.filter(|_| args.act()),

@@ -1,8 +1,9 @@
 //! What a full scan knows of the pages of a page table.
 
 use super::{HIGHEST, TRIALS};
-use daos_core::access::{MAX_WINDOW_PAGES, Observation, PageBits, TargetId, Window, has_page};
+use daos_core::access::{MAX_WINDOW_PAGES, Observation, PageBits, Window, has_page};
 use daos_core::addr::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE};
+use daos_core::target::TargetId;
 
 /// The mapped pages of a page table.
 #[derive(Debug, Clone, Default)]

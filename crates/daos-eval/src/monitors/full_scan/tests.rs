@@ -1,9 +1,10 @@
 //! The full scan over pages of which it is known which are in use.
 
 use super::*;
-use daos_core::access::{Capabilities, PageBits, Target};
+use daos_core::access::{Capabilities, PageBits};
 use daos_core::addr::{AddrRange, PAGE_SIZE};
 use daos_core::snapshot::PageRun;
+use daos_core::target::Target;
 use std::convert::Infallible;
 
 /// Memory of which some pages, by number, are accessed all the time.

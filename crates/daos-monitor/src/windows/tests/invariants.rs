@@ -3,9 +3,9 @@
 use super::memory::Memory;
 use super::run::{Run, attrs, regions};
 use crate::Monitor;
-use daos_core::access::{Target, TargetId};
 use daos_core::addr::{AddrRange, PAGE_SIZE};
 use daos_core::snapshot::Snapshot;
+use daos_core::target::{Target, TargetId};
 use proptest::collection::vec;
 use proptest::prelude::*;
 

@@ -1,10 +1,10 @@
 //! Memory whose every bit the test knows. What it does costs what its price list says.
 
 use daos_core::access::{
-    AccessCheck, Capabilities, MAX_WINDOW_PAGES, Observation, PageBits, Prices, Spent, Target,
-    TargetId, Window,
+    AccessCheck, Capabilities, CpuCost, MAX_WINDOW_PAGES, Observation, PageBits, Prices, Window,
 };
 use daos_core::addr::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE};
+use daos_core::target::{Target, TargetId};
 use std::convert::Infallible;
 
 /// Everything is in memory and was written before the monitor came, unless the test
@@ -23,7 +23,7 @@ pub struct Memory {
     pub clear: Vec<Vec<bool>>,
     /// The targets as the monitor knows them.
     pub listed: Vec<Target>,
-    pub spent: Spent,
+    pub spent: CpuCost,
     pub most_windows: usize,
     pub most_pages: u32,
     pub windows_checked: usize,
@@ -69,7 +69,7 @@ impl Memory {
     }
 
     /// The bill since this was last asked, for one tick more.
-    pub fn take_bill(&mut self) -> Spent {
+    pub fn take_bill(&mut self) -> CpuCost {
         let mut spent = std::mem::take(&mut self.spent);
         spent.monitor_us += self.prices.wake;
         spent

@@ -3,10 +3,10 @@
 use super::memory::Memory;
 use crate::windows::Windows;
 use crate::{Monitor, MonitorOptions};
-use daos_core::access::Target;
 use daos_core::addr::{AddrRange, PAGE_SIZE};
 use daos_core::attrs::MonitorAttrs;
 use daos_core::snapshot::{HOT_RATE, RegionSnapshot, Snapshot};
+use daos_core::target::Target;
 
 /// A monitor and its memory on the way.
 pub struct Run {

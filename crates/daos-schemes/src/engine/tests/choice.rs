@@ -4,11 +4,11 @@ use super::toy::{Plenty, SECOND, Toy, hot, idle, pages};
 use crate::engine::dry_run::Counted;
 use crate::{Bounds, DryRun, Engine, Filter, Matter, Pattern, Scheme};
 use daos_core::PageRun;
-use daos_core::{Action, Refusal, Stats};
+use daos_core::{Action, Refusal, SchemeStats};
 use daos_core::{Mapping, MonitorAttrs, PAGE_SIZE};
 use daos_monitor::{AnyMonitor, Monitor, MonitorKind, MonitorOptions};
 
-fn stats(engine: &Engine) -> &Stats {
+fn stats(engine: &Engine) -> &SchemeStats {
     engine.stats().next().unwrap().1
 }
 

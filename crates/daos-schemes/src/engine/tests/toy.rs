@@ -5,7 +5,7 @@ use daos_core::{
     AccessCheck, AddrRange, Capabilities, Mapping, Observation, PAGE_SIZE, PageBits, PageRun,
     RegionSnapshot, Snapshot, Target, TargetId, TargetSnapshot, Window,
 };
-use daos_core::{Action, ActionSink, Done, Metric, Metrics, Outcome, Refusal};
+use daos_core::{Action, ActionReport, ActionSink, Done, Metric, Metrics, Refusal};
 use std::convert::Infallible;
 
 pub const TARGET: TargetId = TargetId(3);
@@ -225,10 +225,10 @@ impl ActionSink for Toy {
         action: Action,
         target: TargetId,
         ranges: &[AddrRange],
-    ) -> Result<Outcome, Infallible> {
+    ) -> Result<ActionReport, Infallible> {
         assert_eq!(target, TARGET);
         assert!(ranges.windows(2).all(|pair| pair[0].end <= pair[1].start), "{ranges:?}");
-        let mut outcome = Outcome::default();
+        let mut outcome = ActionReport::default();
         for range in ranges {
             assert!(!range.is_empty() && *range == range.page_aligned());
             let mut bytes = 0;

@@ -4,9 +4,9 @@ use super::footprint::{Course, Footprint};
 use super::rules::Rules;
 use anyhow::{Context, Result};
 use daos_cli::whole_file::WholeFile;
-use daos_core::Spent;
+use daos_core::CpuCost;
 use daos_core::units::display;
-use daos_core::{Action, Stats};
+use daos_core::{Action, SchemeStats};
 use daos_schemes::Scheme;
 use serde::Serialize;
 use std::io::Write;
@@ -19,8 +19,8 @@ pub struct Account<'a> {
     pub footprint: &'a Footprint,
     pub elapsed_us: u64,
     /// CPU time that went into monitoring, and into schemes.
-    pub monitor: Spent,
-    pub schemes: Spent,
+    pub monitor: CpuCost,
+    pub schemes: CpuCost,
 }
 
 #[derive(Debug, Serialize)]
@@ -42,7 +42,7 @@ struct SchemeJson<'a> {
     scheme: String,
     action: &'static str,
     #[serde(flatten)]
-    stats: &'a Stats,
+    stats: &'a SchemeStats,
 }
 
 impl Account<'_> {
@@ -102,7 +102,7 @@ impl Account<'_> {
     }
 
     /// What a scheme did, or would have done.
-    fn gist(&self, scheme: &Scheme, stats: &Stats) -> String {
+    fn gist(&self, scheme: &Scheme, stats: &SchemeStats) -> String {
         let would = if self.rules.is_dry_run() { "would have " } else { "" };
         let done = match scheme.action {
             Action::Stat => {
@@ -163,7 +163,7 @@ fn short(scheme: &Scheme) -> String {
 }
 
 /// What else there is to say of a scheme.
-fn details(stats: &Stats, seconds: f64) -> String {
+fn details(stats: &SchemeStats, seconds: f64) -> String {
     let mut text = String::new();
     if stats.spared_bytes > 0 {
         text +=

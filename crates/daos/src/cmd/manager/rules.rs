@@ -4,7 +4,7 @@ use crate::cli;
 use anyhow::Result;
 use daos_cli::SchemeSource;
 use daos_core::Snapshot;
-use daos_core::{ActionSink, Done, Metrics, Stats};
+use daos_core::{ActionSink, Done, Metrics, SchemeStats};
 use daos_record::SchemeEnd;
 use daos_schemes::engine::dry_run::Counted;
 use daos_schemes::{DryRun, Engine, Scheme};
@@ -81,7 +81,7 @@ impl Rules {
     }
 
     /// The schemes in force with their counters.
-    pub fn stats(&self) -> impl Iterator<Item = (&Scheme, &Stats)> {
+    pub fn stats(&self) -> impl Iterator<Item = (&Scheme, &SchemeStats)> {
         self.engine.stats()
     }
 
@@ -92,7 +92,7 @@ impl Rules {
 
     /// Each scheme's name and counters.
     pub fn outcome(&self) -> Vec<SchemeEnd> {
-        let end = |(scheme, stats): (&Scheme, &Stats)| SchemeEnd {
+        let end = |(scheme, stats): (&Scheme, &SchemeStats)| SchemeEnd {
             label: scheme.label(),
             stats: stats.clone(),
         };

@@ -6,7 +6,7 @@ use super::rules::Rules;
 use crate::cli;
 use anyhow::Result;
 use daos_core::units::display;
-use daos_core::{Interval, SnapshotSource, Spent, TargetInfo};
+use daos_core::{CpuCost, Interval, SnapshotSource, TargetInfo};
 use daos_monitor::AnyMonitor;
 use daos_record::SchemeEnd;
 use daos_session::SimSource;
@@ -20,7 +20,7 @@ pub struct Simulated {
     source: SimSource,
     rules: Rules,
     footprint: Footprint,
-    monitor: Spent,
+    monitor: CpuCost,
     elapsed_us: u64,
     stats: Option<PathBuf>,
 }
@@ -62,7 +62,7 @@ impl Simulated {
             source: SimSource::new(monitor, space, CostModel::SAME_CPU, duration_us),
             rules,
             footprint: Footprint::default(),
-            monitor: Spent::default(),
+            monitor: CpuCost::default(),
             elapsed_us: 0,
             stats: None,
         }
@@ -142,7 +142,7 @@ impl Simulated {
             footprint: &self.footprint,
             elapsed_us: self.elapsed_us,
             monitor: self.monitor,
-            schemes: Spent { monitor_us: spent_us, target_us: 0.0 },
+            schemes: CpuCost { monitor_us: spent_us, target_us: 0.0 },
         }
     }
 }

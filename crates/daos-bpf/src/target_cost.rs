@@ -10,7 +10,7 @@ use crate::calibrate::Measured;
 use daos_core::{AddrRange, PAGE_SIZE};
 
 #[derive(Debug, Default)]
-pub(crate) struct Bill {
+pub(crate) struct TargetCost {
     interrupt_us: f64,
     set_again_us: f64,
     /// Pages that were armed and not found accessed since.
@@ -18,7 +18,7 @@ pub(crate) struct Bill {
     due_us: f64,
 }
 
-impl Bill {
+impl TargetCost {
     pub(crate) fn new(measured: &Measured) -> Self {
         Self {
             interrupt_us: measured.interrupt_us,
@@ -54,17 +54,18 @@ mod tests {
 
     #[test]
     fn interrupts_and_bits_set_anew_are_charged_once() {
-        let mut bill = Bill { interrupt_us: 10.0, set_again_us: 0.5, ..Bill::default() };
-        bill.found_set(5);
-        assert_eq!(bill.take(), 0.0, "nothing was armed");
+        let mut cost =
+            TargetCost { interrupt_us: 10.0, set_again_us: 0.5, ..TargetCost::default() };
+        cost.found_set(5);
+        assert_eq!(cost.take(), 0.0, "nothing was armed");
         let ranges = [AddrRange::new(0, 4 * PAGE_SIZE), AddrRange::new(1 << 20, (1 << 20) + 4096)];
-        bill.arms(&ranges, false);
-        assert_eq!(bill.take(), 0.0);
-        bill.found_set(3);
-        bill.found_set(3);
-        assert_eq!(bill.take(), 2.5);
-        bill.arms(&ranges, true);
-        assert_eq!(bill.take(), 20.0);
-        assert_eq!(bill.take(), 0.0);
+        cost.arms(&ranges, false);
+        assert_eq!(cost.take(), 0.0);
+        cost.found_set(3);
+        cost.found_set(3);
+        assert_eq!(cost.take(), 2.5);
+        cost.arms(&ranges, true);
+        assert_eq!(cost.take(), 20.0);
+        assert_eq!(cost.take(), 0.0);
     }
 }
