@@ -1,4 +1,7 @@
-//! Monitors: who decides which pages to look at, and what the answers mean.
+//! Monitors: who decides which pages to sample, and what the answers mean.
+//!
+//! There are two: [`windows`], which is ours, and [`reference`](mod@reference), the algorithm
+//! of the paper.
 //!
 //! A monitor owns no time. Whoever drives it calls [`Monitor::tick`], waits as
 //! long as it asks to ([`Monitor::wait_us`]), and tells it what that cost
@@ -8,21 +11,17 @@
 //! To add a monitor: implement [`Monitor`] in a module here, and give it a line in
 //! [`MonitorKind`] and [`AnyMonitor`].
 
-pub mod adjust;
-pub mod layout;
 pub mod reference;
-pub mod region;
 pub mod windows;
 
-pub use reference::Reference;
-pub use region::Region;
+pub use reference::{Reference, Region};
 pub use windows::Windows;
 
 use daos_core::access::{AccessCheck, CpuCost};
 use daos_core::attrs::{AttrsError, MonitorAttrs};
 use daos_core::snapshot::Snapshot;
 
-/// Watches targets through an [`AccessCheck`] and sums up what it saw in a
+/// Monitors targets through an [`AccessCheck`] and aggregates what it saw into a
 /// [`Snapshot`] every aggregation interval.
 pub trait Monitor {
     /// The attributes in force, in whole ticks. They change when the monitor may

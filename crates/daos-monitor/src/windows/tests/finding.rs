@@ -86,7 +86,7 @@ fn what_is_cold_ages_by_one_an_interval() {
     run.until(5.0);
     let cold = ALL.start;
     let ages: Vec<u64> = run.snapshots[20..].iter().map(|s| region_at(s, cold).age_us).collect();
-    // Where cells become one, the mean of their ages counts, which differ by milliseconds.
+    // Where subregions become one, the mean of their ages counts, which differ by milliseconds.
     let grew = |pair: &[u64]| (pair[1] - pair[0]).abs_diff(INTERVAL_US) < INTERVAL_US / 20;
     assert!(ages.windows(2).all(grew), "{ages:?}");
     let end_us = run.last().end_us;

@@ -5,7 +5,7 @@
 //! function. All of them are plain functions over a target's sorted regions, so
 //! that each can be tested alone.
 
-use crate::region::Region;
+use super::region::Region;
 use daos_core::addr::{AddrRange, PAGE_SIZE};
 use daos_core::rng::Rng;
 
