@@ -97,7 +97,7 @@ pub enum AnyMonitor {
     /// See [`MonitorKind::Windows`].
     Windows(Box<Windows>),
     /// See [`MonitorKind::Reference`].
-    Reference(Reference),
+    Reference(Box<Reference>),
 }
 
 /// Makes an enum of monitors a [`Monitor`]: each call goes to the one that it holds.
@@ -151,7 +151,7 @@ impl AnyMonitor {
     ) -> Result<Self, AttrsError> {
         Ok(match kind {
             MonitorKind::Windows => Self::Windows(Box::new(Windows::new(attrs, options, seed)?)),
-            MonitorKind::Reference => Self::Reference(Reference::new(attrs, seed)?),
+            MonitorKind::Reference => Self::Reference(Box::new(Reference::new(attrs, seed)?)),
         })
     }
 }

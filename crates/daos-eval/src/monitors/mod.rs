@@ -71,7 +71,8 @@ impl Compared {
             MonitorKind::Windows => Self::Product(product(daos_monitor::MonitorKind::Windows)?),
             MonitorKind::Reference => Self::Product(product(daos_monitor::MonitorKind::Reference)?),
             MonitorKind::Static => {
-                Self::Product(AnyMonitor::Reference(Reference::with_equal_regions(attrs, seed)?))
+                let monitor = Reference::with_equal_regions(attrs, seed)?;
+                Self::Product(AnyMonitor::Reference(Box::new(monitor)))
             }
             MonitorKind::FullScan => Self::FullScan(FullScan::new(attrs)?),
         })
