@@ -19,7 +19,8 @@
 //! | [`rng`] | the seeded random generator |
 //! | [`stats`] | the median |
 //!
-//! With the feature `serde`, what is kept in files can be read and written.
+//! With the feature `serde`, what is kept in files can be read and written. The feature
+//! `testing` has memory for tests of what stands on the seams (`daos_core::testing`).
 
 #![forbid(unsafe_code)]
 
@@ -34,6 +35,8 @@ pub mod sink;
 pub mod snapshot;
 pub mod stats;
 pub mod target;
+#[cfg(feature = "testing")]
+pub mod testing;
 pub mod units;
 
 pub use access::{AccessCheck, Capabilities, CpuCost, Observation, PageBits, Prices, Window};

@@ -231,31 +231,8 @@ impl<A: AccessCheck, M: Monitor> SnapshotSource for Driver<A, M> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use daos_core::{Capabilities, MonitorAttrs, Observation, Target, Window};
-    use std::convert::Infallible;
-
-    #[derive(Debug)]
-    struct Nothing;
-
-    impl AccessCheck for Nothing {
-        type Error = Infallible;
-
-        fn capabilities(&self) -> Capabilities {
-            Capabilities { name: "none", max_window_pages: 1, page_bits: false, sparse: false }
-        }
-
-        fn targets(&mut self) -> Result<Vec<Target>, Infallible> {
-            Ok(Vec::new())
-        }
-
-        fn arm(&mut self, _: &[Window]) -> Result<(), Infallible> {
-            Ok(())
-        }
-
-        fn check(&mut self, _: &[Window], _: &mut Vec<Observation>) -> Result<(), Infallible> {
-            Ok(())
-        }
-    }
+    use daos_core::MonitorAttrs;
+    use daos_core::testing::TestMemory;
 
     /// Ticks every `wait_us`; an interval of `interval_us` is over at the first tick
     /// behind its end.
@@ -300,11 +277,11 @@ mod tests {
         fn charge(&mut self, _: CpuCost) {}
     }
 
-    fn driver(wait_us: u64, interval_us: u64, duration_us: u64) -> Driver<Nothing, Clockwork> {
+    fn driver(wait_us: u64, interval_us: u64, duration_us: u64) -> Driver<TestMemory, Clockwork> {
         let attrs = MonitorAttrs::default();
         let clockwork =
             Clockwork { attrs, wait_us, interval_us, end_us: interval_us, ticks: Vec::new() };
-        Driver::new(clockwork, Nothing, Arc::default(), Some(duration_us)).unwrap()
+        Driver::new(clockwork, TestMemory::default(), Arc::default(), Some(duration_us)).unwrap()
     }
 
     #[test]
