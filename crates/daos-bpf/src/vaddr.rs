@@ -13,10 +13,10 @@ use crate::programs::{Facts, FrameFacts, Task};
 use crate::ranges;
 use crate::reader::{Answer, Reader, WindowPart, huge_page, page_of};
 use crate::target_cost::TargetCost;
-use daos_core::access::{MAX_WINDOW_PAGES, PageBits};
+use daos_core::access::MAX_WINDOW_PAGES;
 use daos_core::{
-    AccessCheck, AddrRange, Capabilities, Mapping, Observation, PAGE_SIZE, Prices, Target,
-    TargetId, TargetInfo, Window,
+    AccessCheck, AddrRange, Capabilities, Mapping, Observation, PAGE_SIZE, PageBits, Prices,
+    Target, TargetId, TargetInfo, Window,
 };
 use daos_linux::claim::{Claim, Claimed};
 use daos_linux::cpu::Placement;

@@ -85,7 +85,6 @@ impl Drop for Held {
     }
 }
 
-
 #[cfg(test)]
 mod tests {
     use super::*;

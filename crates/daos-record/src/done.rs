@@ -5,8 +5,7 @@
 //! nothing. Ranges are written as regions are: the gap to the one before, and the size.
 
 use crate::varint;
-use daos_core::{Action, Done};
-use daos_core::{AddrRange, PAGE_SIZE, TargetId};
+use daos_core::{Action, AddrRange, Done, PAGE_SIZE, TargetId};
 
 /// Appends `done` to `out`, which [is as records have it](Done::joined), or says what in it
 /// breaks the rules.

@@ -3,7 +3,7 @@
 //! A record without it was cut off: its recorder was killed, or still runs. The
 //! rule for new fields is that of the [header](crate::header).
 
-use daos_core::Stats;
+use daos_core::SchemeStats;
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// Why a recording ended and what it cost.
@@ -42,7 +42,7 @@ pub struct SchemeEnd {
     /// Which scheme: its label, as in the [header](crate::Header::schemes).
     pub label: String,
     /// Its counters.
-    pub stats: Stats,
+    pub stats: SchemeStats,
 }
 
 /// Those that this release understands: a later one may have more reasons to refuse.

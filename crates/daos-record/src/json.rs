@@ -4,9 +4,7 @@
 //! stream of a recording and the report of a record. A script that reads one
 //! reads the other.
 
-use daos_core::access::TargetId;
-use daos_core::snapshot::{Interval, RegionSnapshot, TargetSnapshot};
-use daos_core::{Action, Done};
+use daos_core::{Action, Done, Interval, RegionSnapshot, TargetId, TargetSnapshot};
 use serde::{Deserialize, Serialize};
 
 /// The regions of one target in one aggregation interval.

@@ -4,8 +4,9 @@
 mod common;
 
 use common::{Recorded, TestFile};
-use daos_core::{AddrRange, Interval, PAGE_SIZE, PageRun, SnapshotSource, TargetId};
-use daos_core::{Rng, TargetSnapshot};
+use daos_core::{
+    AddrRange, Interval, PAGE_SIZE, PageRun, Rng, SnapshotSource, TargetId, TargetSnapshot,
+};
 use daos_record::{Flaw, Writer};
 use proptest::collection::vec;
 use proptest::prelude::*;

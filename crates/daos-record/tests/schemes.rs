@@ -4,8 +4,10 @@
 mod common;
 
 use common::{Recorded, TestFile};
-use daos_core::{Action, Done, Refusal, Stats};
-use daos_core::{AddrRange, Interval, PAGE_SIZE, Rng, SnapshotSource, TargetId};
+use daos_core::{
+    Action, AddrRange, Done, Interval, PAGE_SIZE, Refusal, Rng, SchemeStats, SnapshotSource,
+    TargetId,
+};
 use daos_record::{End, Flaw, Header, Record, SchemeEnd, Writer};
 
 const DONE: u8 = 6;
@@ -155,13 +157,13 @@ fn what_breaks_the_rules_leaves_the_record_whole() {
 
 #[test]
 fn the_end_has_what_each_scheme_came_to() {
-    let stats = Stats {
+    let stats = SchemeStats {
         tried_regions: 9,
         applied_bytes: 8192,
         refused_bytes: [(Refusal::NoRoom, 4096), (Refusal::Shared, 1)].into(),
         bloat_bytes: -4096,
         spent_us: 12.5,
-        ..Stats::default()
+        ..SchemeStats::default()
     };
     let end = |schemes| End { schemes, ..common::end() };
     let scheme = SchemeEnd { label: "cold".into(), stats };

@@ -1,8 +1,6 @@
 //! A scheme: which memory, what to do to it, and what keeps that within bounds.
 
-use daos_core::action::Action;
-use daos_core::addr::AddrRange;
-use daos_core::metrics::Metric;
+use daos_core::{Action, AddrRange, Metric};
 
 /// "Memory like this: do that to it" (the paper's §3.2).
 #[derive(Debug, Clone, PartialEq)]

@@ -5,7 +5,7 @@ use crate::driver::{Driver, DriverError, Stop};
 use crate::memory_series::MemoryUse;
 use crate::session::Source;
 use daos_bpf::{BpfError, VirtualMemory};
-use daos_core::{Action, ActionSink, Metrics, Snapshot, SnapshotSource, Spent, TargetInfo};
+use daos_core::{Action, ActionSink, CpuCost, Metrics, Snapshot, SnapshotSource, TargetInfo};
 use daos_linux::claim::Claimed;
 use daos_linux::memory::ProcessMemory;
 use daos_linux::open_files::RaisedOpenFiles;
@@ -258,7 +258,7 @@ impl<M: Monitor> Source for Live<M> {
     fn lend<T>(
         &mut self,
         work: impl FnOnce(&mut VirtualMemory, &mut dyn Metrics) -> T,
-    ) -> (T, Spent) {
+    ) -> (T, CpuCost) {
         self.metrics.set_targets(self.driver.access().pids());
         let metrics = &mut self.metrics;
         self.driver.apart(|memory| work(memory, metrics))

@@ -14,8 +14,7 @@ use crate::memory::bytes;
 use crate::page_set::{BLOCK_PAGES, PageSet};
 use crate::space::{SimSpace, TARGET};
 use crate::workload::Segment;
-use daos_core::{Action, ActionSink, Outcome, Refusal};
-use daos_core::{AddrRange, Mapping, TargetId};
+use daos_core::{Action, ActionReport, ActionSink, AddrRange, Mapping, Refusal, TargetId};
 use std::convert::Infallible;
 
 impl ActionSink for SimSpace {
@@ -29,27 +28,27 @@ impl ActionSink for SimSpace {
         action: Action,
         target: TargetId,
         ranges: &[AddrRange],
-    ) -> Result<Outcome, Infallible> {
-        let mut outcome = Outcome::default();
+    ) -> Result<ActionReport, Infallible> {
+        let mut report = ActionReport::default();
         if target != TARGET {
-            outcome.refuse(Refusal::Gone, ranges.iter().map(AddrRange::len).sum());
-            return Ok(outcome);
+            report.refuse(Refusal::Gone, ranges.iter().map(AddrRange::len).sum());
+            return Ok(report);
         }
         if action == Action::Stat {
-            return Ok(outcome);
+            return Ok(report);
         }
         for range in ranges {
             self.acting_us += self.residency.model().call_us;
             let segments: Vec<Segment> = self.workload.segments_of(*range).collect();
             for segment in &segments {
-                let applied = self.apply_to(action, segment, &mut outcome);
+                let applied = self.apply_to(action, segment, &mut report);
                 if applied > 0 {
-                    outcome.applied_bytes += bytes(applied.into());
-                    segment.range().push_joined(&mut outcome.applied);
+                    report.applied_bytes += bytes(applied.into());
+                    segment.range().push_joined(&mut report.applied);
                 }
             }
         }
-        Ok(outcome)
+        Ok(report)
     }
 
     /// The simulated time, and on top of it what looking and acting took by the models.
@@ -73,18 +72,18 @@ impl ActionSink for SimSpace {
 
 impl SimSpace {
     /// Returns the pages that were changed.
-    fn apply_to(&mut self, action: Action, segment: &Segment, outcome: &mut Outcome) -> u32 {
+    fn apply_to(&mut self, action: Action, segment: &Segment, report: &mut ActionReport) -> u32 {
         match action {
-            Action::Pageout => self.page_out(segment, outcome),
+            Action::Pageout => self.page_out(segment, report),
             Action::Willneed => self.page_in(segment),
-            Action::Hugepage => self.collapse(segment, outcome),
-            Action::Nohugepage => self.split(segment, outcome),
+            Action::Hugepage => self.collapse(segment, report),
+            Action::Nohugepage => self.split(segment, report),
             Action::Cold | Action::Lock => self.advise(segment),
             Action::Stat => 0,
         }
     }
 
-    fn page_out(&mut self, segment: &Segment, outcome: &mut Outcome) -> u32 {
+    fn page_out(&mut self, segment: &Segment, report: &mut ActionReport) -> u32 {
         let mut residency = self.residency_of(segment.block);
         let present = segment.bits() - residency.absent();
         // Pages of zeros take no room in swap: they are given back.
@@ -92,7 +91,7 @@ impl SimSpace {
         let used = present - zeros;
         let room = u32::try_from(self.residency.room()).unwrap_or(u32::MAX);
         let out = used.take(room);
-        outcome.refuse(Refusal::NoRoom, bytes((used - out).count().into()));
+        report.refuse(Refusal::NoRoom, bytes((used - out).count().into()));
         let gone = out | zeros;
         if gone.is_empty() {
             return 0;
@@ -126,21 +125,21 @@ impl SimSpace {
     }
 
     /// As in the kernel, the bit of a new huge page is set.
-    fn collapse(&mut self, segment: &Segment, outcome: &mut Outcome) -> u32 {
+    fn collapse(&mut self, segment: &Segment, report: &mut ActionReport) -> u32 {
         if segment.huge {
             return 0;
         }
         let (residency, all) = (self.residency_of(segment.block), PageSet::run(0, BLOCK_PAGES));
         if segment.pages < BLOCK_PAGES {
-            outcome.refuse(Refusal::Unsuitable, bytes(segment.pages.into()));
+            report.refuse(Refusal::Unsuitable, bytes(segment.pages.into()));
             return 0;
         }
         let absent = residency.absent();
         if absent == all {
-            outcome.refuse(Refusal::NotWorth, BLOCK_SIZE);
+            report.refuse(Refusal::NotWorth, BLOCK_SIZE);
             return 0;
         }
-        outcome.bloat_bytes += bytes(absent.count().into()) as i64;
+        report.bloat_bytes += bytes(absent.count().into()) as i64;
         let model = self.residency.model();
         self.acting_us +=
             model.collapse_us + model.page_in_us * f64::from(residency.swapped.count());
@@ -154,7 +153,7 @@ impl SimSpace {
         BLOCK_PAGES
     }
 
-    fn split(&mut self, segment: &Segment, outcome: &mut Outcome) -> u32 {
+    fn split(&mut self, segment: &Segment, report: &mut ActionReport) -> u32 {
         let mut residency = self.residency_of(segment.block);
         let unused = segment.bits() & residency.bloat;
         if segment.huge && !residency.is_untouched() {
@@ -164,7 +163,7 @@ impl SimSpace {
         }
         residency.bloat = residency.bloat - unused;
         residency.untouched = residency.untouched | unused;
-        outcome.bloat_bytes -= bytes(unused.count().into()) as i64;
+        report.bloat_bytes -= bytes(unused.count().into()) as i64;
         self.disarm(segment.block, unused);
         self.residency.set(&self.workload, segment.block, residency, self.now_us());
         if segment.huge { segment.pages } else { unused.count() }

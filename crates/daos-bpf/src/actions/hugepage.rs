@@ -9,7 +9,7 @@ use crate::BpfError;
 use crate::entry::bytes_mapped;
 use crate::programs::Facts;
 use crate::vaddr::VirtualMemory;
-use daos_core::{AddrRange, HUGE_PAGE_SIZE, Outcome, Refusal};
+use daos_core::{ActionReport, AddrRange, HUGE_PAGE_SIZE, Refusal};
 use rustix::io::Errno;
 
 /// A block before it was collapsed.
@@ -34,11 +34,11 @@ impl VirtualMemory {
         &mut self,
         at: usize,
         ranges: &[AddrRange],
-    ) -> Result<Option<Outcome>, BpfError> {
-        let mut outcome = Outcome::default();
+    ) -> Result<Option<ActionReport>, BpfError> {
+        let mut report = ActionReport::default();
         let mut whole: Vec<_> = ranges.iter().map(|r| r.whole_blocks(HUGE_PAGE_SIZE)).collect();
         whole.retain(|range| !range.is_empty());
-        outcome.refuse(Refusal::Unsuitable, super::bytes(ranges) - super::bytes(&whole));
+        report.refuse(Refusal::Unsuitable, super::bytes(ranges) - super::bytes(&whole));
         let Some(mut blocks) = self.blocks(at, &whole)? else { return Ok(None) };
         blocks.retain(|block| !block.is_huge);
 
@@ -66,14 +66,14 @@ impl VirtualMemory {
         let Some(after) = self.blocks(at, &asked)? else { return Ok(None) };
         for (before, after) in blocks.iter().zip(after) {
             if after.is_huge {
-                outcome.applied_bytes += HUGE_PAGE_SIZE;
-                after.range.push_joined(&mut outcome.applied);
-                outcome.bloat_bytes += (HUGE_PAGE_SIZE - before.resident) as i64;
+                report.applied_bytes += HUGE_PAGE_SIZE;
+                after.range.push_joined(&mut report.applied);
+                report.bloat_bytes += (HUGE_PAGE_SIZE - before.resident) as i64;
             } else {
-                outcome.refuse(before.refused.unwrap_or(Refusal::Kept), HUGE_PAGE_SIZE);
+                report.refuse(before.refused.unwrap_or(Refusal::Kept), HUGE_PAGE_SIZE);
             }
         }
-        Ok(Some(outcome))
+        Ok(Some(report))
     }
 
     /// What the blocks of whole `ranges` are now.

@@ -13,7 +13,7 @@ use super::{RecentPages, leaves};
 use crate::BpfError;
 use crate::programs::Facts;
 use crate::vaddr::{Space, VirtualMemory};
-use daos_core::{AddrRange, Outcome, Refusal};
+use daos_core::{ActionReport, AddrRange, Refusal};
 use daos_linux::cgroup::MemoryCgroup;
 use daos_linux::{cpu, host};
 use rustix::io::Errno;
@@ -64,12 +64,17 @@ impl Locked {
     }
 
     /// Those of `ranges` that have to be looked at. What is too much is refused.
-    fn due(&mut self, ranges: &[AddrRange], now_us: u64, outcome: &mut Outcome) -> Vec<AddrRange> {
+    fn due(
+        &mut self,
+        ranges: &[AddrRange],
+        now_us: u64,
+        report: &mut ActionReport,
+    ) -> Vec<AddrRange> {
         let mut due = Vec::new();
         let mut kept_bytes = self.seen.bytes(now_us);
         for range in ranges {
             if kept_bytes >= self.most_bytes {
-                outcome.refuse(Refusal::NoRoom, range.len());
+                report.refuse(Refusal::NoRoom, range.len());
             } else if self.seen.add_range(*range, now_us) {
                 due.push(*range);
                 kept_bytes = self.seen.bytes(now_us);
@@ -89,13 +94,13 @@ impl VirtualMemory {
         &mut self,
         at: usize,
         ranges: &[AddrRange],
-    ) -> Result<Option<Outcome>, BpfError> {
+    ) -> Result<Option<ActionReport>, BpfError> {
         let Some(task) = self.task(at)? else { return Ok(None) };
         let now_us = cpu::monotonic_us();
         let Space { process, locked, .. } = &mut self.spaces[at];
         locked.renew(now_us, || most_bytes(process.pid()));
-        let mut outcome = Outcome::default();
-        let due = locked.due(ranges, now_us, &mut outcome);
+        let mut report = ActionReport::default();
+        let due = locked.due(ranges, now_us, &mut report);
 
         let room = &mut locked.room_bytes;
         let (mut touch, mut swapped) = (Vec::new(), Vec::new());
@@ -103,7 +108,7 @@ impl VirtualMemory {
         let there = leaves::for_each(&mut self.reader, &task, &due, Facts::OfPresent, |leaf| {
             if leaf.level == 1 && leaf.entry.is_swapped() {
                 if *room < leaf.range.len() {
-                    return outcome.refuse(Refusal::NoRoom, leaf.range.len());
+                    return report.refuse(Refusal::NoRoom, leaf.range.len());
                 }
                 *room -= leaf.range.len();
                 leaf.range.push_joined(&mut swapped);
@@ -123,13 +128,13 @@ impl VirtualMemory {
 
         let there = leaves::for_each(&mut self.reader, &task, &swapped, Facts::None, |leaf| {
             if leaf.entry.is_present() {
-                outcome.applied_bytes += leaf.range.len();
-                leaf.range.push_joined(&mut outcome.applied);
+                report.applied_bytes += leaf.range.len();
+                leaf.range.push_joined(&mut report.applied);
             } else {
-                outcome.refuse(Refusal::Kept, leaf.range.len());
+                report.refuse(Refusal::Kept, leaf.range.len());
             }
         })?;
-        Ok(there.then_some(outcome))
+        Ok(there.then_some(report))
     }
 }
 
@@ -153,9 +158,9 @@ mod tests {
         let blocks = [block(0), block(1), block(2)];
         let mut locked = Locked::new();
         let mut due = |now_us, most| {
-            let mut outcome = Outcome::default();
+            let mut report = ActionReport::default();
             locked.renew(now_us, || most * HUGE_PAGE_SIZE);
-            (locked.due(&blocks, now_us, &mut outcome).len(), outcome.refused)
+            (locked.due(&blocks, now_us, &mut report).len(), report.refused)
         };
         let refused = |blocks| vec![(Refusal::NoRoom, blocks * HUGE_PAGE_SIZE)];
         let start = 10 * CHECK_AGAIN_US;

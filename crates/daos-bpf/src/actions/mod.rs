@@ -30,7 +30,7 @@ mod willneed;
 
 use crate::BpfError;
 use crate::vaddr::VirtualMemory;
-use daos_core::{Action, ActionSink, AddrRange, Mapping, Outcome, Refusal, TargetId};
+use daos_core::{Action, ActionReport, ActionSink, AddrRange, Mapping, Refusal, TargetId};
 use daos_linux::cpu;
 use std::path::Path;
 
@@ -48,9 +48,9 @@ impl ActionSink for VirtualMemory {
         action: Action,
         target: TargetId,
         ranges: &[AddrRange],
-    ) -> Result<Outcome, BpfError> {
+    ) -> Result<ActionReport, BpfError> {
         if action == Action::Stat {
-            return Ok(Outcome::default());
+            return Ok(ActionReport::default());
         }
         let at = self.spaces.iter().position(|s| s.id == target);
         let allowed = |at: &usize| self.spaces[*at].process.may_be_acted_on().is_ok();
@@ -62,7 +62,7 @@ impl ActionSink for VirtualMemory {
             Action::Lock => self.lock(at, ranges)?,
             Action::Hugepage => self.hugepage(at, ranges)?,
             Action::Nohugepage => self.nohugepage(at, ranges)?,
-            Action::Stat => Some(Outcome::default()),
+            Action::Stat => Some(ActionReport::default()),
         };
         Ok(done.unwrap_or_else(|| {
             self.spaces[at].task = None;
@@ -89,10 +89,10 @@ impl ActionSink for VirtualMemory {
 }
 
 /// Nothing was done, as there is no process any more.
-fn gone(ranges: &[AddrRange]) -> Outcome {
-    let mut outcome = Outcome::default();
-    outcome.refuse(Refusal::Gone, bytes(ranges));
-    outcome
+fn gone(ranges: &[AddrRange]) -> ActionReport {
+    let mut report = ActionReport::default();
+    report.refuse(Refusal::Gone, bytes(ranges));
+    report
 }
 
 fn bytes(ranges: &[AddrRange]) -> u64 {

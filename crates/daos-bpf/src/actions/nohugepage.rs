@@ -12,7 +12,7 @@ use super::leaves;
 use crate::BpfError;
 use crate::programs::Facts;
 use crate::vaddr::VirtualMemory;
-use daos_core::{AddrRange, HUGE_PAGE_SIZE, Outcome, PAGE_SIZE, Refusal};
+use daos_core::{ActionReport, AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE, Refusal};
 use daos_linux::Process;
 use daos_linux::madvise::Advice;
 
@@ -27,9 +27,9 @@ impl VirtualMemory {
         &mut self,
         at: usize,
         ranges: &[AddrRange],
-    ) -> Result<Option<Outcome>, BpfError> {
+    ) -> Result<Option<ActionReport>, BpfError> {
         let Some(task) = self.task(at)? else { return Ok(None) };
-        let mut outcome = Outcome::default();
+        let mut report = ActionReport::default();
         let mut huge = Vec::new();
         let (reader, space) = (&mut self.reader, &self.spaces[at]);
         let there = leaves::for_each(reader, &task, ranges, Facts::OfPresent, |leaf| {
@@ -39,8 +39,8 @@ impl VirtualMemory {
             let can_split =
                 leaf.level == 2 && leaf.is_whole() && !space.is_of_file(leaf.range.start);
             match (can_split, leaf.is_shared()) {
-                (false, _) => outcome.refuse(Refusal::Unsuitable, leaf.range.len()),
-                (true, true) => outcome.refuse(Refusal::Shared, leaf.range.len()),
+                (false, _) => report.refuse(Refusal::Unsuitable, leaf.range.len()),
+                (true, true) => report.refuse(Refusal::Shared, leaf.range.len()),
                 (true, false) => huge.push(leaf.range),
             }
         })?;
@@ -49,11 +49,11 @@ impl VirtualMemory {
         }
         let mut content = vec![0; if huge.is_empty() { 0 } else { HUGE_PAGE_SIZE as usize }];
         for block in huge {
-            if !self.split(at, block, &mut content, &mut outcome)? {
+            if !self.split(at, block, &mut content, &mut report)? {
                 return Ok(None);
             }
         }
-        Ok(Some(outcome))
+        Ok(Some(report))
     }
 
     /// Splits one huge page; whether the process is still there.
@@ -62,7 +62,7 @@ impl VirtualMemory {
         at: usize,
         block: AddrRange,
         content: &mut [u8],
-        outcome: &mut Outcome,
+        report: &mut ActionReport,
     ) -> Result<bool, BpfError> {
         let first = AddrRange::new(block.start, block.start + PAGE_SIZE);
         let advised = self.spaces[at].process.advise(Advice::Cold, &[first]);
@@ -73,16 +73,16 @@ impl VirtualMemory {
         let Pages::Regular(pages) = pages else {
             let is_refused = !advised.refused.is_empty();
             let why = if is_refused { Refusal::Unsuitable } else { Refusal::Kept };
-            outcome.refuse(why, HUGE_PAGE_SIZE);
+            report.refuse(why, HUGE_PAGE_SIZE);
             return Ok(true);
         };
         let process = &self.spaces[at].process;
         let empty = pages_of_zeros(process, &pages, content);
         process.advise(Advice::Pageout, &empty);
         let Some(left) = self.pages_in_memory(at, block)? else { return Ok(false) };
-        outcome.applied_bytes += HUGE_PAGE_SIZE;
-        block.push_joined(&mut outcome.applied);
-        outcome.bloat_bytes -= (HUGE_PAGE_SIZE - left.bytes()) as i64;
+        report.applied_bytes += HUGE_PAGE_SIZE;
+        block.push_joined(&mut report.applied);
+        report.bloat_bytes -= (HUGE_PAGE_SIZE - left.bytes()) as i64;
         Ok(true)
     }
 

@@ -1,7 +1,6 @@
 //! Which pages were asked for not long ago, to be left in peace meanwhile.
 
-use daos_core::access::PageBits;
-use daos_core::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE};
+use daos_core::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE, PageBits};
 use std::collections::HashMap;
 
 /// Remembers pages for a time, a bit each; the default for none.

@@ -9,7 +9,7 @@ use crate::BpfError;
 use crate::programs::Facts;
 use crate::ranges;
 use crate::vaddr::VirtualMemory;
-use daos_core::{AddrRange, Outcome, Refusal};
+use daos_core::{ActionReport, AddrRange, Refusal};
 use daos_linux::cpu;
 use daos_linux::madvise::Advice;
 
@@ -26,7 +26,7 @@ impl VirtualMemory {
         &mut self,
         at: usize,
         ranges: &[AddrRange],
-    ) -> Result<Option<Outcome>, BpfError> {
+    ) -> Result<Option<ActionReport>, BpfError> {
         let Some(task) = self.task(at)? else { return Ok(None) };
         let now_us = cpu::monotonic_us();
         let (reader, spaces) = (&mut self.reader, &mut self.spaces);
@@ -51,16 +51,16 @@ impl VirtualMemory {
         if !there || advised.stopped.is_some() {
             return Ok(None);
         }
-        let mut outcome = Outcome::default();
+        let mut report = ActionReport::default();
         for range in swapped {
             let is_refused = |(refused, _): &(AddrRange, _)| refused.intersect(&range).is_some();
             if advised.refused.iter().any(is_refused) {
-                outcome.refuse(Refusal::Unsuitable, range.len());
+                report.refuse(Refusal::Unsuitable, range.len());
             } else {
-                outcome.applied_bytes += range.len();
-                outcome.applied.push(range);
+                report.applied_bytes += range.len();
+                report.applied.push(range);
             }
         }
-        Ok(Some(outcome))
+        Ok(Some(report))
     }
 }

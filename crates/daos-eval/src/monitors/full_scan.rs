@@ -9,9 +9,10 @@
 mod regions;
 mod table;
 
-use daos_core::access::{AccessCheck, Observation, Spent, TargetId, Window};
-use daos_core::attrs::{AttrsError, MonitorAttrs};
-use daos_core::snapshot::{Cost, Snapshot, TargetSnapshot};
+use daos_core::{
+    AccessCheck, AttrsError, Cost, CpuCost, MonitorAttrs, Observation, Snapshot, TargetId,
+    TargetSnapshot, Window,
+};
 use daos_monitor::Monitor;
 use table::Table;
 
@@ -191,7 +192,7 @@ impl Monitor for FullScan {
         }
     }
 
-    fn charge(&mut self, spent: Spent) {
+    fn charge(&mut self, spent: CpuCost) {
         self.cost.charge(spent);
     }
 }

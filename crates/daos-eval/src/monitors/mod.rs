@@ -72,7 +72,8 @@ impl ComparedMonitor {
                 Self::Product(AnyMonitor::new(kind, attrs, options, seed)?)
             }
             ComparedKind::Static => {
-                Self::Product(AnyMonitor::Reference(Reference::with_equal_regions(attrs, seed)?))
+                let monitor = Reference::with_equal_regions(attrs, seed)?;
+                Self::Product(AnyMonitor::Reference(Box::new(monitor)))
             }
             ComparedKind::FullScan => Self::FullScan(FullScan::new(attrs)?),
         })

@@ -2,10 +2,9 @@
 
 #![allow(dead_code, reason = "no test uses all of it")]
 
-use daos_core::Host;
 use daos_core::{
-    AddrRange, Cost, Interval, Mapping, MonitorAttrs, PAGE_SIZE, RegionSnapshot, Rng, Snapshot,
-    TargetId, TargetInfo, TargetSnapshot,
+    AddrRange, Cost, Host, Interval, Mapping, MonitorAttrs, PAGE_SIZE, RegionSnapshot, Rng,
+    Snapshot, TargetId, TargetInfo, TargetSnapshot,
 };
 use daos_record::{End, Header, Record, Writer};
 use std::path::PathBuf;

@@ -4,8 +4,7 @@
 //! moment is in or ends, however long the interval was.
 
 use super::layout::Row;
-use daos_core::Action;
-use daos_core::Interval;
+use daos_core::{Action, Interval};
 use std::collections::BTreeMap;
 
 /// Bytes that each action was done to, by cell, as they come in.

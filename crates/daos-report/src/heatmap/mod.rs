@@ -30,9 +30,8 @@ use crate::error::RenderError;
 use crate::format::Format;
 use crate::names;
 use crate::style::Style;
-use daos_core::Action;
 use daos_core::units::display;
-use daos_core::{AddrRange, Interval, TargetId, TargetInfo};
+use daos_core::{Action, AddrRange, Interval, TargetId, TargetInfo};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 

@@ -3,8 +3,7 @@ use crate::testing::NOTHING;
 use crate::testing::{
     HEAP, MIB, MMAP, acting, record, region, run, snapshot, source, targets, written,
 };
-use daos_core::Done;
-use daos_core::{Mapping, RegionSnapshot, Snapshot};
+use daos_core::{Done, Mapping, RegionSnapshot, Snapshot};
 use proptest::prelude::*;
 use std::convert::Infallible;
 

@@ -14,8 +14,7 @@ use crate::format::Format;
 use crate::style::Style;
 use crate::{names, png};
 use daos_core::units::display;
-use daos_core::{Action, Stats};
-use daos_core::{Interval, TargetId, TargetInfo};
+use daos_core::{Action, Interval, SchemeStats, TargetId, TargetInfo};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
@@ -38,7 +37,7 @@ pub struct Known {
     /// Its name or its text.
     pub label: String,
     /// Its counters at the end of the record, if it has an end.
-    pub stats: Option<Stats>,
+    pub stats: Option<SchemeStats>,
 }
 
 /// What all schemes did.
@@ -70,7 +69,7 @@ pub struct Scheme {
     /// bytes it acted on.
     pub timeline: Vec<(u64, u64)>,
     /// Its counters over the whole record, whatever was asked for.
-    pub stats: Option<Stats>,
+    pub stats: Option<SchemeStats>,
 }
 
 impl Scheme {

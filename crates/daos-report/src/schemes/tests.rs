@@ -11,7 +11,7 @@ fn known() -> Vec<Known> {
 
 fn with_stats() -> Vec<Known> {
     let mut known = known();
-    known[0].stats = Some(Stats {
+    known[0].stats = Some(SchemeStats {
         tried_regions: 40,
         tried_bytes: 160 * MIB,
         applied_regions: 12,
@@ -25,7 +25,7 @@ fn with_stats() -> Vec<Known> {
         slept: 5,
         fitting_bytes: 0,
     });
-    known[2].stats = Some(Stats::default());
+    known[2].stats = Some(SchemeStats::default());
     known
 }
 

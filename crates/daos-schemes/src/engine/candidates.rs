@@ -2,9 +2,7 @@
 //! cut out, and none older than what was done to it last.
 
 use super::interval_map::IntervalMap;
-use daos_core::access::TargetId;
-use daos_core::addr::AddrRange;
-use daos_core::snapshot::{Part, Snapshot};
+use daos_core::{AddrRange, Part, Snapshot, TargetId};
 use std::collections::BTreeMap;
 
 /// Memory of one access rate and one age, which some scheme may be for.

@@ -1,8 +1,7 @@
 //! Deciding by a scheme's filters which memory may be acted on.
 
 use crate::scheme::{Filter, FilterType};
-use daos_core::addr::{AddrRange, PAGE_SIZE};
-use daos_core::snapshot::Mapping;
+use daos_core::{AddrRange, Mapping, PAGE_SIZE};
 
 /// What filters have to know of the target whose memory they decide about.
 #[derive(Debug, Clone, Copy)]

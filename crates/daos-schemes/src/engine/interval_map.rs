@@ -1,6 +1,6 @@
 //! A value for each address range: when it was acted on, since when it is armed.
 
-use daos_core::addr::AddrRange;
+use daos_core::AddrRange;
 use std::collections::BTreeMap;
 
 /// Disjoint ranges with a value each. Neighbours of one value are one range.

@@ -33,11 +33,7 @@ pub use dry_run::DryRun;
 
 use crate::scheme::Scheme;
 use candidates::{Candidate, candidates};
-use daos_core::access::TargetId;
-use daos_core::metrics::Metrics;
-use daos_core::sink::ActionSink;
-use daos_core::snapshot::Snapshot;
-use daos_core::stats::{Done, Stats};
+use daos_core::{ActionSink, Done, Metrics, SchemeStats, Snapshot, TargetId};
 use interval_map::IntervalMap;
 use pass::Pass;
 use scheme_state::SchemeState;
@@ -91,7 +87,7 @@ impl Engine {
     }
 
     /// The schemes and what they did so far.
-    pub fn stats(&self) -> impl Iterator<Item = (&Scheme, &Stats)> {
+    pub fn stats(&self) -> impl Iterator<Item = (&Scheme, &SchemeStats)> {
         self.schemes.iter().map(|state| (&state.scheme, &state.stats))
     }
 

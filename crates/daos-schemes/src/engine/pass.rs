@@ -3,11 +3,7 @@
 use super::History;
 use super::scheme_state::SchemeState;
 use super::selection::Selected;
-use daos_core::access::TargetId;
-use daos_core::action::Action;
-use daos_core::addr::{AddrRange, HUGE_PAGE_SIZE};
-use daos_core::sink::{ActionSink, BATCH_BYTES};
-use daos_core::stats::Done;
+use daos_core::{Action, ActionSink, AddrRange, BATCH_BYTES, Done, HUGE_PAGE_SIZE, TargetId};
 
 /// Most ranges in a batch. Chosen: as many as one call of `process_madvise` takes (`IOV_MAX`).
 const BATCH_RANGES: usize = 1024;

@@ -8,10 +8,11 @@
 use super::History;
 use super::pass::{Batch, Pass};
 use super::scheme_state::SchemeState;
-use daos_core::access::{AccessCheck, MAX_WINDOW_PAGES, Observation, TargetId, Window, has_page};
-use daos_core::action::Action;
-use daos_core::addr::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE};
-use daos_core::sink::{ActionSink, Refusal};
+use daos_core::access::{MAX_WINDOW_PAGES, has_page};
+use daos_core::{
+    AccessCheck, Action, ActionSink, AddrRange, HUGE_PAGE_SIZE, Observation, PAGE_SIZE, Refusal,
+    TargetId, Window,
+};
 
 /// The part of the least age from which on pages are armed. Chosen: late enough that memory
 /// which is idle for a moment between two uses is not armed each time, early enough to

@@ -1,8 +1,7 @@
 //! What a quota has left, where feedback sets it, and what comes first when it binds.
 
 use crate::scheme::{Goal, Quota, Weights};
-use daos_core::addr::PAGE_SIZE;
-use daos_core::metrics::{Metric, Metrics};
+use daos_core::{Metric, Metrics, PAGE_SIZE};
 
 /// Bytes of the first reset interval of a quota that feedback sets. Chosen: little enough
 /// to do no harm, from where a goal is reached by doubling in some seconds.

@@ -4,11 +4,7 @@ use super::interval_map::IntervalMap;
 use super::quota::Charge;
 use super::watermarks::WatermarkState;
 use crate::scheme::Scheme;
-use daos_core::access::TargetId;
-use daos_core::action::Action;
-use daos_core::addr::AddrRange;
-use daos_core::metrics::Metrics;
-use daos_core::stats::Stats;
+use daos_core::{Action, AddrRange, Metrics, SchemeStats, TargetId};
 use std::collections::BTreeMap;
 
 /// How long a block is left alone whose mapping, by huge pages or small ones, was examined,
@@ -20,7 +16,7 @@ const EXAMINED_FOR_US: u64 = 10_000_000;
 #[derive(Debug, Clone)]
 pub(super) struct SchemeState {
     pub(super) scheme: Scheme,
-    pub(super) stats: Stats,
+    pub(super) stats: SchemeStats,
     pub(super) charge: Charge,
     watermarks: WatermarkState,
     /// When it is to be applied next.
@@ -35,7 +31,7 @@ impl SchemeState {
     pub(super) fn new(scheme: Scheme) -> Self {
         Self {
             scheme,
-            stats: Stats::default(),
+            stats: SchemeStats::default(),
             charge: Charge::default(),
             watermarks: WatermarkState::default(),
             due_us: 0,

@@ -7,11 +7,7 @@ use super::proof::sample;
 use super::quota::priority;
 use super::scheme_state::SchemeState;
 use crate::scheme::Scheme;
-use daos_core::access::TargetId;
-use daos_core::action::Action;
-use daos_core::addr::{AddrRange, HUGE_PAGE_SIZE};
-use daos_core::sink::ActionSink;
-use daos_core::snapshot::Snapshot;
+use daos_core::{Action, ActionSink, AddrRange, HUGE_PAGE_SIZE, Snapshot, TargetId};
 
 /// Memory to be acted on, or to be armed page by page because it soon will.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,7 +1,7 @@
 //! Whether a scheme is active, by its watermarks.
 
 use crate::scheme::Watermarks;
-use daos_core::metrics::Metrics;
+use daos_core::Metrics;
 
 /// Whether a scheme is active, and when the metric was read last.
 #[derive(Debug, Clone, Copy, Default)]
@@ -36,7 +36,7 @@ impl WatermarkState {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use daos_core::metrics::Metric;
+    use daos_core::Metric;
 
     struct Fixed(Option<f64>);
 

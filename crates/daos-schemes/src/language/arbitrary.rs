@@ -1,8 +1,7 @@
 //! Any valid scheme, for property tests.
 
 use crate::{Age, Bounds, Filter, FilterType, Goal, Pattern, Quota, Scheme, Watermarks, Weights};
-use daos_core::addr::AddrRange;
-use daos_core::{Action, Metric};
+use daos_core::{Action, AddrRange, Metric};
 use proptest::option::of;
 use proptest::prelude::*;
 use proptest::sample::select;

@@ -11,8 +11,7 @@
 use super::mistake::{Problem, SchemePart, TextError, quoted};
 use super::value::{self, Side, ValueError};
 use crate::scheme::{Bounds, Pattern, Scheme};
-use daos_core::action::Action;
-use daos_core::units;
+use daos_core::{Action, units};
 
 /// Names of the fields.
 pub const FIELDS: [&str; 7] =

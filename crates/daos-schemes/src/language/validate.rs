@@ -5,7 +5,7 @@
 use super::mistake::{Invalid, SchemePart};
 use super::value::{show_age_bound, show_rate_bound, show_size_bound};
 use crate::scheme::{Age, Filter, FilterType, Goal, Pattern, Quota, Scheme, Watermarks};
-use daos_core::addr::PAGE_SIZE;
+use daos_core::PAGE_SIZE;
 use daos_core::units::show_share;
 
 impl Scheme {
@@ -128,8 +128,7 @@ fn check(holds: bool, part: SchemePart, why: impl FnOnce() -> String) -> Result<
 mod tests {
     use super::*;
     use crate::{Bounds, Weights};
-    use daos_core::addr::AddrRange;
-    use daos_core::{Action, Metric};
+    use daos_core::{Action, AddrRange, Metric};
 
     fn refused(change: impl FnOnce(&mut Scheme)) -> Invalid {
         let mut scheme = Scheme::new(Pattern::ANY, Action::Stat);

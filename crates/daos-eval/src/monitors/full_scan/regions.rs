@@ -3,8 +3,7 @@
 
 use super::table::Table;
 use super::{HIGHEST, SAMPLES};
-use daos_core::addr::{AddrRange, PAGE_SIZE};
-use daos_core::snapshot::{PageRun, RegionSnapshot};
+use daos_core::{AddrRange, PAGE_SIZE, PageRun, RegionSnapshot};
 
 /// A table is cut at its edges if it has no more of them than this. Chosen: of those with
 /// more, runs of pages say where they are.

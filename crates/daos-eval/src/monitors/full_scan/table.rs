@@ -1,8 +1,8 @@
 //! What a full scan knows of the pages of a page table.
 
 use super::{HIGHEST, SAMPLES};
-use daos_core::access::{MAX_WINDOW_PAGES, Observation, PageBits, TargetId, Window, has_page};
-use daos_core::addr::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE};
+use daos_core::access::{MAX_WINDOW_PAGES, has_page};
+use daos_core::{AddrRange, HUGE_PAGE_SIZE, Observation, PAGE_SIZE, PageBits, TargetId, Window};
 
 /// The mapped pages of a page table.
 #[derive(Debug, Clone, Default)]

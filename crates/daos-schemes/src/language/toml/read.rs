@@ -10,8 +10,7 @@ use crate::scheme::{
     Bounds, Filter, FilterType, Goal, Pattern, Quota, Scheme, Watermarks, Weights,
 };
 use ::toml::Spanned;
-use daos_core::metrics::Metric;
-use daos_core::units;
+use daos_core::{Metric, units};
 use std::ops::Range;
 
 /// A mistake and where in the text it is, in bytes.

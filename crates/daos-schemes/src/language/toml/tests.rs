@@ -3,8 +3,7 @@
 use super::super::arbitrary::{any_scheme, plain};
 use super::*;
 use crate::{Age, Bounds, Filter, FilterType, Goal, Pattern, Quota, Watermarks, Weights, text};
-use daos_core::addr::AddrRange;
-use daos_core::{Action, Metric};
+use daos_core::{Action, AddrRange, Metric};
 use proptest::prelude::*;
 
 const FULL: &str = r#"

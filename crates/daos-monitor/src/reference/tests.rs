@@ -1,79 +1,24 @@
-//! The monitor against a small memory that the test writes itself.
+//! The reference monitor against memory whose every page the tests know.
 
 use super::*;
-use daos_core::access::Capabilities;
+use daos_core::testing::{TestMemory, mib, target};
 use proptest::prelude::{ProptestConfig, Strategy, any, prop_assert, prop_assert_eq, proptest};
-use std::collections::BTreeSet;
-use std::convert::Infallible;
 
-/// Pages that are always accessed, and ranges that the test may change.
-#[derive(Default)]
-struct Memory {
-    targets: Vec<Target>,
-    hot: Vec<AddrRange>,
-    unobservable: Vec<AddrRange>,
-    armed: BTreeSet<(TargetId, u64)>,
-    most_checks: usize,
-}
-
-fn mib(start: u64, end: u64) -> AddrRange {
-    AddrRange::new(start << 20, end << 20)
-}
-
-impl Memory {
-    fn one(ranges: &[AddrRange], hot: &[AddrRange]) -> Self {
-        let targets =
-            vec![Target { id: TargetId(0), ranges: ranges.to_vec(), resident_bytes: None }];
-        Memory { targets, hot: hot.to_vec(), ..Memory::default() }
-    }
-}
-
-impl AccessCheck for Memory {
-    type Error = Infallible;
-
-    fn capabilities(&self) -> Capabilities {
-        Capabilities { name: "test", max_window_pages: 1, page_bits: false, sparse: true }
-    }
-
-    fn targets(&mut self) -> Result<Vec<Target>, Infallible> {
-        Ok(self.targets.clone())
-    }
-
-    fn arm(&mut self, windows: &[Window]) -> Result<(), Infallible> {
-        for w in windows {
-            assert_eq!((w.pages, w.start % PAGE_SIZE), (1, 0));
-            self.armed.insert((w.target, w.start));
-        }
-        Ok(())
-    }
-
-    fn check(
-        &mut self,
-        windows: &[Window],
-        found: &mut Vec<Observation>,
-    ) -> Result<(), Infallible> {
-        self.most_checks = self.most_checks.max(windows.len());
-        for w in windows {
-            assert!(self.armed.remove(&(w.target, w.start)), "checked what was not armed");
-            let within = |ranges: &[AddrRange]| ranges.iter().any(|r| r.contains(w.start)) as u32;
-            let unobservable = within(&self.unobservable);
-            found.push(Observation {
-                present: 1 - unobservable,
-                accessed: within(&self.hot) * (1 - unobservable),
-                unobservable,
-                ..Observation::default()
-            });
-        }
-        Ok(())
-    }
+/// Target 0 with these ranges, of which those in `used` are accessed all the time.
+fn memory(ranges: &[AddrRange], used: &[AddrRange]) -> TestMemory {
+    TestMemory { max_window_pages: 1, takes_gaps: true, ..TestMemory::new(ranges, used) }
 }
 
 /// Runs `seconds` of monitoring and returns all snapshots.
-fn watch(monitor: &mut Reference, memory: &mut Memory, seconds: u64) -> Vec<Snapshot> {
+fn run(monitor: &mut Reference, memory: &mut TestMemory, seconds: u64) -> Vec<Snapshot> {
     let sample = monitor.attrs().sample_us;
     let begin = monitor.ticks() * sample;
     let ticks = seconds * 1_000_000 / sample;
-    (0..=ticks).filter_map(|i| monitor.tick(memory, begin + i * sample).unwrap()).collect()
+    let tick = |at| {
+        memory.use_pages();
+        monitor.tick(memory, begin + at * sample).unwrap()
+    };
+    (0..=ticks).filter_map(tick).collect()
 }
 
 fn attrs(min_regions: u32, max_regions: u32) -> MonitorAttrs {
@@ -82,10 +27,10 @@ fn attrs(min_regions: u32, max_regions: u32) -> MonitorAttrs {
 
 #[test]
 fn equal_regions_stay_as_they_are() {
-    let mut memory = Memory::one(&[mib(0, 100)], &[mib(30, 40)]);
+    let mut memory = memory(&[mib(0, 100)], &[mib(30, 40)]);
     let attrs = MonitorAttrs { max_regions: 100, ..MonitorAttrs::default() };
     let mut monitor = Reference::with_equal_regions(attrs, 1).unwrap();
-    let snapshots = watch(&mut monitor, &mut memory, 3);
+    let snapshots = run(&mut monitor, &mut memory, 3);
     assert_eq!(snapshots.len(), 30);
     for snapshot in &snapshots {
         let regions = &snapshot.targets[0].regions;
@@ -98,9 +43,9 @@ fn equal_regions_stay_as_they_are() {
 
 #[test]
 fn a_snapshot_an_aggregation_interval_with_its_checks() {
-    let mut memory = Memory::one(&[mib(0, 100)], &[]);
+    let mut memory = memory(&[mib(0, 100)], &[]);
     let mut monitor = Reference::new(MonitorAttrs::default(), 1).unwrap();
-    let snapshots = watch(&mut monitor, &mut memory, 1);
+    let snapshots = run(&mut monitor, &mut memory, 1);
     assert_eq!(snapshots.len(), 10);
     assert_eq!((snapshots[3].start_us, snapshots[3].end_us), (300_000, 400_000));
     assert_eq!(snapshots[0].cost.checks, [10; 20], "ten regions at the start, one check each");
@@ -109,9 +54,9 @@ fn a_snapshot_an_aggregation_interval_with_its_checks() {
 #[test]
 fn hot_memory_is_found_and_its_age_grows() {
     let hot = mib(300, 428);
-    let mut memory = Memory::one(&[mib(0, 1024)], &[hot]);
+    let mut memory = memory(&[mib(0, 1024)], &[hot]);
     let mut monitor = Reference::new(MonitorAttrs::default(), 42).unwrap();
-    let last = watch(&mut monitor, &mut memory, 10).pop().unwrap();
+    let last = run(&mut monitor, &mut memory, 10).pop().unwrap();
     let reported: Vec<_> =
         last.targets[0].regions.iter().filter(|r| r.access_rate >= 0.25).collect();
     let bytes: u64 = reported.iter().map(|r| r.range.len()).sum();
@@ -123,10 +68,10 @@ fn hot_memory_is_found_and_its_age_grows() {
 
 #[test]
 fn unobservable_pages_are_told_from_cold_ones() {
-    let mut memory = Memory::one(&[mib(0, 64)], &[]);
-    memory.unobservable = vec![mib(0, 64)];
+    let mut memory = memory(&[mib(0, 64)], &[]);
+    memory.set(&[mib(0, 64)], |page, inside| page.stuck = inside);
     let mut monitor = Reference::new(MonitorAttrs::default(), 1).unwrap();
-    let last = watch(&mut monitor, &mut memory, 1).pop().unwrap();
+    let last = run(&mut monitor, &mut memory, 1).pop().unwrap();
     for region in &last.targets[0].regions {
         assert_eq!((region.unobserved, region.access_rate), (1.0, 0.0));
     }
@@ -134,34 +79,28 @@ fn unobservable_pages_are_told_from_cold_ones() {
 
 #[test]
 fn targets_come_and_go_at_an_update() {
-    let mut memory = Memory::one(&[mib(0, 64)], &[]);
+    let mut memory = memory(&[mib(0, 64)], &[]);
     let mut monitor = Reference::new(MonitorAttrs::default(), 1).unwrap();
-    watch(&mut monitor, &mut memory, 1);
-    memory.targets.push(Target { id: TargetId(7), ranges: vec![mib(5, 6)], resident_bytes: None });
-    let last = watch(&mut monitor, &mut memory, 2).pop().unwrap();
+    run(&mut monitor, &mut memory, 1);
+    memory.targets.push(target(7, &[mib(5, 6)]));
+    let last = run(&mut monitor, &mut memory, 2).pop().unwrap();
     assert_eq!(last.targets.iter().map(|t| t.id.0).collect::<Vec<_>>(), [0, 7]);
     memory.targets.remove(0);
-    let last = watch(&mut monitor, &mut memory, 2).pop().unwrap();
+    let last = run(&mut monitor, &mut memory, 2).pop().unwrap();
     assert_eq!(last.targets.iter().map(|t| t.id.0).collect::<Vec<_>>(), [7]);
     memory.targets.clear();
-    watch(&mut monitor, &mut memory, 2);
+    run(&mut monitor, &mut memory, 2);
     assert!(!monitor.has_targets());
 }
 
 #[test]
 fn more_ranges_than_checks_take_turns() {
-    let mut memory = Memory::default();
-    for id in 0..40 {
-        memory.targets.push(Target {
-            id: TargetId(id),
-            ranges: vec![mib(1, 2)],
-            resident_bytes: None,
-        });
-    }
-    memory.hot = vec![mib(1, 2)];
+    let mut memory = memory(&[], &[]);
+    memory.targets = (0..40).map(|id| target(id, &[mib(1, 2)])).collect();
+    memory.set_used(&[mib(1, 2)]);
     let mut monitor = Reference::new(attrs(3, 16), 1).unwrap();
-    let last = watch(&mut monitor, &mut memory, 2).pop().unwrap();
-    assert_eq!(memory.most_checks, 16);
+    let last = run(&mut monitor, &mut memory, 2).pop().unwrap();
+    assert_eq!(memory.most_windows, 16);
     for target in &last.targets {
         let seen = target.regions.iter().map(|r| r.access_rate * 20.0).sum::<f64>().round();
         assert!((7.0..=9.0).contains(&seen), "16 of 40 a tick, 20 ticks: 8 each, not {seen}");
@@ -170,13 +109,13 @@ fn more_ranges_than_checks_take_turns() {
 
 #[test]
 fn the_stream_of_regions_is_fixed_by_the_seed() {
-    let run = |seed| {
-        let mut memory = Memory::one(&[mib(0, 512)], &[mib(100, 130)]);
+    let snapshots = |seed| {
+        let mut memory = memory(&[mib(0, 512)], &[mib(100, 130)]);
         let mut monitor = Reference::new(MonitorAttrs::default(), seed).unwrap();
-        watch(&mut monitor, &mut memory, 5)
+        run(&mut monitor, &mut memory, 5)
     };
-    assert_eq!(run(3), run(3));
-    assert_ne!(run(3), run(4));
+    assert_eq!(snapshots(3), snapshots(3));
+    assert_ne!(snapshots(3), snapshots(4));
 }
 
 /// Ranges as a process has them: up to `n`, sorted, with gaps of all sizes.
@@ -208,7 +147,7 @@ proptest! {
         seed in any::<u64>(),
     ) {
         let max = min + room;
-        let mut memory = Memory::one(&mappings[0], &hot);
+        let mut memory = memory(&mappings[0], &hot);
         let mut monitor = Reference::new(attrs(min, max), seed).unwrap();
         for mapping in &mappings {
             memory.targets[0].ranges = mapping.clone();
@@ -220,6 +159,7 @@ proptest! {
                 ranges.iter().map(|r| r.len()).sum::<u64>()
             );
             for _ in 0..45 {
+                memory.use_pages();
                 monitor.tick(&mut memory, 0).unwrap();
                 let regions = monitor.regions(TargetId(0)).unwrap();
                 prop_assert!(regions.windows(2).all(|w| w[0].range.end <= w[1].range.start));
@@ -231,7 +171,7 @@ proptest! {
                 let pages: u64 = ranges.iter().map(|r| r.pages()).sum();
                 prop_assert!(regions.len() as u64 >= u64::from(min).min(pages));
                 prop_assert!(regions.len() <= max as usize);
-                prop_assert!(memory.most_checks <= max as usize);
+                prop_assert!(memory.most_windows <= max as usize);
             }
         }
     }

@@ -4,42 +4,44 @@
 //! in each of many pages. There the same pages are accessed again and again, and the
 //! others are not, which a mean rate does not tell. Such memory is mapped a page table at
 //! a time: a window of 512 pages is armed and checked twice, and the pages that were
-//! accessed in either look are in use. Where one window is like that, its neighbours are
-//! looked at next.
+//! accessed in either sample are in use. Where one window is like that, its neighbours are
+//! sampled next.
 
-use daos_core::access::{PageBits, has_page};
-use daos_core::addr::{AddrRange, PAGE_SIZE};
-use daos_core::snapshot::PageRun;
+use daos_core::access::has_page;
+use daos_core::{AddrRange, PAGE_SIZE, PageBits, PageRun};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Bytes that a map describes: what one page of page table maps.
 pub(super) const WINDOW: u64 = 2 << 20;
-/// Most windows that are mapped at a time, and runs of pages in them: every snapshot has
-/// them all.
-const MOST: usize = 8192;
-const MOST_RUNS: usize = 65_536;
-/// Looks after which a map says what its pages are.
+/// Most windows that are mapped at a time. Chosen: 16 GiB.
+const MAX_WINDOWS: usize = 8192;
+/// Most runs of pages in them. Chosen: every snapshot has them all.
+const MAX_RUNS: usize = 65_536;
+/// Samples after which a map says what its pages are: two tell a page that is in use from
+/// one that was accessed by chance.
 const ENOUGH: u8 = 2;
-/// Where pages in use have neighbours in use, so many on average, cells describe them.
+/// Pages in use with so many neighbours in use, on average, are described by subregions.
+/// Chosen: as many as a probe has.
 const LONG_RUN: u32 = 8;
 /// By how much a page that was accessed must be likelier than others to be accessed again,
-/// for pages to be told apart.
-const TELLING: f64 = 0.3;
-/// Windows remembered that need no map.
-const DISMISSED: usize = 1024;
+/// for pages to be told apart. Chosen.
+const REPEAT_EXCESS: f64 = 0.3;
+/// Windows remembered that need no map. Chosen: each costs two samples to find out.
+const MAX_DISMISSED: usize = 1024;
 
 /// The pages of one window.
 #[derive(Debug, Clone, Copy)]
 struct PageMap {
-    /// What was looked at: the part of the window that is mapped.
+    /// What was sampled: the part of the window that is mapped.
     range: AddrRange,
-    /// Pages accessed in the last look, and in the one before.
+    /// Pages accessed in the last sample.
     last: PageBits,
+    /// Pages accessed in the one before.
     before: PageBits,
-    looks: u8,
-    /// When it was looked at first.
+    nr_samples: u8,
+    /// When it was sampled first.
     since_us: u64,
-    /// Runs of pages that are alike, as of the last look.
+    /// Runs of pages that are alike, as of the last sample.
     nr_runs: usize,
 }
 
@@ -48,23 +50,23 @@ impl PageMap {
         has_page(&self.last, page) || has_page(&self.before, page)
     }
 
-    /// Pages in use, and hits in both looks.
+    /// Pages in use, and hits in both samples.
     fn counts(&self) -> (u32, u32) {
         let count = |bits: &PageBits| bits.iter().map(|word| word.count_ones()).sum::<u32>();
         let either = self.last.iter().zip(&self.before).map(|(a, b)| (a | b).count_ones()).sum();
         (either, count(&self.last) + count(&self.before))
     }
 
-    /// Whether the same pages were accessed in both looks, more than by chance.
+    /// Whether the same pages were accessed in both samples, more than by chance.
     fn tells(&self) -> bool {
         let count = |bits: &PageBits| f64::from(bits.iter().map(|w| w.count_ones()).sum::<u32>());
         let both: u32 = self.last.iter().zip(&self.before).map(|(a, b)| (a & b).count_ones()).sum();
         let (one, other) = (count(&self.last), count(&self.before));
         let likely = one.max(other) / self.range.pages() as f64;
-        one.min(other) > 0.0 && f64::from(both) / one.min(other) > likely + TELLING
+        one.min(other) > 0.0 && f64::from(both) / one.min(other) > likely + REPEAT_EXCESS
     }
 
-    /// The share of the looks at pages in use that found them accessed.
+    /// The share of the samples of pages in use that found them accessed.
     fn rate(&self) -> f64 {
         let (used, hits) = self.counts();
         f64::from(hits) / f64::from(2 * used.max(1))
@@ -85,17 +87,17 @@ impl PageMap {
     }
 }
 
-/// What a look at a window showed.
+/// What samples of a window showed.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Found {
-    /// It takes another look.
-    Unsure,
-    /// Pages that differ, too finely for cells: hits, and pages looked at.
-    Grain(f64, f64),
-    /// Some runs that are in use, or nothing: cells can say that.
-    Runs(Vec<AddrRange>),
-    /// Pages that can't be told apart: hits, and pages looked at.
-    Alike(f64, f64),
+pub(super) enum PagePattern {
+    /// It takes another sample.
+    Undecided,
+    /// Pages that differ, too finely for subregions: hits, and pages sampled.
+    Scattered(f64, f64),
+    /// Some runs that are in use, or nothing: subregions can say that.
+    Blocks(Vec<AddrRange>),
+    /// Pages that can't be told apart: hits, and pages sampled.
+    Uniform(f64, f64),
 }
 
 /// The windows of one target that are mapped page by page, by their number.
@@ -105,8 +107,8 @@ pub(super) struct PageMaps {
     wanted: VecDeque<u64>,
     dismissed: VecDeque<u64>,
     nr_runs: usize,
-    /// Where refreshing goes on.
-    turn: u64,
+    /// The window at which refreshing goes on.
+    next_refresh: u64,
 }
 
 impl PageMaps {
@@ -116,7 +118,7 @@ impl PageMaps {
         if self.maps.contains_key(&window) || self.wanted.contains(&window) {
             return true;
         }
-        let room = self.len() < MOST && self.nr_runs < MOST_RUNS;
+        let room = self.len() < MAX_WINDOWS && self.nr_runs < MAX_RUNS;
         let may = room && !self.dismissed.contains(&window);
         if may {
             self.wanted.push_back(window);
@@ -124,14 +126,14 @@ impl PageMaps {
         may
     }
 
-    /// The window to look at next: one that is wanted, or the next to be refreshed.
+    /// The window to sample next: one that is wanted, or the next to be refreshed.
     pub fn next(&mut self) -> Option<u64> {
         if let Some(window) = self.wanted.pop_front() {
             return Some(window);
         }
-        let next = self.maps.range(self.turn..).next().or_else(|| self.maps.iter().next());
+        let next = self.maps.range(self.next_refresh..).next().or_else(|| self.maps.iter().next());
         let window = next.map(|(window, _)| *window)?;
-        self.turn = window + 1;
+        self.next_refresh = window + 1;
         Some(window)
     }
 
@@ -145,24 +147,24 @@ impl PageMaps {
         })
     }
 
-    /// Asks for windows again that were to be looked at and could not be.
+    /// Asks for windows again that were to be sampled and could not be.
     pub fn want_again(&mut self, window: u64) {
         self.wanted.push_back(window);
     }
 
-    /// How many windows there are to look at.
+    /// How many windows there are to sample.
     pub fn len(&self) -> usize {
         self.maps.len() + self.wanted.len()
     }
 
-    /// Takes in a look at all pages of `range`, which lies in one window.
-    pub fn look(&mut self, range: AddrRange, bits: &PageBits, now_us: u64) -> Found {
+    /// Takes in a sample of all pages of `range`, which lies in one window.
+    pub fn update(&mut self, range: AddrRange, bits: &PageBits, now_us: u64) -> PagePattern {
         let window = range.start / WINDOW;
         let new = PageMap {
             range,
             last: PageBits::default(),
             before: PageBits::default(),
-            looks: 0,
+            nr_samples: 0,
             since_us: now_us,
             nr_runs: 0,
         };
@@ -173,10 +175,10 @@ impl PageMaps {
         }
         map.before = map.last;
         map.last = *bits;
-        map.looks = map.looks.saturating_add(1);
-        if map.looks < ENOUGH {
+        map.nr_samples = map.nr_samples.saturating_add(1);
+        if map.nr_samples < ENOUGH {
             self.wanted.push_front(window);
-            return Found::Unsure;
+            return PagePattern::Undecided;
         }
         self.nr_runs -= map.nr_runs;
         map.nr_runs = map.runs().count();
@@ -185,25 +187,25 @@ impl PageMaps {
         let mut runs: Vec<AddrRange> = Vec::new();
         for (_, run) in map.runs().filter(|(used, _)| *used) {
             match runs.last_mut() {
-                // A page or two that both looks missed.
+                // A page or two that both samples missed.
                 Some(last) if (run.start - last.end) / PAGE_SIZE <= 2 => last.end = run.end,
                 _ => runs.push(run),
             }
         }
         let tells = map.tells();
         if tells && used < LONG_RUN * runs.len() as u32 {
-            return Found::Grain(f64::from(hits) / 2.0, range.pages() as f64);
+            return PagePattern::Scattered(f64::from(hits) / 2.0, range.pages() as f64);
         }
         self.nr_runs -= map.nr_runs;
         self.maps.remove(&window);
         if !tells {
             self.dismissed.push_back(window);
-            if self.dismissed.len() > DISMISSED {
+            if self.dismissed.len() > MAX_DISMISSED {
                 self.dismissed.pop_front();
             }
-            return Found::Alike(f64::from(hits) / 2.0, range.pages() as f64);
+            return PagePattern::Uniform(f64::from(hits) / 2.0, range.pages() as f64);
         }
-        Found::Runs(runs)
+        PagePattern::Blocks(runs)
     }
 
     /// Forgets what is outside of `ranges`, sorted.
@@ -215,10 +217,10 @@ impl PageMaps {
         self.nr_runs = self.maps.values().map(|map| map.nr_runs).sum();
     }
 
-    /// Runs of pages that are alike, of windows that were looked at often enough.
+    /// Runs of pages that are alike, of windows that were sampled often enough.
     pub fn runs(&self, now_us: u64) -> Vec<PageRun> {
         let mut runs: Vec<PageRun> = Vec::new();
-        for map in self.maps.values().filter(|map| map.looks >= ENOUGH) {
+        for map in self.maps.values().filter(|map| map.nr_samples >= ENOUGH) {
             let (rate, idle_us) = (map.rate(), now_us.saturating_sub(map.since_us));
             runs.extend(map.runs().map(|(used, range)| PageRun {
                 range,
@@ -269,11 +271,14 @@ mod tests {
     }
 
     #[test]
-    fn two_looks_tell_pages_in_use() {
+    fn two_samples_tell_pages_in_use() {
         let mut maps = PageMaps::default();
-        assert_eq!(maps.look(pages(0, 8), &bits(&[1, 5]), 10), Found::Unsure);
-        assert!(maps.runs(20).is_empty(), "one look is not enough");
-        assert_eq!(maps.look(pages(0, 8), &bits(&[1, 5, 6]), 20), Found::Grain(2.5, 8.0));
+        assert_eq!(maps.update(pages(0, 8), &bits(&[1, 5]), 10), PagePattern::Undecided);
+        assert!(maps.runs(20).is_empty(), "one sample is not enough");
+        assert_eq!(
+            maps.update(pages(0, 8), &bits(&[1, 5, 6]), 20),
+            PagePattern::Scattered(2.5, 8.0)
+        );
         let runs = maps.runs(110);
         let found: Vec<_> = runs
             .iter()
@@ -291,13 +296,13 @@ mod tests {
     fn what_cells_can_say_is_not_mapped() {
         let mut maps = PageMaps::default();
         let block: Vec<u32> = (100..140).collect();
-        maps.look(pages(0, 512), &bits(&block), 10);
-        assert_eq!(maps.next(), Some(0), "the second look that the first one asked for");
-        let found = maps.look(pages(0, 512), &bits(&block), 20);
-        assert_eq!(found, Found::Runs(vec![pages(100, 140)]));
-        maps.look(pages(512, 1024), &bits(&[]), 10);
+        maps.update(pages(0, 512), &bits(&block), 10);
+        assert_eq!(maps.next(), Some(0), "the second sample that the first one asked for");
+        let found = maps.update(pages(0, 512), &bits(&block), 20);
+        assert_eq!(found, PagePattern::Blocks(vec![pages(100, 140)]));
+        maps.update(pages(512, 1024), &bits(&[]), 10);
         maps.next();
-        assert_eq!(maps.look(pages(512, 1024), &bits(&[]), 20), Found::Alike(0.0, 512.0));
+        assert_eq!(maps.update(pages(512, 1024), &bits(&[]), 20), PagePattern::Uniform(0.0, 512.0));
         assert_eq!(maps.len(), 0);
         assert!(!maps.want(1) && maps.want(2), "in vain is not tried again soon");
     }
@@ -312,7 +317,7 @@ mod tests {
         let order: Vec<u64> = (0..8)
             .map(|_| {
                 let window = maps.next().unwrap();
-                maps.look(pages(window * 512, window * 512 + 512), &bits(&[1, 9, 33]), 0);
+                maps.update(pages(window * 512, window * 512 + 512), &bits(&[1, 9, 33]), 0);
                 window
             })
             .collect();

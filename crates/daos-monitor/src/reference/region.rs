@@ -1,6 +1,6 @@
 //! A region: neighbouring pages that are taken to be accessed alike.
 
-use daos_core::addr::{AddrRange, PAGE_SIZE};
+use daos_core::{AddrRange, PAGE_SIZE};
 
 /// Neighbouring pages of one target that are taken to be accessed alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

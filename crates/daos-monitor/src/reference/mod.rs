@@ -2,24 +2,32 @@
 //!
 //! The algorithm of the seeds (DAOS paper §3.1, cover letter's Appendix C) with
 //! the semantics of the kernel's `kdamond_fn`, bar its defects, which
-//! [`adjust`] names. The monitor owns no time: whoever drives it
-//! calls [`tick`](Monitor::tick) once a sampling interval. All its state is in the
-//! value, so two monitors can't disturb each other (the kernel shares the region
-//! count of its last split between all of them).
+//! [`adjust`] names; another is that it shares the region count of its last split
+//! between all monitors. Whoever drives this one calls [`tick`](Monitor::tick) once a
+//! sampling interval.
+//!
+//! | module | holds |
+//! |---|---|
+//! | this one | the state, and the ticks |
+//! | [`layout`] | the three ranges of a process that are worth monitoring |
+//! | [`region`] | a region with its counters |
+//! | [`adjust`] | ageing, merging and splitting regions, fitting them to the mappings |
+
+pub mod adjust;
+pub mod layout;
+pub mod region;
+
+pub use region::Region;
 
 use super::Monitor;
-use crate::adjust;
-use crate::layout;
-use crate::region::Region;
-use daos_core::access::{AccessCheck, Observation, Spent, Target, TargetId, Window};
-use daos_core::addr::{AddrRange, PAGE_SIZE};
-use daos_core::attrs::{AttrsError, MonitorAttrs};
-use daos_core::rng::Rng;
-use daos_core::snapshot::{Cost, RegionSnapshot, Snapshot, TargetSnapshot};
+use daos_core::{
+    AccessCheck, AddrRange, AttrsError, Cost, CpuCost, MonitorAttrs, Observation, PAGE_SIZE,
+    RegionSnapshot, Rng, Snapshot, Target, TargetId, TargetSnapshot, Window,
+};
 
 /// The regions of one target.
 #[derive(Debug, Clone)]
-struct Watched {
+struct TargetRegions {
     id: TargetId,
     resident_bytes: Option<u64>,
     regions: Vec<Region>,
@@ -32,8 +40,7 @@ struct Sample {
     region: usize,
 }
 
-/// Watches targets through an [`AccessCheck`] and sums up what it saw in a
-/// [`Snapshot`] every aggregation interval.
+/// The reference monitor.
 #[derive(Debug, Clone)]
 pub struct Reference {
     attrs: MonitorAttrs,
@@ -43,19 +50,19 @@ pub struct Reference {
     rng: Rng,
     /// Ticks whose checks are done.
     ticks: u64,
-    targets: Vec<Watched>,
+    targets: Vec<TargetRegions>,
     /// What the last tick armed: `samples[i]` is of `windows[i]`.
     samples: Vec<Sample>,
     windows: Vec<Window>,
-    /// Observations of the last check, kept for its allocation.
-    found: Vec<Observation>,
+    /// What the last check found, kept for its allocation.
+    observations: Vec<Observation>,
     started: bool,
     /// Regions are merged up to this many bytes, and cut above it at an update.
     size_limit: u64,
     /// Number of regions before the last split.
     last_split: usize,
-    /// Where the next tick starts when there are more regions than may be checked.
-    turn: usize,
+    /// The region at which the next tick starts when there are more than may be checked.
+    first_region: usize,
     interval_start_us: u64,
     cost: Cost,
 }
@@ -109,7 +116,7 @@ impl Monitor for Reference {
     }
 
     /// Its cost is bounded by the number of regions, whatever a check costs.
-    fn charge(&mut self, spent: Spent) {
+    fn charge(&mut self, spent: CpuCost) {
         self.cost.charge(spent);
     }
 }
@@ -128,11 +135,11 @@ impl Reference {
             targets: Vec::new(),
             samples: Vec::new(),
             windows: Vec::new(),
-            found: Vec::new(),
+            observations: Vec::new(),
             started: false,
             size_limit: u64::MAX,
             last_split: 0,
-            turn: 0,
+            first_region: 0,
             interval_start_us: 0,
             cost: Cost::default(),
         })
@@ -161,17 +168,17 @@ impl Reference {
         self.forget_samples();
         let total = self.nr_regions();
         let max = self.attrs.max_regions as usize;
-        let skip = if total > max { self.turn % total } else { 0 };
-        self.turn = skip + max;
+        let skip = if total > max { self.first_region % total } else { 0 };
+        self.first_region = skip + max;
 
-        let everyone = self.targets.iter().enumerate().flat_map(|(target, watched)| {
-            watched
+        let everyone = self.targets.iter().enumerate().flat_map(|(target, monitored)| {
+            monitored
                 .regions
                 .iter()
                 .enumerate()
-                .map(move |(region, r)| (Sample { target, region }, watched.id, r.range))
+                .map(move |(region, r)| (Sample { target, region }, monitored.id, r.range))
         });
-        // Twice round, so that a turn that reaches the end goes on at the start.
+        // Twice round, so that a tick that reaches the end goes on at the start.
         let wrapped = if total > max { total } else { 0 };
         for (sample, target, range) in
             everyone.clone().chain(everyone.take(wrapped)).skip(skip).take(total.min(max))
@@ -184,10 +191,10 @@ impl Reference {
     }
 
     fn check<A: AccessCheck + ?Sized>(&mut self, access: &mut A) -> Result<(), A::Error> {
-        self.found.clear();
-        access.check(&self.windows, &mut self.found)?;
-        debug_assert_eq!(self.found.len(), self.windows.len());
-        for (sample, seen) in self.samples.iter().zip(&self.found) {
+        self.observations.clear();
+        access.check(&self.windows, &mut self.observations)?;
+        debug_assert_eq!(self.observations.len(), self.windows.len());
+        for (sample, seen) in self.samples.iter().zip(&self.observations) {
             let region = &mut self.targets[sample.target].regions[sample.region];
             region.nr_accesses += u32::from(seen.accessed > 0);
             region.nr_unobserved += u32::from(seen.unobservable > 0);
@@ -208,6 +215,7 @@ impl Reference {
     /// Age, merge, hand out, reset, split.
     fn aggregate(&mut self, now_us: u64) -> Snapshot {
         let highest = self.regions_mut().map(|r| r.nr_accesses).max().unwrap_or(0);
+        // As in the kernel's `kdamond_fn`.
         let threshold = highest / 10;
         for target in &mut self.targets {
             adjust::age(&mut target.regions, threshold);
@@ -273,7 +281,8 @@ impl Reference {
         }
     }
 
-    /// In two; in three when the last split changed nothing and there is room.
+    /// In two; in three when the last split changed nothing and there is room. The bounds are
+    /// those of the kernel's `kdamond_split_regions`.
     fn split(&mut self) {
         let before = self.nr_regions();
         let max = self.attrs.max_regions as usize;
@@ -300,7 +309,8 @@ impl Reference {
             let at = match self.targets.binary_search_by_key(&id, |t| t.id) {
                 Ok(at) => at,
                 Err(at) => {
-                    self.targets.insert(at, Watched { id, resident_bytes, regions: Vec::new() });
+                    self.targets
+                        .insert(at, TargetRegions { id, resident_bytes, regions: Vec::new() });
                     at
                 }
             };
@@ -340,5 +350,4 @@ impl Reference {
 }
 
 #[cfg(test)]
-#[path = "reference_tests.rs"]
 mod tests;

@@ -1,6 +1,6 @@
 //! From a target's mappings to the ranges worth watching.
 
-use daos_core::addr::AddrRange;
+use daos_core::AddrRange;
 
 /// Reduces sorted, disjoint `mapped` ranges to at most three by leaving out the
 /// two largest gaps between them. In a process these lie between heap, mmap area

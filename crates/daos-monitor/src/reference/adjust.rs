@@ -5,9 +5,8 @@
 //! function. All of them are plain functions over a target's sorted regions, so
 //! that each can be tested alone.
 
-use crate::region::Region;
-use daos_core::addr::{AddrRange, PAGE_SIZE};
-use daos_core::rng::Rng;
+use super::region::Region;
+use daos_core::{AddrRange, PAGE_SIZE, Rng};
 
 /// Ages every region by one aggregation interval: up by one where the access
 /// count changed by no more than `threshold`, else back to 0. It is also 0 when
@@ -124,7 +123,7 @@ pub fn fit(regions: &mut Vec<Region>, ranges: &[AddrRange]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use daos_core::rng::Rng;
+    use daos_core::Rng;
     use proptest::prelude::{Strategy, any, prop_assert, prop_assert_eq, proptest};
 
     fn region(start: u64, end: u64, nr_accesses: u32) -> Region {

@@ -1,4 +1,4 @@
-//! What is known of an access rate: trials, and what they found.
+//! The estimate of an access rate: trials, and what they found.
 //!
 //! A page armed and checked one sampling interval later is a trial. Old trials fade,
 //! so that the rate follows the target; two memories of different length tell a change
@@ -7,26 +7,36 @@
 
 use super::segment::{likelihood, ln};
 
-/// What each look leaves of the trials before it.
+/// What each sample leaves of the trials before it in the short memory. Chosen: two or three
+/// samples count.
 const KEEP_SHORT: f64 = 0.6;
+/// The same in the long memory. Chosen: some thirty samples count.
 const KEEP_LONG: f64 = 0.97;
-/// Trials from which on the long memory has something to say.
+/// Trials from which on the long memory is tested against. Chosen: with fewer, the tests'
+/// normal approximation is poor.
 const ENOUGH: f64 = 8.0;
-/// A look that is this far off ends what was known at once (5 sigma).
+/// Trials from which on an estimate tells used memory from idle when all of them agree.
+/// Chosen: an even chance agrees five times in one of sixteen cases.
+const ENOUGH_ALIKE: f64 = 5.0;
+/// A sample that is this far off ends what was known at once: 5 sigma.
 const BREAK: f64 = 25.0;
-/// The short memory ends the long one when it is this far off (3 sigma).
+/// The short memory ends the long one when it is this far off: 3 sigma.
 const DRIFT: f64 = 9.0;
-/// So many misses in a row are no chance, in terms of the log of their likelihood.
-const IN_VAIN: f64 = 9.2;
-/// No rate is taken for so high that one miss would prove it wrong.
-const SURE: f64 = 0.97;
-/// A rise takes more hits than this to be believed: one stray page is none.
-const ONE_PAGE: f64 = 1.5;
-/// Rates differ when that makes what was seen so much more likely (a G-test; one in
-/// a thousand is by chance).
+/// So many misses in a row are no chance, as the negative log of their likelihood: one in
+/// ten thousand.
+const MISS_RUN: f64 = 9.2;
+/// No rate is taken for so high that one miss would prove it wrong. Chosen.
+const MAX_RATE: f64 = 0.97;
+/// A rise takes more hits than this to be believed. Chosen: one stray page is none.
+const STRAY_HITS: f64 = 1.5;
+/// Hits, or misses, below this are none: what is left of old ones when they have faded.
+/// Chosen.
+const NONE: f64 = 1e-3;
+/// Rates differ when that makes what was seen so much more likely: a G-test, chi-squared
+/// with one degree of freedom; one in a thousand is by chance.
 const DIFFER: f64 = 10.8;
-/// Rates this far apart are not taken for the same for want of evidence.
-const UNLIKE: f64 = 0.4;
+/// Rates this far apart are not taken for the same for want of evidence. Chosen.
+const FAR_APART: f64 = 0.4;
 
 /// Trials, and how many of them found an access.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -40,9 +50,9 @@ impl Trials {
         if self.tries > 0.0 { self.hits / self.tries } else { 0.0 }
     }
 
-    /// Never quite 0 or 1, as few trials prove little.
+    /// Never quite 0 or 1, as few trials prove little: the mean under the Jeffreys prior.
     fn cautious_rate(self) -> f64 {
-        ((self.hits + 0.5) / (self.tries + 1.0)).min(SURE)
+        ((self.hits + 0.5) / (self.tries + 1.0)).min(MAX_RATE)
     }
 
     fn add(&mut self, keep: f64, new: Trials) {
@@ -59,15 +69,15 @@ impl Trials {
 
 /// Knowledge of one access rate.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(super) struct Evidence {
+pub(super) struct RateEstimate {
     short: Trials,
     long: Trials,
     /// Trials since the last hit.
     missed: f64,
 }
 
-impl Evidence {
-    /// All that is known is one look at `tries` pages.
+impl RateEstimate {
+    /// All that is known is one sample of `tries` pages.
     pub fn of(hits: f64, tries: f64) -> Self {
         let trials = Trials { hits, tries };
         Self { short: trials, long: trials, missed: if hits > 0.0 { 0.0 } else { tries } }
@@ -86,16 +96,16 @@ impl Evidence {
     /// Whether it tells hot from cold: all trials agree, or there are some more.
     pub fn is_enough(&self) -> bool {
         let Trials { hits, tries } = self.long;
-        let agree = hits < 1e-3 || tries - hits < 1e-3;
-        tries >= if agree { 5.0 } else { 8.0 }
+        let agree = hits < NONE || tries - hits < NONE;
+        tries >= if agree { ENOUGH_ALIKE } else { ENOUGH }
     }
 
     /// Whether no access was seen for as long as is remembered.
-    pub fn is_quiet(&self) -> bool {
-        self.long.hits < 1e-3
+    pub fn saw_no_access(&self) -> bool {
+        self.long.hits < NONE
     }
 
-    /// Takes in a look at `tries` pages of which `hits` were accessed. Returns
+    /// Takes in a sample of `tries` pages of which `hits` were accessed. Returns
     /// whether the rate is another one now.
     pub fn add(&mut self, hits: f64, tries: f64) -> bool {
         if tries <= 0.0 {
@@ -104,13 +114,13 @@ impl Evidence {
         let new = Trials { hits, tries };
         let known = self.long.tries >= ENOUGH;
         let rate = self.rate();
-        let rose_by_one_page = |t: Trials| t.hits < ONE_PAGE && t.rate() > rate;
+        let rose_by_one_page = |t: Trials| t.hits < STRAY_HITS && t.rate() > rate;
         if known && !rose_by_one_page(new) && new.distance_from(self.long.cautious_rate()) > BREAK {
             *self = Self::of(hits, tries);
             return true;
         }
         self.missed = if hits > 0.0 { 0.0 } else { self.missed + tries };
-        if known && self.missed * -ln(1.0 - self.long.rate().min(SURE)) > IN_VAIN {
+        if known && self.missed * -ln(1.0 - self.long.rate().min(MAX_RATE)) > MISS_RUN {
             *self = Self::of(0.0, self.missed);
             return true;
         }
@@ -126,10 +136,10 @@ impl Evidence {
         false
     }
 
-    /// Whether the evidence says that two rates differ.
+    /// Whether the estimate says that two rates differ.
     pub fn differs(&self, other: &Self) -> bool {
         let (a, b) = (self.long, other.long);
-        if a.tries <= 0.0 || b.tries <= 0.0 || (self.is_quiet() && other.is_quiet()) {
+        if a.tries <= 0.0 || b.tries <= 0.0 || (self.saw_no_access() && other.saw_no_access()) {
             return false;
         }
         // Most are clear by the cheaper test of proportions.
@@ -145,7 +155,7 @@ impl Evidence {
     /// Whether two rates may well be the same: they don't differ by what is known, and
     /// not by much either way.
     pub fn is_like(&self, other: &Self) -> bool {
-        (self.rate() - other.rate()).abs() < UNLIKE && !self.differs(other)
+        (self.rate() - other.rate()).abs() < FAR_APART && !self.differs(other)
     }
 
     /// What is known of two that are taken for one, the other being the share `share` of
@@ -165,7 +175,7 @@ impl Evidence {
     }
 
     /// The same rate, resting on at most `tries`: for a part of what this was of.
-    pub fn faded(&self, tries: f64) -> Self {
+    pub fn resting_on_at_most(&self, tries: f64) -> Self {
         let fade = |t: Trials| {
             let keep = if t.tries > tries { tries / t.tries } else { 1.0 };
             Trials { hits: t.hits * keep, tries: t.tries * keep }
@@ -200,7 +210,7 @@ mod tests {
 
     #[test]
     fn a_break_is_believed_at_once_and_chance_is_not() {
-        let mut hot = Evidence::default();
+        let mut hot = RateEstimate::default();
         for _ in 0..20 {
             hot.add(4.0, 4.0);
         }
@@ -209,7 +219,7 @@ mod tests {
         assert!(hot.add(0.0, 4.0), "four of four is a change");
         assert_eq!(hot.rate(), 0.0);
 
-        let mut cold = Evidence::of(0.0, 64.0);
+        let mut cold = RateEstimate::of(0.0, 64.0);
         assert!(!cold.add(1.0, 8.0), "one page alone");
         assert!(cold.rate() < 0.05);
         assert!(cold.add(6.0, 8.0));
@@ -218,23 +228,23 @@ mod tests {
 
     #[test]
     fn a_drift_is_followed() {
-        let mut evidence = Evidence::default();
+        let mut estimate = RateEstimate::default();
         for _ in 0..50 {
-            evidence.add(2.0, 8.0);
+            estimate.add(2.0, 8.0);
         }
-        assert_eq!(evidence.rate(), 0.25);
-        let changes = (0..12).filter(|_| evidence.add(6.0, 8.0)).count();
-        assert!(changes >= 1 && (evidence.rate() - 0.75).abs() < 0.08, "{}", evidence.rate());
+        assert_eq!(estimate.rate(), 0.25);
+        let changes = (0..12).filter(|_| estimate.add(6.0, 8.0)).count();
+        assert!(changes >= 1 && (estimate.rate() - 0.75).abs() < 0.08, "{}", estimate.rate());
     }
 
     #[test]
     fn differences_need_evidence() {
-        let known = Evidence::of(58.0, 64.0);
-        assert!(!known.differs(&Evidence::of(7.0, 8.0)));
-        assert!(known.differs(&Evidence::of(0.0, 8.0)));
-        assert!(!known.differs(&Evidence::default()), "nothing is known of the other");
-        assert!(!Evidence::of(0.0, 500.0).differs(&Evidence::of(0.0, 1.0)));
-        assert!(!Evidence::of(1.0, 4.0).differs(&Evidence::of(3.0, 4.0)), "too few trials");
+        let known = RateEstimate::of(58.0, 64.0);
+        assert!(!known.differs(&RateEstimate::of(7.0, 8.0)));
+        assert!(known.differs(&RateEstimate::of(0.0, 8.0)));
+        assert!(!known.differs(&RateEstimate::default()), "nothing is known of the other");
+        assert!(!RateEstimate::of(0.0, 500.0).differs(&RateEstimate::of(0.0, 1.0)));
+        assert!(!RateEstimate::of(1.0, 4.0).differs(&RateEstimate::of(3.0, 4.0)), "too few trials");
     }
 
     #[test]
