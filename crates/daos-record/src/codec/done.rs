@@ -4,9 +4,8 @@
 //! there were schemes still read the rest, and an interval in which nothing was done takes
 //! nothing. Ranges are written as regions are: the gap to the one before, and the size.
 
-use crate::varint;
-use daos_core::{Action, Done};
-use daos_core::{AddrRange, PAGE_SIZE, TargetId};
+use super::varint;
+use daos_core::{Action, AddrRange, Done, PAGE_SIZE, TargetId};
 
 /// Appends `done` to `out`, which [is as records have it](Done::joined), or says what in it
 /// breaks the rules.
