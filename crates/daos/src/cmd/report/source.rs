@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use daos_core::{AddrRange, Interval, TargetId, TargetInfo};
 use daos_record::{Flaw, ReadError, Record};
 use daos_report::info::Info;
-use daos_report::schemes::Known;
+use daos_report::schemes::RecordedScheme;
 use std::cell::Cell;
 use std::path::Path;
 
@@ -77,13 +77,13 @@ impl Source {
     }
 
     /// The schemes that acted, with the counters of those that the record's end has.
-    pub fn schemes(&self) -> Vec<Known> {
+    pub fn schemes(&self) -> Vec<RecordedScheme> {
         let mut ends = self.record.end().map_or(Vec::new(), |end| end.schemes.clone());
-        let mut known: Vec<Known> = Vec::new();
+        let mut known: Vec<RecordedScheme> = Vec::new();
         for label in self.record.schemes() {
             let end = ends.iter().position(|end| end.label == *label);
             let stats = end.map(|index| ends.remove(index).stats);
-            known.push(Known { label: label.clone(), stats });
+            known.push(RecordedScheme { label: label.clone(), stats });
         }
         known
     }
