@@ -6,7 +6,7 @@ use daos_core::{
     AddrRange, Cost, Host, Interval, Mapping, MonitorAttrs, PAGE_SIZE, RegionSnapshot, Rng,
     Snapshot, TargetId, TargetInfo, TargetSnapshot,
 };
-use daos_record::{End, Header, Record, Writer};
+use daos_record::{End, Flaw, Header, ReadError, Record, Writer};
 use std::path::PathBuf;
 use tempfile::TempDir;
 
@@ -136,6 +136,15 @@ impl TestFile {
 
     pub fn record(&self) -> Record {
         Record::open(&self.path).unwrap()
+    }
+
+    /// How many of its snapshots can be decoded, and what is wrong then.
+    pub fn first_undecodable(&self) -> (usize, Flaw) {
+        let intervals: Vec<_> = self.record().intervals().collect();
+        match intervals.last() {
+            Some(Err(ReadError::Undecodable { flaw, .. })) => (intervals.len() - 1, *flaw),
+            other => panic!("{other:?}"),
+        }
     }
 
     /// What `message` says of the file, with its name alone.

@@ -9,9 +9,9 @@ mod picture;
 mod table;
 mod text;
 
-use crate::error::RenderError;
 use crate::format::Format;
-use crate::style::Style;
+use crate::format::RenderError;
+use crate::terminal::Style;
 use crate::{names, png};
 use daos_core::units::display;
 use daos_core::{Action, Interval, SchemeStats, TargetId, TargetInfo};
@@ -23,7 +23,7 @@ pub const FORMATS: &[Format] = &Format::ALL;
 
 /// What to count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Options {
+pub struct SchemesOptions {
     /// Only what was done after the first and not after the second moment, in
     /// microseconds since the record began.
     pub time: Option<(u64, u64)>,
@@ -33,7 +33,7 @@ pub struct Options {
 
 /// What a record knows of a scheme beside its snapshots.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Known {
+pub struct RecordedScheme {
     /// Its name or its text.
     pub label: String,
     /// Its counters at the end of the record, if it has an end.
@@ -73,7 +73,7 @@ pub struct Scheme {
 }
 
 impl Scheme {
-    fn new(number: u32, known: Known) -> Self {
+    fn new(number: u32, known: RecordedScheme) -> Self {
         let last_word = known.label.split_whitespace().next_back();
         let action = Action::ALL.iter().find(|action| Some(action.name()) == last_word);
         Self {
@@ -121,8 +121,8 @@ impl Scheme {
 pub fn compute<E>(
     intervals: impl IntoIterator<Item = Result<Interval, E>>,
     targets: &[TargetInfo],
-    known: Vec<Known>,
-    options: &Options,
+    known: Vec<RecordedScheme>,
+    options: &SchemesOptions,
 ) -> Result<Schemes, E> {
     let numbered = (0..).zip(known);
     let mut schemes: BTreeMap<u32, Scheme> =
@@ -143,7 +143,7 @@ pub fn compute<E>(
             continue;
         }
         for done in done.iter().filter(|done| wanted(done.target)) {
-            let new = || Scheme::new(done.scheme, Known::default());
+            let new = || Scheme::new(done.scheme, RecordedScheme::default());
             let scheme = schemes.entry(done.scheme).or_insert_with(new);
             scheme.action = Some(done.action);
             scheme.add(snapshot.end_us, done.range.len());

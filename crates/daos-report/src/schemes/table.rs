@@ -2,7 +2,7 @@
 
 use super::{Scheme, Schemes};
 use crate::csv;
-use crate::error::RenderError;
+use crate::format::RenderError;
 use daos_core::{Action, SchemeStats};
 use serde::Serialize;
 use std::io::Write;

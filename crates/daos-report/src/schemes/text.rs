@@ -1,9 +1,9 @@
 //! What schemes did, in a terminal.
 
 use super::{Scheme, Schemes};
-use crate::error::RenderError;
-use crate::style::Style;
-use crate::{bars, names};
+use crate::format::RenderError;
+use crate::names;
+use crate::terminal::{Style, bars};
 use daos_core::units::display;
 use daos_core::{Refusal, SchemeStats};
 use std::io::Write;

@@ -1,24 +1,25 @@
-//! The page runs of the last snapshot, carried forward to the next.
+//! The state of page runs that writer and reader share from snapshot to snapshot.
 //!
-//! Writer and reader keep the same: the runs of each target of the last snapshot,
-//! with the ages that they have one interval later if nothing is accessed. Only
-//! what turned out otherwise is in the record.
+//! Both keep the same: the runs of each target of the last snapshot, with the ages that
+//! they have one interval later if nothing is accessed. Only what turned out otherwise is
+//! in the record.
 
-use crate::stored::{StoredRun, StoredSnapshot};
-use crate::{frame, runs, varint};
+use super::stored::{StoredRun, StoredSnapshot};
+use super::{runs, varint};
+use crate::frame;
 use daos_core::TargetId;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The page runs that the next snapshot is expected to have.
 #[derive(Debug, Default)]
-pub struct Carried {
+pub struct RunState {
     /// By target of the last snapshot; those without runs are left out.
     expected: BTreeMap<TargetId, Vec<StoredRun>>,
     /// Read already, for the snapshot that comes next.
     read: BTreeMap<TargetId, Vec<StoredRun>>,
 }
 
-impl Carried {
+impl RunState {
     /// Appends a frame to `out` for each target of `snapshot` whose runs are not as
     /// expected, or says what in them breaks the rules.
     pub fn append_changes(

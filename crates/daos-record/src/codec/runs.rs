@@ -5,8 +5,8 @@
 //! number of runs that the edits start from stands in front of them, so that a
 //! reader that starts from others notices.
 
-use crate::stored::StoredRun;
-use crate::varint;
+use super::stored::StoredRun;
+use super::varint;
 use daos_core::{AddrRange, PAGE_SIZE};
 
 /// Most runs of one target: what a reader may have to hold.

@@ -4,10 +4,22 @@
 //! before and its size, in pages: five bytes or so for all that is known of it.
 //! There is no compression behind it: a record must be readable to the last
 //! frame after a kill, and a compressor holds back what it was given.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`stored`] | a snapshot whose rates and ages are whole numbers, as all here are |
+//! | [`runs`], [`run_state`] | page runs, as changes of those of the snapshot before |
+//! | [`done`] | what schemes did |
+//! | [`varint`] | numbers in as few bytes as they need |
 
-use crate::stored::{StoredRegion, StoredSnapshot, StoredTarget};
-use crate::varint;
+pub mod done;
+pub mod run_state;
+mod runs;
+pub mod stored;
+mod varint;
+
 use daos_core::{AddrRange, Cost, PAGE_SIZE, TargetId};
+use stored::{StoredRegion, StoredSnapshot, StoredTarget};
 
 /// Most ticks in a snapshot. Attributes allow a million; a reader that is told
 /// of more would fill its memory from a few bytes.
@@ -90,8 +102,7 @@ fn encode_regions(regions: &[StoredRegion], out: &mut Vec<u8>) -> Result<(), &'s
 /// The snapshot that `payload` holds; `None` when it holds anything else.
 pub fn decode(mut payload: &[u8]) -> Option<StoredSnapshot> {
     let bytes = &mut payload;
-    let start_us = varint::take(bytes)?;
-    let end_us = start_us.checked_add(varint::take(bytes)?)?;
+    let (start_us, end_us) = take_span_us(bytes)?;
     let aggregation_us = varint::take(bytes)?;
     let max_nr_accesses = varint::take_u32(bytes)?;
     let late_ticks = varint::take_u32(bytes)?;
@@ -120,6 +131,17 @@ pub fn decode(mut payload: &[u8]) -> Option<StoredSnapshot> {
         cost,
     };
     payload.is_empty().then_some(snapshot)
+}
+
+/// When the snapshot that `payload` holds began and ended, in microseconds; `None` when it
+/// can't hold one. The rest is not looked at.
+pub fn span_us(mut payload: &[u8]) -> Option<(u64, u64)> {
+    take_span_us(&mut payload)
+}
+
+fn take_span_us(bytes: &mut &[u8]) -> Option<(u64, u64)> {
+    let start_us = varint::take(bytes)?;
+    Some((start_us, start_us.checked_add(varint::take(bytes)?)?))
 }
 
 fn decode_effort(bytes: &mut &[u8]) -> Option<[u64; 4]> {
@@ -222,7 +244,9 @@ mod tests {
     proptest! {
         #[test]
         fn a_snapshot_comes_back(snapshot in snapshots()) {
-            prop_assert_eq!(decode(&encoded(&snapshot)), Some(snapshot));
+            let bytes = encoded(&snapshot);
+            prop_assert_eq!(span_us(&bytes), Some((snapshot.start_us, snapshot.end_us)));
+            prop_assert_eq!(decode(&bytes), Some(snapshot));
         }
 
         #[test]

@@ -1,10 +1,14 @@
-//! The colours of access rates.
+//! The colours of access rates and of actions.
 //!
 //! Readers of the kernel tool's heat maps find them too dark: theirs start at
 //! black. This ramp starts at a pale cream, is darker wherever the rate is
 //! higher, so that it survives a grey printer and colour-blind eyes, and spreads
 //! by the square root of the rate, so that 5 % stands well apart from 0 %. What
-//! was not monitored is grey, a colour that no rate has.
+//! was not monitored is grey, a colour that no rate has. The colours of rates are warm;
+//! those of actions are not.
+
+use crate::canvas::Hatch;
+use daos_core::Action;
 
 /// A colour: red, green, blue.
 pub type Rgb = [u8; 3];
@@ -86,6 +90,20 @@ pub fn character(rate: Option<f64>, unicode: bool) -> char {
     }
 }
 
+/// How an action looks in a picture.
+pub fn hatch(action: Action) -> Hatch {
+    let (name, color, degrees) = match action {
+        Action::Pageout => ("pageout", "#0b57d0", 45),
+        Action::Cold => ("cold", "#00838f", 0),
+        Action::Willneed => ("willneed", "#6a3fc4", 90),
+        Action::Hugepage => ("hugepage", "#009e3d", 135),
+        Action::Nohugepage => ("nohugepage", "#64b31c", 20),
+        Action::Lock => ("lock", "#111111", 70),
+        Action::Stat => ("stat", "#5f6b7a", 110),
+    };
+    Hatch { name, color, degrees }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -116,5 +134,15 @@ mod tests {
         assert_eq!(character(Some(0.001), true), '░');
         assert_ne!(shade(0.001), shade(0.0));
         assert_eq!(character(None, true), ' ');
+    }
+
+    #[test]
+    fn no_two_actions_look_the_same() {
+        for (index, &action) in Action::ALL.iter().enumerate() {
+            for &other in &Action::ALL[..index] {
+                assert_ne!(hatch(action).color, hatch(other).color);
+                assert_ne!(hatch(action).degrees, hatch(other).degrees);
+            }
+        }
     }
 }

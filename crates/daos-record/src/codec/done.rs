@@ -4,7 +4,7 @@
 //! there were schemes still read the rest, and an interval in which nothing was done takes
 //! nothing. Ranges are written as regions are: the gap to the one before, and the size.
 
-use crate::varint;
+use super::varint;
 use daos_core::{Action, AddrRange, Done, PAGE_SIZE, TargetId};
 
 /// Appends `done` to `out`, which [is as records have it](Done::joined), or says what in it

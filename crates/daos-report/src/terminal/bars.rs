@@ -1,7 +1,7 @@
 //! Bars and columns of characters.
 
+use super::{Style, row};
 use crate::series::{self, Series};
-use crate::style::Style;
 use daos_core::units::display;
 
 const ACROSS: [char; 8] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
@@ -101,7 +101,6 @@ fn drawn(
     style: &Style,
 ) -> String {
     const LINES: usize = 4;
-    let edge = if style.unicode { '│' } else { '|' };
     let mut text = format!("{name}\n");
     for (index, line) in columns(shares, LINES, style.unicode).into_iter().enumerate() {
         let label = match index {
@@ -109,7 +108,7 @@ fn drawn(
             i if i + 1 == LINES => bottom,
             _ => "",
         };
-        text += format!("{label:>gutter$} {edge}{line}").trim_end();
+        text += row(label, gutter, &line, style).trim_end();
         text += "\n";
     }
     let (from, to) = (display::duration(time.0), display::duration(time.1));
