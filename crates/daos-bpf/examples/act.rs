@@ -8,8 +8,7 @@
 //! Addresses are in decimal, or in hexadecimal behind 0x.
 
 use daos_bpf::VirtualMemory;
-use daos_core::{AccessCheck, AddrRange, PAGE_SIZE};
-use daos_core::{Action, ActionSink, BATCH_BYTES};
+use daos_core::{AccessCheck, Action, ActionSink, AddrRange, BATCH_BYTES, PAGE_SIZE};
 use daos_linux::{Process, cpu};
 use std::error::Error;
 use std::time::Duration;

@@ -21,8 +21,7 @@
 //! monitoring goes on or off, and the target's speed in both is compared.
 
 use daos_bpf::VirtualMemory;
-use daos_core::rng::Rng;
-use daos_core::{AccessCheck, Observation, PAGE_SIZE, TargetId, Window};
+use daos_core::{AccessCheck, Observation, PAGE_SIZE, Rng, TargetId, Window};
 use daos_linux::Process;
 use rustix::time::{ClockId, clock_gettime};
 use std::error::Error;

@@ -9,14 +9,14 @@
 //! |---|---|
 //! | `bpf/` | the programs, and what they exchange with Rust (`intf.h`) |
 //! | `programs` | the loaded programs, one method each |
-//! | `layout` | where this kernel maps physical memory and its page array |
+//! | `kernel_layout` | where this kernel maps physical memory and its page array |
 //! | `entry` | what a page-table entry says |
 //! | `reader` | the entries of windows of a target's memory |
 //! | `folio` | how the pages found young can be armed, if they can |
-//! | `own_pages` | memory of our own, to check and to measure with |
-//! | `runs` | few ranges from the pages to arm |
-//! | `bill` | what arming cost the targets, estimated |
-//! | `calibrate` | what looking costs on this machine, measured |
+//! | `scratch` | memory of our own, to check and to measure with |
+//! | `ranges` | few ranges from the pages to arm |
+//! | `target_cost` | what arming cost the targets, estimated |
+//! | `prices` | what checking and arming cost on this machine, measured |
 //! | [`vaddr`] | the [`AccessCheck`](daos_core::AccessCheck) of processes |
 //! | `actions` | what schemes do to their memory |
 
@@ -27,15 +27,15 @@ compile_error!(
 );
 
 mod actions;
-mod bill;
-mod calibrate;
 mod entry;
 mod folio;
-mod layout;
-mod own_pages;
+mod kernel_layout;
+mod prices;
 mod programs;
+mod ranges;
 mod reader;
-mod runs;
+mod scratch;
+mod target_cost;
 pub mod vaddr;
 
 #[allow(missing_docs, missing_debug_implementations, unused_imports)]

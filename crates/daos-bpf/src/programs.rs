@@ -33,7 +33,7 @@ pub(crate) struct Task {
 
 /// Where this kernel keeps what the programs read. Found by `layout`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct MemoryLayout {
+pub(crate) struct KernelLayout {
     /// Where physical address 0 is mapped.
     pub(crate) direct_map: u64,
     /// Where the `struct page` of frame 0 is, or would be.
@@ -120,7 +120,7 @@ impl Programs {
     pub(crate) fn read_tables(
         &mut self,
         task: &Task,
-        layout: &MemoryLayout,
+        layout: &KernelLayout,
         with: Facts,
         nr: usize,
     ) -> Result<Option<Whereabouts>, BpfError> {

@@ -3,7 +3,7 @@
 use crate::BpfError;
 use crate::entry::{Entry, FRAME_MASK, bytes_mapped};
 use crate::programs::{
-    Facts, Found, FrameFacts, MAX_ENTRIES, MAX_REQUESTS, MemoryLayout, Programs, Request, Task,
+    Facts, Found, FrameFacts, KernelLayout, MAX_ENTRIES, MAX_REQUESTS, Programs, Request, Task,
     Whereabouts,
 };
 use daos_core::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE, Window};
@@ -15,14 +15,14 @@ const PAGES_IN_TABLE: usize = 512;
 
 /// Part of a window, inside one page table.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Piece {
+pub(crate) struct WindowPart {
     /// Index of its window in the batch.
     pub(crate) window: usize,
     /// Its addresses.
     pub(crate) range: AddrRange,
 }
 
-/// What the tables say of a piece. Facts stand only beside the entries for which they
+/// What the tables say of a part of a window. Facts stand only beside the entries for which they
 /// were asked.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Answer<'a> {
@@ -40,8 +40,8 @@ pub(crate) enum Answer<'a> {
 #[derive(Debug)]
 pub(crate) struct Reader {
     programs: Programs,
-    layout: MemoryLayout,
-    pieces: Vec<Piece>,
+    layout: KernelLayout,
+    parts: Vec<WindowPart>,
 }
 
 impl Reader {
@@ -50,8 +50,8 @@ impl Reader {
     pub(crate) fn new() -> Result<Self, BpfError> {
         let mut programs = Programs::load()?;
         let me = myself(&mut programs)?;
-        let layout = crate::layout::find(&mut programs, &me)?;
-        Ok(Self { programs, layout, pieces: Vec::new() })
+        let layout = crate::kernel_layout::find(&mut programs, &me)?;
+        Ok(Self { programs, layout, parts: Vec::new() })
     }
 
     /// The calling process.
@@ -60,7 +60,7 @@ impl Reader {
     }
 
     #[cfg(test)]
-    pub(crate) fn layout(&self) -> MemoryLayout {
+    pub(crate) fn layout(&self) -> KernelLayout {
         self.layout
     }
 
@@ -69,7 +69,7 @@ impl Reader {
         self.programs.find_task(pidfd)
     }
 
-    /// Hands `each` the answer for every piece of `windows`, in their order.
+    /// Hands `each` the answer for every part of `windows`, in their order.
     /// Returns where the task is; `None` when it has left its address space, and
     /// then what was handed out since the last batch is missing, not wrong.
     pub(crate) fn read(
@@ -77,16 +77,16 @@ impl Reader {
         task: &Task,
         windows: impl Iterator<Item = Window>,
         with: Facts,
-        mut each: impl FnMut(Piece, Answer<'_>),
+        mut each: impl FnMut(WindowPart, Answer<'_>),
     ) -> Result<Option<Whereabouts>, BpfError> {
         let mut there = None;
         // A request never crosses the end of a page of level-1 entries.
         let mut windows = windows.enumerate().flat_map(|(window, w)| {
-            w.range().blocks(HUGE_PAGE_SIZE).map(move |range| Piece { window, range })
+            w.range().blocks(HUGE_PAGE_SIZE).map(move |range| WindowPart { window, range })
         });
         loop {
             let used = self.fill(&mut windows);
-            if self.pieces.is_empty() {
+            if self.parts.is_empty() {
                 return Ok(there);
             }
             there = self.programs.read_tables(task, &self.layout, with, used)?;
@@ -95,12 +95,12 @@ impl Reader {
             }
             let Found { replies, entries, facts } = self.programs.found();
             let mut next = 0;
-            for (piece, reply) in self.pieces.iter().zip(replies) {
-                let these = next..next + piece.range.pages() as usize;
+            for (part, reply) in self.parts.iter().zip(replies) {
+                let these = next..next + part.range.pages() as usize;
                 next = these.end;
                 let entry = Entry(reply.entry);
                 each(
-                    *piece,
+                    *part,
                     match reply {
                         r if r.torn != 0 => Answer::Torn,
                         r if r.level == 1 => Answer::Pages(&entries[these.clone()], &facts[these]),
@@ -114,19 +114,19 @@ impl Reader {
         }
     }
 
-    /// Fills the next batch of requests from `pieces`.
-    fn fill(&mut self, pieces: &mut impl Iterator<Item = Piece>) -> usize {
-        self.pieces.clear();
+    /// Fills the next batch of requests from `parts`.
+    fn fill(&mut self, parts: &mut impl Iterator<Item = WindowPart>) -> usize {
+        self.parts.clear();
         let requests = self.programs.requests();
         let mut out = 0;
-        while self.pieces.len() < MAX_REQUESTS && out <= MAX_ENTRIES - PAGES_IN_TABLE {
-            let Some(piece) = pieces.next() else { break };
-            let pages = piece.range.pages() as u32;
-            requests[self.pieces.len()] = Request { va: piece.range.start, pages, out: out as u32 };
+        while self.parts.len() < MAX_REQUESTS && out <= MAX_ENTRIES - PAGES_IN_TABLE {
+            let Some(part) = parts.next() else { break };
+            let pages = part.range.pages() as u32;
+            requests[self.parts.len()] = Request { va: part.range.start, pages, out: out as u32 };
             out += pages as usize;
-            self.pieces.push(piece);
+            self.parts.push(part);
         }
-        self.pieces.len()
+        self.parts.len()
     }
 
     /// Whether consecutive pages of `range` map consecutive frames from `first` on.
@@ -168,8 +168,8 @@ pub(crate) fn huge_page(addr: u64, level: u32) -> AddrRange {
     AddrRange::new(start, start + size)
 }
 
-/// The page `page` pages behind the start of `piece`.
-pub(crate) fn page_of(piece: &Piece, page: usize) -> AddrRange {
-    let start = piece.range.start + page as u64 * PAGE_SIZE;
+/// The page that lies `page` pages behind the start of `part`.
+pub(crate) fn page_of(part: &WindowPart, page: usize) -> AddrRange {
+    let start = part.range.start + page as u64 * PAGE_SIZE;
     AddrRange::new(start, start + PAGE_SIZE)
 }

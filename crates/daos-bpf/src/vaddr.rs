@@ -5,18 +5,18 @@
 //! most, a later read proves that it stayed untouched.
 
 use crate::BpfError;
-use crate::actions::{ASK_AGAIN_US, Locked, Recent};
-use crate::bill::Bill;
-use crate::calibrate;
+use crate::actions::{ASK_AGAIN_US, Locked, RecentPages};
 use crate::entry::{Entry, FRAME_MASK, bytes_mapped};
 use crate::folio::{Arming, Young, arming};
+use crate::prices;
 use crate::programs::{Facts, FrameFacts, Task};
-use crate::reader::{Answer, Piece, Reader, huge_page, page_of};
-use crate::runs;
-use daos_core::access::{MAX_WINDOW_PAGES, PageBits};
+use crate::ranges;
+use crate::reader::{Answer, Reader, WindowPart, huge_page, page_of};
+use crate::target_cost::TargetCost;
+use daos_core::access::MAX_WINDOW_PAGES;
 use daos_core::{
-    AccessCheck, AddrRange, Capabilities, Mapping, Observation, PAGE_SIZE, Prices, Target,
-    TargetId, TargetInfo, Window,
+    AccessCheck, AddrRange, Capabilities, Mapping, Observation, PAGE_SIZE, PageBits, Prices,
+    Target, TargetId, TargetInfo, Window,
 };
 use daos_linux::claim::{Claim, Claimed};
 use daos_linux::cpu::Placement;
@@ -26,12 +26,15 @@ use rustix::io::Errno;
 use std::os::fd::AsFd;
 use std::path::Path;
 
-/// Mappings that a description of a target names at most; of more, the largest.
+/// Mappings that a description of a target names at most; of more, the largest. Chosen: a
+/// record stays small, and what is left out is too small to be seen in a report.
 const MAX_DESCRIBED: usize = 1000;
-/// Regions updates between two descriptions of a target whose mappings change.
+/// Regions updates between two descriptions of a target whose mappings change. Chosen: what
+/// changes all the time is written seldom.
 const UPDATES_BETWEEN_DESCRIPTIONS: u32 = 10;
 /// Regions updates after which memory that could not be armed is tried again. Until
-/// then its bits stay set, and must not pass for accesses.
+/// then its bits stay set, and must not pass for accesses. Chosen: seldom, as to try again
+/// costs a call that fails for each of them.
 const UPDATES_BETWEEN_TRIES: u64 = 10;
 /// Ranges to arm from which on moving to the target's CPU and back is worth it: the
 /// move costs some 50 µs, an interrupt some 14 µs to either side.
@@ -52,7 +55,7 @@ pub(crate) struct Space {
     described: Option<u32>,
     described_mappings: Vec<Mapping>,
     /// Pages that were asked for, to be read in.
-    pub(crate) willneed: Recent,
+    pub(crate) willneed: RecentPages,
     /// What is kept resident.
     pub(crate) locked: Locked,
 }
@@ -72,7 +75,7 @@ pub struct VirtualMemory {
     unobservable: Vec<(TargetId, u64)>,
     /// Regions updates so far.
     updates: u64,
-    bill: Bill,
+    target_cost: TargetCost,
     prices: Prices,
     /// Where set bits were cleared, if anyone wants to know.
     pub(crate) cleared: Option<Vec<(TargetId, AddrRange)>>,
@@ -86,7 +89,7 @@ impl VirtualMemory {
     /// Needs root, or CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE and CAP_SYS_NICE.
     pub fn new() -> Result<Self, BpfError> {
         let mut reader = Reader::new()?;
-        let measured = calibrate::measure(&mut reader);
+        let measured = prices::measure(&mut reader);
         Ok(Self {
             reader,
             spaces: Vec::new(),
@@ -97,7 +100,7 @@ impl VirtualMemory {
             has_lru_generations: support::has_lru_generations(Path::new("/sys")),
             placement: Placement::new(),
             updates: 0,
-            bill: Bill::new(&measured),
+            target_cost: TargetCost::new(&measured),
             prices: measured.prices,
             unobservable: Vec::new(),
             cleared: None,
@@ -119,7 +122,7 @@ impl VirtualMemory {
             refused: Vec::new(),
             described: None,
             described_mappings: Vec::new(),
-            willneed: Recent::new(ASK_AGAIN_US),
+            willneed: RecentPages::new(ASK_AGAIN_US),
             locked: Locked::new(),
         });
         Ok(id)
@@ -160,8 +163,8 @@ impl VirtualMemory {
         let mut whole = Vec::new();
         let (reader, space) = (&mut self.reader, &self.spaces[at]);
         let there =
-            reader.read(&task, windows.iter().copied(), Facts::OfYoung, |piece, answer| {
-                for_each_young(&piece, answer, |page, facts| {
+            reader.read(&task, windows.iter().copied(), Facts::OfYoung, |part, answer| {
+                for_each_young(&part, answer, |page, facts| {
                     let refused = space.refused.iter().any(|r| r.contains(page.range.start));
                     match arming(&page, facts, self.whole_folios) {
                         Arming::Advise(range) if !refused => advise.push(range),
@@ -183,7 +186,9 @@ impl VirtualMemory {
                 }
             }
             // Two windows may lie in one folio.
-            runs::join(&mut advise, runs::MAX_BYTES, |addr| self.spaces[at].mapping_around(addr));
+            ranges::join(&mut advise, ranges::MAX_ARMED_BYTES, |addr| {
+                self.spaces[at].mapping_around(addr)
+            });
             let alone = there.nr_threads == 1 && self.spaces.len() == 1;
             if alone && advise.len() >= WORTH_A_MOVE {
                 self.placement.follow(Some(there.cpu));
@@ -192,7 +197,7 @@ impl VirtualMemory {
             if let Some(cleared) = &mut self.cleared {
                 cleared.extend(advise.iter().map(|range| (id, *range)));
             }
-            self.bill.arms(&advise, self.placement.interrupts(there.cpu, there.nr_threads));
+            self.target_cost.arms(&advise, self.placement.interrupts(there.cpu, there.nr_threads));
             self.advise_cold(at, &advise);
             self.placement.follow(None);
         } else {
@@ -234,11 +239,11 @@ impl VirtualMemory {
             |addr: u64| !unobservable.is_empty() && unobservable.binary_search(&(id, addr)).is_ok();
         let windows_of = windows.iter().copied();
         let mut set = 0;
-        let there = self.reader.read(&task, windows_of, Facts::None, |piece, answer| {
-            let start = windows[piece.window].start;
-            set += note(&mut found[piece.window], start, &piece, answer, left);
+        let there = self.reader.read(&task, windows_of, Facts::None, |part, answer| {
+            let start = windows[part.window].start;
+            set += note(&mut found[part.window], start, &part, answer, left);
         })?;
-        self.bill.found_set(set);
+        self.target_cost.found_set(set);
         if there.is_none() {
             self.spaces[at].task = None;
         }
@@ -355,7 +360,7 @@ impl AccessCheck for VirtualMemory {
     }
 
     fn take_target_us(&mut self) -> f64 {
-        self.bill.take()
+        self.target_cost.take()
     }
 
     fn changed_targets(&mut self) -> Vec<TargetInfo> {
@@ -419,19 +424,19 @@ fn joined(mappings: &[Mapping]) -> Vec<Mapping> {
     joined
 }
 
-/// Calls `each` for the young pages of a piece, those that need arming, with the
-/// facts of their frames.
-fn for_each_young(piece: &Piece, answer: Answer<'_>, mut each: impl FnMut(Young, &FrameFacts)) {
+/// Calls `each` for the young pages of a part of a window, those that need arming, with
+/// the facts of their frames.
+fn for_each_young(part: &WindowPart, answer: Answer<'_>, mut each: impl FnMut(Young, &FrameFacts)) {
     match answer {
         Answer::Huge(entry, level, facts) if entry.is_young() => {
             let frame = entry.frame(level, FRAME_MASK);
-            each(Young { range: huge_page(piece.range.start, level), frame, level }, facts);
+            each(Young { range: huge_page(part.range.start, level), frame, level }, facts);
         }
         Answer::Pages(ptes, facts) => {
             for (page, (&pte, facts)) in ptes.iter().zip(facts).enumerate() {
                 if Entry(pte).is_young() {
                     let frame = Entry(pte).frame(1, FRAME_MASK);
-                    each(Young { range: page_of(piece, page), frame, level: 1 }, facts);
+                    each(Young { range: page_of(part, page), frame, level: 1 }, facts);
                 }
             }
         }
@@ -439,19 +444,19 @@ fn for_each_young(piece: &Piece, answer: Answer<'_>, mut each: impl FnMut(Young,
     }
 }
 
-/// Adds what the tables say of a piece to the observation of its window, which
+/// Adds what the tables say of a part of a window to the observation of the window, which
 /// starts at `start`. `left`: could the page or huge page at an address not be armed?
 /// Returns how many entries were found accessed, of pages or huge pages.
 fn note(
     seen: &mut Observation,
     start: u64,
-    piece: &Piece,
+    part: &WindowPart,
     answer: Answer<'_>,
     left: impl Fn(u64) -> bool,
 ) -> u32 {
     let bits: &mut PageBits = seen.pages.get_or_insert_default();
-    let first = ((piece.range.start - start) / PAGE_SIZE) as usize;
-    let pages = piece.range.pages() as usize;
+    let first = ((part.range.start - start) / PAGE_SIZE) as usize;
+    let pages = part.range.pages() as usize;
     let mut set = 0;
     let unknown = &mut seen.unknown;
     let mut set_unknown = |page: usize| {
@@ -466,7 +471,7 @@ fn note(
             (first..first + pages).for_each(set_unknown);
         }
         Answer::Huge(entry, level, _) => {
-            if entry.is_young() && left(huge_page(piece.range.start, level).start) {
+            if entry.is_young() && left(huge_page(part.range.start, level).start) {
                 seen.unobservable += pages as u32;
                 (first..first + pages).for_each(set_unknown);
                 return 0;
@@ -482,7 +487,7 @@ fn note(
         Answer::Pages(ptes, _) => {
             for (page, pte) in ptes.iter().enumerate() {
                 let entry = Entry(*pte);
-                if entry.is_young() && left(page_of(piece, page).start) {
+                if entry.is_young() && left(page_of(part, page).start) {
                     seen.unobservable += 1;
                     set_unknown(first + page);
                 } else if entry.is_present() {
@@ -506,30 +511,30 @@ mod tests {
 
     const TABLE: u64 = 2 << 20;
 
-    fn noted(start: u64, piece: AddrRange, answer: Answer<'_>) -> (Observation, u32) {
+    fn noted(start: u64, part: AddrRange, answer: Answer<'_>) -> (Observation, u32) {
         let mut seen = Observation::default();
-        let set = note(&mut seen, start, &Piece { window: 0, range: piece }, answer, |_| false);
+        let set = note(&mut seen, start, &WindowPart { window: 0, range: part }, answer, |_| false);
         (seen, set)
     }
 
     #[test]
     fn a_hole_is_as_large_as_the_entry_that_is_empty() {
-        let piece = AddrRange::new(TABLE - PAGE_SIZE, TABLE);
-        let empty = |start, level| noted(start, piece, Answer::Empty(level)).0.empty_bytes;
-        assert_eq!(empty(piece.start, 2), TABLE);
-        assert_eq!(empty(piece.start, 3), 1 << 30);
-        assert_eq!(empty(piece.start, 4), 1 << 39);
-        assert_eq!(empty(piece.start - PAGE_SIZE, 2), 0, "its first page lies before");
+        let part = AddrRange::new(TABLE - PAGE_SIZE, TABLE);
+        let empty = |start, level| noted(start, part, Answer::Empty(level)).0.empty_bytes;
+        assert_eq!(empty(part.start, 2), TABLE);
+        assert_eq!(empty(part.start, 3), 1 << 30);
+        assert_eq!(empty(part.start, 4), 1 << 39);
+        assert_eq!(empty(part.start - PAGE_SIZE, 2), 0, "its first page lies before");
     }
 
     #[test]
     fn entries_that_were_set_are_counted_beside_pages() {
-        let piece = AddrRange::new(TABLE, TABLE + 4 * PAGE_SIZE);
+        let part = AddrRange::new(TABLE, TABLE + 4 * PAGE_SIZE);
         let facts = FrameFacts::default();
-        let (seen, set) = noted(TABLE, piece, Answer::Huge(Entry(0xa1), 2, &facts));
+        let (seen, set) = noted(TABLE, part, Answer::Huge(Entry(0xa1), 2, &facts));
         assert_eq!((seen.present, seen.accessed, seen.entries, set), (4, 4, 1, 1));
         let ptes = [0x21, 0x01, 0, 0x21];
-        let (seen, set) = noted(TABLE - PAGE_SIZE, piece, Answer::Pages(&ptes, &[]));
+        let (seen, set) = noted(TABLE - PAGE_SIZE, part, Answer::Pages(&ptes, &[]));
         assert_eq!((seen.present, seen.accessed, seen.entries, set), (3, 2, 3, 2));
         assert_eq!(seen.pages.unwrap()[0], 0b10010);
     }

@@ -5,26 +5,10 @@
 //! more than a page. The reference algorithm asks for windows of one page.
 
 use crate::addr::{AddrRange, PAGE_SIZE};
-use crate::snapshot::TargetInfo;
+use crate::target::{Target, TargetId, TargetInfo};
 
-/// Names a target for as long as a monitor lives. Never used twice for
-/// different targets, unlike a process number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct TargetId(pub u32);
-
-/// A live target and the address ranges that it has mapped right now.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Target {
-    /// Which one.
-    pub id: TargetId,
-    /// Page-aligned, sorted, disjoint.
-    pub ranges: Vec<AddrRange>,
-    /// How much of it is in memory, in bytes, where that is known.
-    pub resident_bytes: Option<u64>,
-}
-
-/// Most pages in a window: those that one page of a page table maps.
+/// Most pages in a window: those that one page of a page table maps on x86-64, and on
+/// others with base pages of 4 KiB.
 pub const MAX_WINDOW_PAGES: u32 = 512;
 
 /// Some pages to arm or to check: page-aligned, inside one region.
@@ -104,8 +88,8 @@ pub struct Capabilities {
     pub sparse: bool,
 }
 
-/// What looking costs, in microseconds of CPU time: about, and on average. A monitor
-/// plans by these, and corrects them by what it is [charged](crate::Monitor::charge).
+/// What arming and checking cost, in microseconds of CPU time: about, and on average. A
+/// monitor plans by these, and corrects them by what its ticks really cost.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Prices {
     /// To be woken for a tick, whatever is done in it.
@@ -124,7 +108,8 @@ pub struct Prices {
 }
 
 impl Default for Prices {
-    /// What was measured with eBPF and `process_madvise` on a virtual machine.
+    /// What was measured with eBPF and `process_madvise` on a virtual machine (AMD EPYC,
+    /// Linux 6.18): round figures, for who has measured none.
     fn default() -> Self {
         Self {
             wake: 30.0,
@@ -139,7 +124,7 @@ impl Default for Prices {
 
 /// CPU time that went into monitoring, in microseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Spent {
+pub struct CpuCost {
     /// By the monitor itself.
     pub monitor_us: f64,
     /// By its targets: interrupts, and bits that had to be set anew.
@@ -170,7 +155,7 @@ pub trait AccessCheck {
         found: &mut Vec<Observation>,
     ) -> Result<(), Self::Error>;
 
-    /// What looking costs here.
+    /// What arming and checking cost here.
     fn prices(&self) -> Prices {
         Prices::default()
     }

@@ -2,10 +2,11 @@
 
 use std::fmt;
 
-/// Bytes in a base page. Every boundary that the monitor sets is a multiple of it.
+/// Bytes in a base page, as on x86-64. Every boundary that a monitor sets is a multiple
+/// of it.
 pub const PAGE_SIZE: u64 = 4096;
 
-/// Bytes that one huge page maps, and one page of page table: 512 pages.
+/// Bytes that one huge page maps, and one page of page table: 512 pages, as on x86-64.
 pub const HUGE_PAGE_SIZE: u64 = 512 * PAGE_SIZE;
 
 /// A half-open range of addresses, `start..end`, in bytes.

@@ -81,7 +81,15 @@ pub enum AttrsError {
     MaxTooLarge(u32),
 }
 
+/// Microseconds in a day. Longer intervals are refused. Chosen: they are mistyped.
 const DAY_US: u64 = 24 * 3600 * 1_000_000;
+/// Most samples in an aggregation interval. Chosen: far above what any use needs, far below
+/// what a counter of 32 bits holds.
+const MOST_SAMPLES: u64 = 1_000_000;
+/// Fewest regions: heap, mmap area and stack, as the kernel's `damon_set_attrs` has it.
+const FEWEST_REGIONS: u32 = 3;
+/// Most regions. Chosen: each is sampled in each tick, and takes some hundred bytes.
+const MOST_REGIONS: u32 = 1_000_000;
 
 impl MonitorAttrs {
     /// Refuses what no monitor can work with.
@@ -102,10 +110,10 @@ impl MonitorAttrs {
         if sample_us > aggregation_us {
             return Err(AttrsError::SampleAboveAggregation { sample_us, aggregation_us });
         }
-        if aggregation_us / sample_us > 1_000_000 {
+        if aggregation_us / sample_us > MOST_SAMPLES {
             return Err(AttrsError::TooManySamples { sample_us, aggregation_us });
         }
-        if self.min_regions < 3 {
+        if self.min_regions < FEWEST_REGIONS {
             return Err(AttrsError::MinTooSmall(self.min_regions));
         }
         if self.min_regions > self.max_regions {
@@ -114,7 +122,7 @@ impl MonitorAttrs {
                 max: self.max_regions,
             });
         }
-        if self.max_regions > 1_000_000 {
+        if self.max_regions > MOST_REGIONS {
             return Err(AttrsError::MaxTooLarge(self.max_regions));
         }
         Ok(())

@@ -7,18 +7,20 @@
 //! | module | holds |
 //! |---|---|
 //! | [`addr`] | pages and address ranges |
+//! | [`target`] | who is monitored, and what it has mapped |
 //! | [`units`] | sizes, times and shares as people write them, and as they read them |
 //! | [`attrs`] | the three intervals and the bounds on regions |
 //! | [`access`] | the seam to the primitives: [`AccessCheck`] |
 //! | [`snapshot`] | what a monitor hands out, and the seam to its users: [`SnapshotSource`] |
-//! | [`action`], [`sink`] | what is done to memory, and the seam to who does it: [`ActionSink`] |
+//! | [`action`] | what schemes do to memory, and what came of it |
+//! | [`sink`] | the seam to who does it: [`ActionSink`] |
 //! | [`metrics`] | the seam to what is measured beside accesses: [`Metrics`] |
-//! | [`stats`] | what was done |
 //! | [`host`] | the machine that something was measured on |
 //! | [`rng`] | the seeded random generator |
-//! | [`median`](mod@median) | the median |
+//! | [`stats`] | the median |
 //!
-//! With the feature `serde`, what is kept in files can be read and written.
+//! With the feature `serde`, what is kept in files can be read and written. The feature
+//! `testing` has memory for tests of what stands on the seams (`daos_core::testing`).
 
 #![forbid(unsafe_code)]
 
@@ -27,27 +29,27 @@ pub mod action;
 pub mod addr;
 pub mod attrs;
 pub mod host;
-pub mod median;
 pub mod metrics;
 pub mod rng;
 pub mod sink;
 pub mod snapshot;
 pub mod stats;
+pub mod target;
+#[cfg(feature = "testing")]
+pub mod testing;
 pub mod units;
 
-pub use access::{
-    AccessCheck, Capabilities, Observation, PageBits, Prices, Spent, Target, TargetId, Window,
-};
-pub use action::Action;
+pub use access::{AccessCheck, Capabilities, CpuCost, Observation, PageBits, Prices, Window};
+pub use action::{Action, Done, Refusal, SchemeStats};
 pub use addr::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE};
 pub use attrs::{AttrsError, MonitorAttrs};
 pub use host::Host;
-pub use median::median;
 pub use metrics::{Metric, Metrics};
 pub use rng::Rng;
-pub use sink::{ActionSink, BATCH_BYTES, Outcome, Refusal};
+pub use sink::{ActionReport, ActionSink, BATCH_BYTES};
 pub use snapshot::{
-    Cost, HOT_RATE, Interval, Mapping, PageRun, Part, RegionSnapshot, Snapshot, SnapshotSource,
-    TargetInfo, TargetSnapshot,
+    Cost, HOT_RATE, Interval, PageRun, Part, RegionSnapshot, Snapshot, SnapshotSource,
+    TargetSnapshot,
 };
-pub use stats::{Done, Stats};
+pub use stats::median;
+pub use target::{Mapping, Target, TargetId, TargetInfo};

@@ -13,7 +13,7 @@ use thiserror::Error;
 
 /// Why there is no result.
 #[derive(Debug, Error)]
-pub enum BenchError {
+pub enum EvalError {
     /// The configuration of a workload can't be read.
     #[error(transparent)]
     Config(#[from] ConfigError),

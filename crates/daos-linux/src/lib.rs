@@ -5,6 +5,7 @@
 //!
 //! | module | holds |
 //! |---|---|
+//! | [`open_files`] | the limit on open files, raised for a while |
 //! | [`process`] | a target process, held by a pidfd |
 //! | [`maps`] | `/proc/PID/maps` |
 //! | [`madvise`] | `process_madvise(2)` in batches |
@@ -32,6 +33,7 @@ pub mod madvise;
 pub mod maps;
 pub mod memory;
 pub mod metrics;
+pub mod open_files;
 pub mod process;
 pub mod remote;
 pub mod support;

@@ -1,4 +1,7 @@
-//! Monitors: who decides which pages to look at, and what the answers mean.
+//! Monitors: who decides which pages to sample, and what the answers mean.
+//!
+//! There are two: [`windows`], which is ours, and [`reference`](mod@reference), the algorithm
+//! of the paper.
 //!
 //! A monitor owns no time. Whoever drives it calls [`Monitor::tick`], waits as
 //! long as it asks to ([`Monitor::wait_us`]), and tells it what that cost
@@ -8,21 +11,15 @@
 //! To add a monitor: implement [`Monitor`] in a module here, and give it a line in
 //! [`MonitorKind`] and [`AnyMonitor`].
 
-pub mod adjust;
-pub mod layout;
 pub mod reference;
-pub mod region;
 pub mod windows;
 
-pub use reference::Reference;
-pub use region::Region;
+pub use reference::{Reference, Region};
 pub use windows::Windows;
 
-use daos_core::access::{AccessCheck, Spent};
-use daos_core::attrs::{AttrsError, MonitorAttrs};
-use daos_core::snapshot::Snapshot;
+use daos_core::{AccessCheck, AttrsError, CpuCost, MonitorAttrs, Snapshot};
 
-/// Watches targets through an [`AccessCheck`] and sums up what it saw in a
+/// Monitors targets through an [`AccessCheck`] and aggregates what it saw into a
 /// [`Snapshot`] every aggregation interval.
 pub trait Monitor {
     /// The attributes in force, in whole ticks. They change when the monitor may
@@ -51,7 +48,7 @@ pub trait Monitor {
     fn wait_us(&self) -> u64;
 
     /// Tells what the last tick cost.
-    fn charge(&mut self, spent: Spent);
+    fn charge(&mut self, spent: CpuCost);
 }
 
 /// The monitors that there are to choose from.
@@ -98,7 +95,7 @@ pub enum AnyMonitor {
     /// See [`MonitorKind::Windows`].
     Windows(Box<Windows>),
     /// See [`MonitorKind::Reference`].
-    Reference(Reference),
+    Reference(Box<Reference>),
 }
 
 /// Makes an enum of monitors a [`Monitor`]: each call goes to the one that it holds.
@@ -133,7 +130,7 @@ macro_rules! monitor_enum {
                 match self { $(Self::$variant(monitor) => monitor.wait_us(),)+ }
             }
 
-            fn charge(&mut self, spent: daos_core::Spent) {
+            fn charge(&mut self, spent: daos_core::CpuCost) {
                 match self { $(Self::$variant(monitor) => monitor.charge(spent),)+ }
             }
         }
@@ -152,7 +149,7 @@ impl AnyMonitor {
     ) -> Result<Self, AttrsError> {
         Ok(match kind {
             MonitorKind::Windows => Self::Windows(Box::new(Windows::new(attrs, options, seed)?)),
-            MonitorKind::Reference => Self::Reference(Reference::new(attrs, seed)?),
+            MonitorKind::Reference => Self::Reference(Box::new(Reference::new(attrs, seed)?)),
         })
     }
 }

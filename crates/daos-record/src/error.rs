@@ -111,4 +111,15 @@ pub enum ReadError {
         /// What is wrong with it now.
         flaw: Flaw,
     },
+    /// A frame is whole, and what it holds can't be decoded: a frame before it is missing, or
+    /// whoever wrote the record wrote it wrong.
+    #[error("{} is damaged at byte {offset} ({flaw}): snapshots behind it can't be read", path.display())]
+    Undecodable {
+        /// The file.
+        path: PathBuf,
+        /// Where the frame begins.
+        offset: u64,
+        /// What is wrong with it.
+        flaw: Flaw,
+    },
 }

@@ -26,10 +26,10 @@ pub const SNAPSHOT: u8 = 3;
 /// JSON of [`End`](crate::End): the last frame, once.
 pub const END: u8 = 4;
 /// Page runs of a target that are not as expected, in front of the snapshot that they
-/// belong to, as [`carry`](crate::carry) writes them.
+/// belong to, as [`run_state`](crate::codec::run_state) writes them.
 pub const PAGES: u8 = 5;
 /// What schemes did at the end of the interval of the snapshot behind it, as
-/// [`done`](crate::done) writes it.
+/// [`done`](crate::codec::done) writes it.
 pub const DONE: u8 = 6;
 /// JSON of schemes that are new, in front of the first snapshot that they acted in.
 pub const SCHEMES: u8 = 7;

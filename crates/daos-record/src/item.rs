@@ -1,13 +1,10 @@
 //! From frames to what they hold.
 
-use crate::carry::Carried;
-use crate::codec;
+use crate::codec::run_state::RunState;
+use crate::codec::{self, done};
 use crate::damage::Flaw;
-use crate::done;
-use crate::end::End;
 use crate::error::ReadError;
 use crate::frame::{self, Fault, Frames};
-use crate::schemes::Added;
 use daos_core::{Done, Interval, TargetInfo};
 use serde::de::DeserializeOwned;
 use std::fs::File;
@@ -22,19 +19,16 @@ use std::sync::Arc;
 pub enum Item {
     Target(TargetInfo),
     Interval(Interval),
-    /// Schemes that are new, by their labels.
-    Schemes(Vec<String>),
-    End(End),
     /// A part of the snapshot that comes next, which will have it.
     Part,
-    /// A kind that only later releases know.
-    Unknown,
+    /// What was read when the record was opened, or a kind that only later releases know.
+    Other,
 }
 
 /// Decodes frame after frame, from the first behind the header.
 #[derive(Debug, Default)]
 pub struct Decoder {
-    carried: Carried,
+    runs: RunState,
     /// Read already, for the snapshot that comes next.
     done: Option<Vec<Done>>,
 }
@@ -44,7 +38,7 @@ impl Decoder {
     pub fn decode(&mut self, kind: u8, payload: &[u8]) -> Result<Item, Flaw> {
         match kind {
             frame::TARGET => json(payload).map(Item::Target),
-            frame::PAGES => match self.carried.read(payload) {
+            frame::PAGES => match self.runs.read(payload) {
                 Some(()) => Ok(Item::Part),
                 None => Err(Flaw::Corrupt("page runs can't be decoded")),
             },
@@ -57,15 +51,13 @@ impl Decoder {
             },
             frame::SNAPSHOT => match codec::decode(payload) {
                 Some(mut snapshot) => {
-                    self.carried.fill(&mut snapshot);
+                    self.runs.fill(&mut snapshot);
                     let done = self.done.take().unwrap_or_default();
                     Ok(Item::Interval(Interval { snapshot: snapshot.restored(), done }))
                 }
                 None => Err(Flaw::Corrupt("a snapshot can't be decoded")),
             },
-            frame::SCHEMES => json(payload).map(|added: Added| Item::Schemes(added.schemes)),
-            frame::END => json(payload).map(Item::End),
-            _ => Ok(Item::Unknown),
+            _ => Ok(Item::Other),
         }
     }
 }
@@ -118,15 +110,16 @@ impl Items {
 
     fn read(&mut self, frames: &mut FileFrames) -> Result<Option<Item>, ReadError> {
         let offset = frames.offset();
-        let item = match frames.next() {
-            Ok(None) => return Ok(None),
-            Ok(Some((kind, payload))) => self.decoder.decode(kind, payload),
-            Err(Fault::Flaw(flaw)) => Err(flaw),
-            Err(Fault::Io(source)) => {
-                return Err(ReadError::Read { path: self.path.clone(), offset, source });
-            }
-        };
-        item.map(Some).map_err(|flaw| ReadError::Changed { path: self.path.clone(), offset, flaw })
+        let path = || self.path.clone();
+        match frames.next() {
+            Ok(None) => Ok(None),
+            Ok(Some((kind, payload))) => match self.decoder.decode(kind, payload) {
+                Ok(item) => Ok(Some(item)),
+                Err(flaw) => Err(ReadError::Undecodable { path: path(), offset, flaw }),
+            },
+            Err(Fault::Flaw(flaw)) => Err(ReadError::Changed { path: path(), offset, flaw }),
+            Err(Fault::Io(source)) => Err(ReadError::Read { path: path(), offset, source }),
+        }
     }
 }
 

@@ -9,48 +9,35 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`header`] | how, where and of what a record was made: [`Header`] |
-//! | [`end`] | why it ended and what it cost: [`End`] |
+//! | [`header`] | how, where and of what a record was made: [`Header`]; why it ended and what it cost: [`End`] |
 //! | [`writer`] | [`Writer`], and the [`Destination`] of its file |
 //! | [`record`] | [`Record`]: a record that has been opened |
-//! | [`intervals`] | the aggregation intervals of a record, one by one |
-//! | [`replay`] | a record in the place of a monitor |
+//! | [`replay`] | the aggregation intervals of a record, one by one or in the place of a monitor |
 //! | [`damage`] | how much of a broken record could be read |
-//! | [`jsonl`] | snapshots as JSON lines, as they come |
+//! | [`json`] | snapshots as JSON, in a list or as lines as they come |
 //! | [`error`] | what can go wrong |
 
 #![forbid(unsafe_code)]
 
 pub mod damage;
-pub mod end;
 pub mod error;
 pub mod header;
-pub mod intervals;
-pub mod jsonl;
+pub mod json;
 pub mod record;
 pub mod replay;
 pub mod writer;
 
-mod carry;
 mod codec;
-mod done;
 mod frame;
 mod identify;
 mod item;
-pub mod json;
-mod runs;
-mod scan;
 mod schemes;
-mod stored;
-mod varint;
 
 pub use damage::{Damage, Extent, Flaw};
-pub use end::{End, SchemeEnd};
 pub use error::{ReadError, WriteError};
 pub use frame::VERSION;
-pub use header::Header;
-pub use intervals::Intervals;
-pub use jsonl::JsonLines;
+pub use header::{End, Header, SchemeEnd};
+pub use json::JsonLines;
 pub use record::Record;
-pub use replay::Replay;
+pub use replay::{Intervals, Replay};
 pub use writer::{Destination, Writer};

@@ -1,4 +1,4 @@
-//! A record in the place of a monitor.
+//! The intervals of a record: one by one, and in the place of a monitor.
 //!
 //! What takes snapshots from a live monitor takes them from a record too, at
 //! once and not in the record's time: who wants to wait has `end_us`.
@@ -6,6 +6,25 @@
 use crate::error::ReadError;
 use crate::item::{Item, Items};
 use daos_core::{Interval, Snapshot, SnapshotSource, TargetInfo};
+
+/// The intervals of the readable part of a [`Record`](crate::Record), in order.
+///
+/// Holds one at a time. An error ends it: the file could not be read or decoded, or was
+/// changed since the record was opened.
+#[derive(Debug)]
+pub struct Intervals(pub(crate) Items);
+
+impl Iterator for Intervals {
+    type Item = Result<Interval, ReadError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.find_map(|item| match item {
+            Ok(Item::Interval(interval)) => Some(Ok(interval)),
+            Ok(_) => None,
+            Err(error) => Some(Err(error)),
+        })
+    }
+}
 
 /// Plays the readable part of a [`Record`](crate::Record) once.
 ///
@@ -25,7 +44,7 @@ impl Replay {
     ///
     /// # Errors
     ///
-    /// [`ReadError`] when the file can't be read, or was changed since it was opened.
+    /// [`ReadError`] when the file can't be read or decoded, or was changed since it was opened.
     pub fn next_interval(&mut self) -> Result<Option<Interval>, ReadError> {
         for item in &mut self.items {
             match item? {
@@ -34,7 +53,7 @@ impl Replay {
                     self.changed.retain(|known| known.id != target.id);
                     self.changed.push(target);
                 }
-                Item::Schemes(_) | Item::End(_) | Item::Part | Item::Unknown => {}
+                Item::Part | Item::Other => {}
             }
         }
         Ok(None)

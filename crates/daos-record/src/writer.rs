@@ -5,15 +5,13 @@
 //! Nothing waits in this process, so nothing is lost when it is killed. At one
 //! write an aggregation interval, that is ten writes a second.
 
-use crate::carry::Carried;
-use crate::codec;
-use crate::done;
-use crate::end::End;
+use crate::codec::run_state::RunState;
+use crate::codec::stored::StoredSnapshot;
+use crate::codec::{self, done};
 use crate::error::WriteError;
 use crate::frame::{self, MAGIC};
-use crate::header::Header;
+use crate::header::{End, Header};
 use crate::schemes::{Added, Numbers};
-use crate::stored::StoredSnapshot;
 use daos_core::{Done, Interval, TargetInfo};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
@@ -35,7 +33,7 @@ pub struct Writer<W> {
     /// What is to be written next.
     buffer: Vec<u8>,
     /// The page runs that a reader expects.
-    carried: Carried,
+    runs: RunState,
     /// The schemes of the record.
     schemes: Numbers,
 }
@@ -72,7 +70,7 @@ impl<W: Write> Writer<W> {
         let snapshot = StoredSnapshot::of(&interval.snapshot);
         let framed = self.append(&snapshot, &interval.done);
         self.send(framed)?;
-        self.carried.take_over(&snapshot);
+        self.runs.take_over(&snapshot);
         Ok(())
     }
 
@@ -83,7 +81,7 @@ impl<W: Write> Writer<W> {
 
     /// Appends to the buffer the frames of a snapshot and of what schemes did.
     fn append(&mut self, snapshot: &StoredSnapshot, done: &[Done]) -> Result<(), &'static str> {
-        self.carried.append_changes(snapshot, &mut self.buffer)?;
+        self.runs.append_changes(snapshot, &mut self.buffer)?;
         let number = |done: &Done| Done { scheme: self.schemes.number(done.scheme), ..*done };
         let done = Done::joined(done.iter().map(number));
         if !done.is_empty() {
@@ -97,7 +95,7 @@ impl<W: Write> Writer<W> {
             out,
             path,
             buffer: Vec::new(),
-            carried: Carried::default(),
+            runs: RunState::default(),
             schemes: Numbers::default(),
         }
     }

@@ -4,8 +4,10 @@
 mod common;
 
 use common::{Recorded, TestFile};
-use daos_core::{Action, Done, Refusal, Stats};
-use daos_core::{AddrRange, Interval, PAGE_SIZE, Rng, SnapshotSource, TargetId};
+use daos_core::{
+    Action, AddrRange, Done, Interval, PAGE_SIZE, Refusal, Rng, SchemeStats, SnapshotSource,
+    TargetId,
+};
 use daos_record::{End, Flaw, Header, Record, SchemeEnd, Writer};
 
 const DONE: u8 = 6;
@@ -129,16 +131,15 @@ fn a_record_cut_anywhere_gives_no_snapshot_what_another_did() {
 fn damage_in_what_was_done_is_told() {
     let (bytes, writes) = recorded(&eventful());
     let (head, tail) = bytes.split_at(writes[1]);
-    let flaw = |between: &[u8]| {
-        let record = TestFile::new(&[head, between, tail].concat()).record();
-        assert_eq!(record.extent().snapshots, 1);
-        record.damage().map(|damage| damage.flaw)
-    };
-    let undecodable = Some(Flaw::Corrupt("what schemes did can't be decoded"));
-    assert_eq!(flaw(&frame(DONE, &[1, 0, 4, 0, 1])), undecodable, "it is cut short");
+    let with = |between: &[u8]| TestFile::new(&[head, between, tail].concat());
+    let undecodable = (1, Flaw::Corrupt("what schemes did can't be decoded"));
+    let cut_short = with(&frame(DONE, &[1, 0, 4, 0, 1]));
+    assert_eq!(cut_short.first_undecodable(), undecodable);
     // Of one snapshot there is one frame; the next is that of `tail`.
-    assert_eq!(flaw(&frame(DONE, &[1, 0, 4, 0, 1, 9, 1])), undecodable);
-    assert!(flaw(&frame(7, b"{}")).is_some());
+    let twice = with(&frame(DONE, &[1, 0, 4, 0, 1, 9, 1]));
+    assert_eq!(twice.first_undecodable(), undecodable);
+    let record = with(&frame(7, b"{}")).record();
+    assert!(record.damage().is_some() && record.extent().snapshots == 1);
 }
 
 #[test]
@@ -155,13 +156,13 @@ fn what_breaks_the_rules_leaves_the_record_whole() {
 
 #[test]
 fn the_end_has_what_each_scheme_came_to() {
-    let stats = Stats {
+    let stats = SchemeStats {
         tried_regions: 9,
         applied_bytes: 8192,
         refused_bytes: [(Refusal::NoRoom, 4096), (Refusal::Shared, 1)].into(),
         bloat_bytes: -4096,
         spent_us: 12.5,
-        ..Stats::default()
+        ..SchemeStats::default()
     };
     let end = |schemes| End { schemes, ..common::end() };
     let scheme = SchemeEnd { label: "cold".into(), stats };

@@ -2,8 +2,7 @@
 
 mod common;
 
-use daos_core::{Action, Done};
-use daos_core::{AddrRange, MonitorAttrs, PAGE_SIZE, PageRun, Rng, TargetId};
+use daos_core::{Action, AddrRange, Done, MonitorAttrs, PAGE_SIZE, PageRun, Rng, TargetId};
 use daos_record::Writer;
 
 const SNAPSHOTS: u64 = 1000;

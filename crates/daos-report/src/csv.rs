@@ -1,4 +1,4 @@
-//! Values for programs: fields of CSV, quoted as RFC 4180 has it, and rounded numbers.
+//! Fields of CSV, quoted as RFC 4180 has it.
 
 use std::borrow::Cow;
 
@@ -13,12 +13,6 @@ pub fn field(text: &str) -> Cow<'_, str> {
 /// A number, or an empty field where there is none.
 pub fn optional(value: Option<impl ToString>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
-}
-
-/// A number for programs: no more than six decimals, so that rounding errors of
-/// a mean don't show.
-pub fn six_decimals(value: f64) -> f64 {
-    (value * 1e6).round() / 1e6
 }
 
 #[cfg(test)]

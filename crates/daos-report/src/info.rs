@@ -1,7 +1,7 @@
 //! How a record came about.
 
-use crate::error::RenderError;
 use crate::format::Format;
+use crate::format::RenderError;
 use crate::names;
 use daos_core::units::display;
 use daos_core::{MonitorAttrs, TargetId, TargetInfo};
@@ -90,7 +90,7 @@ pub fn render(info: &Info, format: Format, out: &mut impl Write) -> Result<(), R
 }
 
 fn text(info: &Info, out: &mut impl Write) -> Result<(), RenderError> {
-    let mut line = |name: &str, value: &str| writeln!(out, "{name:>12}  {value}");
+    let mut line = |name: &str, value: &str| writeln!(out, "{name:>12}  {}", names::safe(value));
     let attrs = &info.attributes;
     let [sample, aggregation, update] =
         [attrs.sample_us, attrs.aggregation_us, attrs.update_us].map(display::duration);

@@ -4,8 +4,8 @@
 //! [`Snapshot`](daos_core::Snapshot)s to a plain value, and a `render` that
 //! writes that value in a [`Format`]. An hour of monitoring is 36,000 snapshots
 //! of a thousand regions, so reports stream: none holds more than a few numbers
-//! of each snapshot, and the heat map, which must know the extent of what it
-//! draws, asks for the snapshots twice.
+//! of each snapshot. The heat map, whose rows depend on all that it draws, asks for the
+//! snapshots twice.
 //!
 //! A tuning is no report of a record: its caller makes the value that is drawn.
 //!
@@ -19,17 +19,15 @@
 //! | [`info`] | how a record came about |
 //! | [`tuning`] | what a tuning or a sweep measured, and the curve through it |
 //!
-//! All pictures are drawn once, as SVG; a PNG is that SVG rasterised with a
+//! All text is drawn by one module, `terminal`. All pictures are drawn once, as SVG; a PNG is that SVG rasterised with a
 //! font that comes along, so it looks the same on a machine that has no fonts.
 
 #![forbid(unsafe_code)]
 
-mod actions;
-mod bars;
 mod canvas;
+mod colors;
 mod csv;
 mod distribution;
-mod error;
 mod format;
 pub mod heatmap;
 pub mod info;
@@ -37,11 +35,10 @@ mod names;
 pub mod overhead;
 mod panel;
 mod png;
-mod ramp;
 pub mod regions;
 pub mod schemes;
 mod series;
-mod style;
+mod terminal;
 #[cfg(test)]
 mod testing;
 mod ticks;
@@ -49,6 +46,5 @@ pub mod tuning;
 pub mod wss;
 
 pub use distribution::Distribution;
-pub use error::{RenderError, StreamError};
-pub use format::{Format, UnknownFormat};
-pub use style::Style;
+pub use format::{Format, RenderError, StreamError, UnknownFormat};
+pub use terminal::Style;

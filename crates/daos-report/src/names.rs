@@ -1,4 +1,4 @@
-//! What targets and regions are called.
+//! What targets and regions are called, in a text that is safe to show.
 //!
 //! A command line is the monitored program's to choose, and may hold anything: a
 //! character that would steer a terminal or break an XML file becomes a `?`.
@@ -58,13 +58,21 @@ pub fn printable(text: &str) -> String {
 /// `text` on one line, without control characters, cut to `longest` characters, which is at
 /// least 3.
 pub fn printable_to(text: &str, longest: usize) -> String {
-    let safe =
-        |c: char| if c.is_control() || ('\u{fff0}'..='\u{ffff}').contains(&c) { '?' } else { c };
-    let mut name: String = text.trim().chars().take(longest).map(safe).collect();
+    let mut name: String = text.trim().chars().take(longest).map(harmless).collect();
     if text.trim().chars().count() > longest {
         name.replace_range(name.char_indices().nth(longest - 3).map_or(0, |(i, _)| i).., "...");
     }
     name
+}
+
+/// All of `text` on one line, without control characters.
+pub fn safe(text: &str) -> String {
+    text.chars().map(harmless).collect()
+}
+
+/// `?` in place of what steers a terminal or is in no XML file.
+fn harmless(c: char) -> char {
+    if c.is_control() || ('\u{fff0}'..='\u{ffff}').contains(&c) { '?' } else { c }
 }
 
 #[cfg(test)]
@@ -94,6 +102,7 @@ mod tests {
     #[test]
     fn names_cannot_steer_a_terminal() {
         assert_eq!(printable("a\x1b[2Jb\nc"), "a?[2Jb?c");
+        assert_eq!(safe(" a\x1b[2J\u{9b}"), " a?[2J?");
         assert_eq!(printable(&"x".repeat(70)).len(), LONGEST);
     }
 

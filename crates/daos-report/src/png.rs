@@ -1,8 +1,8 @@
 //! From an SVG picture to a PNG picture, and the writing of both.
 
 use crate::canvas::Canvas;
-use crate::error::RenderError;
 use crate::format::Format;
+use crate::format::RenderError;
 use resvg::{tiny_skia, usvg};
 use std::fmt::Display;
 use std::io::Write;

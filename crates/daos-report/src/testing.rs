@@ -1,9 +1,8 @@
 //! A small record made by hand, and rendering to a string.
 
-use daos_core::{Action, Done};
 use daos_core::{
-    AddrRange, Cost, Interval, Mapping, PageRun, RegionSnapshot, Snapshot, TargetId, TargetInfo,
-    TargetSnapshot,
+    Action, AddrRange, Cost, Done, Interval, Mapping, PageRun, RegionSnapshot, Snapshot, TargetId,
+    TargetInfo, TargetSnapshot,
 };
 use std::convert::Infallible;
 

@@ -3,10 +3,9 @@
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use daos_core::{
-    AccessCheck, AddrRange, Capabilities, MonitorAttrs, Observation, PAGE_SIZE, SnapshotSource,
-    Target, TargetId, Window,
+    AccessCheck, Action, ActionSink, AddrRange, Capabilities, MonitorAttrs, Observation, PAGE_SIZE,
+    SnapshotSource, Target, TargetId, Window,
 };
-use daos_core::{Action, ActionSink};
 use daos_monitor::{Monitor, Reference};
 use daos_session::SimSource;
 use daos_sim::{CostModel, SimOptions, SimSpace};

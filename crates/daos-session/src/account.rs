@@ -1,7 +1,7 @@
 //! What a session cost, and what its targets took of memory.
 
 use crate::memory_series::MemorySeries;
-use daos_core::Spent;
+use daos_core::CpuCost;
 
 /// From the first interval on.
 #[derive(Debug, Clone, Default)]
@@ -9,9 +9,9 @@ pub struct Account {
     /// How long that is, in microseconds.
     pub elapsed_us: u64,
     /// CPU time that went into monitoring.
-    pub monitor: Spent,
+    pub monitor: CpuCost,
     /// CPU time that went into schemes.
-    pub schemes: Spent,
+    pub schemes: CpuCost,
     /// What the targets took of memory. Empty without schemes.
     pub memory: MemorySeries,
 }

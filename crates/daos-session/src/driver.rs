@@ -6,7 +6,7 @@
 //! notices that a watched process has ended. It is the only system call that waiting
 //! takes: in the caches that a busy target leaves behind, each costs microseconds.
 
-use daos_core::{AccessCheck, Snapshot, SnapshotSource, Spent, TargetInfo};
+use daos_core::{AccessCheck, CpuCost, Snapshot, SnapshotSource, TargetInfo};
 use daos_linux::cpu;
 use daos_monitor::{AnyMonitor, Monitor};
 use rustix::event::epoll;
@@ -109,17 +109,17 @@ impl<A: AccessCheck, M: Monitor> Driver<A, M> {
 
     /// Runs `work` on the primitives between two ticks, and says what CPU time it took:
     /// none of it is charged to the monitor.
-    pub fn apart<T>(&mut self, work: impl FnOnce(&mut A) -> T) -> (T, Spent) {
+    pub fn apart<T>(&mut self, work: impl FnOnce(&mut A) -> T) -> (T, CpuCost) {
         let monitor_us = cpu::used_us() - self.cpu_us;
         let target_us = self.access.take_target_us();
         let result = work(&mut self.access);
         let cpu_us = cpu::used_us();
-        let spent = Spent {
+        let spent = CpuCost {
             monitor_us: (cpu_us - self.cpu_us - monitor_us) as f64,
             target_us: self.access.take_target_us(),
         };
         self.cpu_us = cpu_us - monitor_us;
-        self.monitor.charge(Spent { monitor_us: 0.0, target_us });
+        self.monitor.charge(CpuCost { monitor_us: 0.0, target_us });
         (result, spent)
     }
 
@@ -151,7 +151,7 @@ impl<A: AccessCheck, M: Monitor> Driver<A, M> {
         self.missed_ticks += u32::try_from(missed).unwrap_or(u32::MAX);
         self.next_tick_us += missed * self.monitor.attrs().sample_us;
         let cpu_us = cpu::used_us();
-        self.monitor.charge(Spent {
+        self.monitor.charge(CpuCost {
             monitor_us: (cpu_us - std::mem::replace(&mut self.cpu_us, cpu_us)) as f64,
             target_us: self.access.take_target_us(),
         });
@@ -297,7 +297,7 @@ mod tests {
             self.wait_us
         }
 
-        fn charge(&mut self, _: Spent) {}
+        fn charge(&mut self, _: CpuCost) {}
     }
 
     fn driver(wait_us: u64, interval_us: u64, duration_us: u64) -> Driver<Nothing, Clockwork> {

@@ -5,9 +5,10 @@ use crate::driver::{Driver, DriverError, Stop};
 use crate::memory_series::MemoryUse;
 use crate::session::Source;
 use daos_bpf::{BpfError, VirtualMemory};
-use daos_core::{Action, ActionSink, Metrics, Snapshot, SnapshotSource, Spent, TargetInfo};
+use daos_core::{Action, ActionSink, CpuCost, Metrics, Snapshot, SnapshotSource, TargetInfo};
 use daos_linux::claim::Claimed;
 use daos_linux::memory::ProcessMemory;
+use daos_linux::open_files::RaisedOpenFiles;
 use daos_linux::{HostMetrics, Process, ProcessError, TempSwap, cpu};
 use daos_monitor::{AnyMonitor, Monitor};
 use std::io;
@@ -120,6 +121,8 @@ impl Targets {
                 Err(err) => return Err(err.into()),
             }
         }
+        // Children of targets may become many.
+        let open_files = RaisedOpenFiles::raise();
         let Self { memory, pidfds } = self;
         let failed = |what| move |source| LiveError::Wait { what, source };
         let mut driver = Driver::new(monitor, memory, stop, duration_us)
@@ -130,7 +133,14 @@ impl Targets {
         let setup_cpu_us = cpu::used_us();
         driver.begin()?;
         let metrics = HostMetrics::new();
-        Ok(Live { driver, metrics, swap: None, sampled_us: None, setup_cpu_us })
+        Ok(Live {
+            driver,
+            metrics,
+            swap: None,
+            sampled_us: None,
+            setup_cpu_us,
+            _open_files: open_files,
+        })
     }
 }
 
@@ -144,6 +154,7 @@ pub struct Live<M = AnyMonitor> {
     sampled_us: Option<u64>,
     /// CPU time in microseconds before the first tick.
     pub setup_cpu_us: u64,
+    _open_files: RaisedOpenFiles,
 }
 
 impl<M: Monitor> Live<M> {
@@ -247,7 +258,7 @@ impl<M: Monitor> Source for Live<M> {
     fn lend<T>(
         &mut self,
         work: impl FnOnce(&mut VirtualMemory, &mut dyn Metrics) -> T,
-    ) -> (T, Spent) {
+    ) -> (T, CpuCost) {
         self.metrics.set_targets(self.driver.access().pids());
         let metrics = &mut self.metrics;
         self.driver.apart(|memory| work(memory, metrics))

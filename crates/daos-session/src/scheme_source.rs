@@ -250,7 +250,7 @@ mod tests {
             "age": ["5s", "max"],
             "action": "pageout",
         }]});
-        assert_eq!(serde_json::to_value(daos_schemes::toml::form(&prcl)).unwrap(), wanted);
+        assert_eq!(serde_json::to_value(daos_schemes::toml::tables(&prcl)).unwrap(), wanted);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Schemes at work, and read again when they change.
 
 use crate::scheme_source::{SchemeSource, SchemeSourceError};
-use daos_core::{ActionSink, Done, Metrics, Snapshot, Stats};
+use daos_core::{ActionSink, Done, Metrics, SchemeStats, Snapshot};
 use daos_schemes::engine::dry_run::Counted;
 use daos_schemes::{DryRun, Engine, Scheme};
 use std::io::IsTerminal;
@@ -102,7 +102,7 @@ impl ActiveSchemes {
     }
 
     /// The schemes in force with their counters.
-    pub fn stats(&self) -> impl Iterator<Item = (&Scheme, &Stats)> {
+    pub fn stats(&self) -> impl Iterator<Item = (&Scheme, &SchemeStats)> {
         self.engine.stats()
     }
 

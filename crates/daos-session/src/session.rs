@@ -4,7 +4,7 @@ use crate::account::Account;
 use crate::memory_series::MemoryUse;
 use crate::schemes::ActiveSchemes;
 use daos_core::{
-    Action, ActionSink, Interval, Metrics, Snapshot, SnapshotSource, Spent, TargetInfo,
+    Action, ActionSink, CpuCost, Interval, Metrics, Snapshot, SnapshotSource, TargetInfo,
 };
 use daos_schemes::Scheme;
 use std::error::Error;
@@ -22,7 +22,7 @@ pub trait Source: SnapshotSource {
     fn lend<T>(
         &mut self,
         work: impl FnOnce(&mut Self::Memory, &mut dyn Metrics) -> T,
-    ) -> (T, Spent);
+    ) -> (T, CpuCost);
 
     /// Whether this action can be done to the memory; if not, why, and what to do about it.
     fn supports(&self, action: Action) -> Result<(), String>;

@@ -2,7 +2,7 @@
 
 use crate::memory_series::MemoryUse;
 use crate::session::Source;
-use daos_core::{Action, ActionSink, Metrics, Snapshot, SnapshotSource, Spent, TargetInfo};
+use daos_core::{Action, ActionSink, CpuCost, Metrics, Snapshot, SnapshotSource, TargetInfo};
 use daos_monitor::{AnyMonitor, Monitor};
 use daos_sim::{CostModel, Counters, SimSpace};
 use std::convert::Infallible;
@@ -96,12 +96,12 @@ impl<M: Monitor> SimSource<M> {
 impl<M: Monitor> Source for SimSource<M> {
     type Memory = SimSpace;
 
-    fn lend<T>(&mut self, work: impl FnOnce(&mut SimSpace, &mut dyn Metrics) -> T) -> (T, Spent) {
+    fn lend<T>(&mut self, work: impl FnOnce(&mut SimSpace, &mut dyn Metrics) -> T) -> (T, CpuCost) {
         let mut metrics = self.space.metrics();
         let began_us = self.space.clock_us();
         let result = self.apart(|space| work(space, &mut metrics));
         // What schemes take from the target is in its stalls.
-        let spent = Spent { monitor_us: self.space.clock_us() - began_us, target_us: 0.0 };
+        let spent = CpuCost { monitor_us: self.space.clock_us() - began_us, target_us: 0.0 };
         (result, spent)
     }
 
@@ -130,7 +130,7 @@ impl<M: Monitor> SnapshotSource for SimSource<M> {
             self.space.wake();
             let counters = self.space.counters();
             let used = counters - std::mem::replace(&mut self.charged, counters);
-            self.monitor.charge(Spent {
+            self.monitor.charge(CpuCost {
                 monitor_us: self.model.monitor_us(&used),
                 target_us: self.model.target_us(&used),
             });
@@ -202,8 +202,7 @@ hot, random, 0, 1
 
     #[test]
     fn what_schemes_do_is_not_charged_to_the_monitor() {
-        use daos_core::{AccessCheck, Window};
-        use daos_core::{Action, ActionSink};
+        use daos_core::{AccessCheck, Action, ActionSink, Window};
 
         let costs = |act: &dyn Fn(&mut SimSpace)| {
             let mut source = source(1, 2_000_000);

@@ -4,8 +4,7 @@ use super::*;
 use crate::cost::Counters;
 use crate::memory::{MemoryModel, MemoryUse};
 use crate::space::SimOptions;
-use daos_core::{AccessCheck, Observation, PAGE_SIZE, Window};
-use daos_core::{Metric, Metrics};
+use daos_core::{AccessCheck, Metric, Metrics, Observation, PAGE_SIZE, Window};
 use daos_workload::Config;
 use proptest::prelude::*;
 
@@ -34,9 +33,9 @@ fn one(pattern: &str, options: SimOptions) -> SimSpace {
     space(&format!("all, 64M\n\nbusy\n1s\nall, {pattern}, 1\n"), options)
 }
 
-fn act(space: &mut SimSpace, action: Action, range: AddrRange) -> Outcome {
-    let Ok(outcome) = space.apply(action, TARGET, &[range]);
-    outcome
+fn act(space: &mut SimSpace, action: Action, range: AddrRange) -> ActionReport {
+    let Ok(report) = space.apply(action, TARGET, &[range]);
+    report
 }
 
 fn check(space: &mut SimSpace, range: AddrRange) -> Observation {
@@ -67,13 +66,17 @@ fn hot_memory_comes_back_and_cold_does_not() {
     let mut space = mixed(20_000_000);
     let [cold, hot, swept] = *space.ranges() else { panic!("three regions") };
     for range in [cold, hot, swept] {
-        let outcome = act(&mut space, Action::Pageout, range);
-        assert_eq!((outcome.applied_bytes, &outcome.applied[..]), (16 * MIB, &[range][..]));
+        let report = act(&mut space, Action::Pageout, range);
+        assert_eq!((report.applied_bytes, &report.applied[..]), (16 * MIB, &[range][..]));
         assert_eq!(counts(&mut space, range), (0, 0));
     }
     let memory = space.memory();
     assert_eq!((memory.resident_bytes, memory.swapped_bytes), (0, 48 * MIB));
-    assert_eq!(act(&mut space, Action::Pageout, hot), Outcome::default(), "it is gone already");
+    assert_eq!(
+        act(&mut space, Action::Pageout, hot),
+        ActionReport::default(),
+        "it is gone already"
+    );
 
     space.advance_us(1_000_000);
     assert_eq!(counts(&mut space, cold), (0, 0));
@@ -128,7 +131,7 @@ fn what_is_brought_back_ahead_is_not_waited_for() {
     for range in [cold, hot] {
         act(&mut space, Action::Pageout, range);
         assert_eq!(act(&mut space, Action::Willneed, range).applied_bytes, 16 * MIB);
-        assert_eq!(act(&mut space, Action::Willneed, range), Outcome::default());
+        assert_eq!(act(&mut space, Action::Willneed, range), ActionReport::default());
         assert_eq!(counts(&mut space, range), (4096, 0), "present, and not accessed");
     }
     space.advance_us(1_000_000);
@@ -171,10 +174,10 @@ fn swap_may_be_full() {
     let swap_bytes = 3 * MIB + 1;
     space.set_memory_model(MemoryModel { swap_bytes, ..MemoryModel::DISK });
     let cold = space.ranges()[0];
-    let outcome = act(&mut space, Action::Pageout, cold);
-    assert_eq!(outcome.applied_bytes, 3 * MIB);
-    assert_eq!(outcome.refused, [(Refusal::NoRoom, 13 * MIB)]);
-    assert_eq!(outcome.applied, [AddrRange::new(cold.start, cold.start + 4 * MIB)]);
+    let report = act(&mut space, Action::Pageout, cold);
+    assert_eq!(report.applied_bytes, 3 * MIB);
+    assert_eq!(report.refused, [(Refusal::NoRoom, 13 * MIB)]);
+    assert_eq!(report.applied, [AddrRange::new(cold.start, cold.start + 4 * MIB)]);
     assert_eq!(space.memory().swapped_bytes, 3 * MIB);
 }
 
@@ -187,8 +190,8 @@ fn huge_pages_make_it_faster() {
         space.advance_us(1_000_000);
         let before = space.memory();
         assert_eq!(before.work(), 1.0);
-        let outcome = act(&mut space, Action::Hugepage, AddrRange::new(all.start, end));
-        assert_eq!((outcome.applied_bytes, outcome.bloat_bytes), (16 * MIB * share, 0));
+        let report = act(&mut space, Action::Hugepage, AddrRange::new(all.start, end));
+        assert_eq!((report.applied_bytes, report.bloat_bytes), (16 * MIB * share, 0));
         assert_eq!(space.memory().huge_bytes, 16 * MIB * share);
         space.advance_us(1_000_000);
         space.memory().since(&before).work()
@@ -209,7 +212,7 @@ fn a_new_huge_page_has_one_bit_which_is_set() {
     act(&mut space, Action::Hugepage, window.range());
     assert_eq!(counts(&mut space, window.range()), (512, 512));
     assert_eq!(check(&mut space, window.range()).entries, 1);
-    assert_eq!(act(&mut space, Action::Hugepage, window.range()), Outcome::default());
+    assert_eq!(act(&mut space, Action::Hugepage, window.range()), ActionReport::default());
 
     let Ok(()) = space.arm(&[Window { pages: 1, ..window }]);
     assert_eq!(counts(&mut space, window.range()), (512, 0));
@@ -262,16 +265,16 @@ fn huge_pages_bloat_and_give_back() {
     assert_eq!(act(&mut space, Action::Hugepage, all).refused, [(Refusal::NotWorth, 64 * MIB)]);
     space.advance_us(1_000_000);
     assert_eq!(space.memory().resident_bytes, 8 * MIB);
-    let outcome = act(&mut space, Action::Hugepage, all);
-    assert_eq!((outcome.applied_bytes, outcome.bloat_bytes), (64 * MIB, 56 * MIB as i64));
+    let report = act(&mut space, Action::Hugepage, all);
+    assert_eq!((report.applied_bytes, report.bloat_bytes), (64 * MIB, 56 * MIB as i64));
     space.advance_us(1_000_000);
     let memory = space.memory();
     assert_eq!((memory.resident_bytes, memory.bloat_bytes), (64 * MIB, 56 * MIB));
 
     let half = AddrRange::new(all.start, all.start + 31 * MIB);
-    let outcome = act(&mut space, Action::Nohugepage, half);
-    assert_eq!(outcome.applied_bytes, 31 * MIB);
-    assert_eq!(outcome.bloat_bytes * 8, -7 * 31 * MIB as i64);
+    let report = act(&mut space, Action::Nohugepage, half);
+    assert_eq!(report.applied_bytes, 31 * MIB);
+    assert_eq!(report.bloat_bytes * 8, -7 * 31 * MIB as i64);
     // The sixteenth huge page was split, but of its second half nothing given back.
     assert_eq!(space.memory().huge_bytes, 32 * MIB);
     assert_eq!(space.memory().bloat_bytes * 8, 7 * 33 * MIB);
@@ -300,8 +303,8 @@ fn a_scarce_huge_page_is_brought_by_its_first_access() {
     // The same draws: some 20 of 32 huge pages got one or two.
     assert!((10..30).contains(&(memory.huge_bytes / BLOCK_SIZE)), "{memory:?}");
     let all = huge.ranges()[0];
-    let outcome = act(&mut huge, Action::Nohugepage, all);
-    assert_eq!(-outcome.bloat_bytes, memory.bloat_bytes as i64);
+    let report = act(&mut huge, Action::Nohugepage, all);
+    assert_eq!(-report.bloat_bytes, memory.bloat_bytes as i64);
     assert_eq!(huge.memory().resident_bytes, small.resident_bytes);
 }
 
@@ -352,11 +355,11 @@ fn what_actions_take_is_on_the_clock() {
 fn others_are_gone_and_holes_are_nothing() {
     let mut space = mixed(0);
     let cold = space.ranges()[0];
-    let Ok(outcome) = space.apply(Action::Pageout, TargetId(1), &[cold]);
-    assert_eq!(outcome.refused, [(Refusal::Gone, 16 * MIB)]);
+    let Ok(report) = space.apply(Action::Pageout, TargetId(1), &[cold]);
+    assert_eq!(report.refused, [(Refusal::Gone, 16 * MIB)]);
     assert!(space.mappings(TargetId(1)).is_empty() && space.mappings(TARGET).len() == 3);
     let hole = AddrRange::new(cold.end, cold.end + PAGE_SIZE);
-    assert_eq!(act(&mut space, Action::Pageout, hole), Outcome::default());
+    assert_eq!(act(&mut space, Action::Pageout, hole), ActionReport::default());
     let end = space.ranges()[2].end;
     let all = AddrRange::new(cold.start - MIB, end + MIB);
     assert_eq!(act(&mut space, Action::Pageout, all).applied_bytes, 48 * MIB);
@@ -446,28 +449,28 @@ proptest! {
             space.set_memory_model(MemoryModel { swap_bytes, ..MemoryModel::ZRAM });
             let (first, whole) = (BLOCK_SIZE, AddrRange::new(BLOCK_SIZE, 10 * BLOCK_SIZE));
             let mapped: u64 = bytes(pages.iter().sum());
-            let mut run: Vec<(MemoryUse, Outcome)> = Vec::new();
+            let mut run: Vec<(MemoryUse, ActionReport)> = Vec::new();
             for step in &steps {
                 let before = space.memory();
-                let mut outcome = Outcome::default();
+                let mut report = ActionReport::default();
                 match *step {
                     Step::Act(action, start, pages) => {
                         let start = first + start * PAGE_SIZE;
                         let range = AddrRange::new(start, start + pages * PAGE_SIZE);
-                        outcome = act(&mut space, action, range);
+                        report = act(&mut space, action, range);
                         let after = space.memory();
                         let more = after.resident_bytes as i64 - before.resident_bytes as i64;
-                        let applied = outcome.applied_bytes as i64;
+                        let applied = report.applied_bytes as i64;
                         match action {
                             Action::Pageout => prop_assert_eq!(-more, applied),
                             Action::Willneed => prop_assert_eq!(more, applied),
-                            _ => prop_assert_eq!(more, outcome.bloat_bytes),
+                            _ => prop_assert_eq!(more, report.bloat_bytes),
                         }
-                        let refused: u64 = outcome.refused.iter().map(|(_, bytes)| bytes).sum();
-                        prop_assert!(outcome.applied_bytes + refused <= range.len());
-                        let inside: u64 = outcome.applied.iter().map(AddrRange::len).sum();
-                        prop_assert!(outcome.applied_bytes <= inside);
-                        prop_assert!(outcome.applied.windows(2).all(|w| w[0].end < w[1].start));
+                        let refused: u64 = report.refused.iter().map(|(_, bytes)| bytes).sum();
+                        prop_assert!(report.applied_bytes + refused <= range.len());
+                        let inside: u64 = report.applied.iter().map(AddrRange::len).sum();
+                        prop_assert!(report.applied_bytes <= inside);
+                        prop_assert!(report.applied.windows(2).all(|w| w[0].end < w[1].start));
                         let again = act(&mut space, action, range);
                         let changes = !matches!(action, Action::Cold | Action::Lock);
                         prop_assert!(!changes || again.applied_bytes == 0, "{:?}", again);
@@ -486,7 +489,7 @@ proptest! {
                 }
                 let armed: Vec<_> = space.blocks.made().map(|(at, b)| (at, b.armed)).collect();
                 for (number, armed) in armed {
-                    let absent = space.waiting(number).absent();
+                    let absent = space.residency_of(number).absent();
                     prop_assert!((armed & absent).is_empty(), "armed and not there");
                 }
                 let now = space.memory();
@@ -498,7 +501,7 @@ proptest! {
                 prop_assert!(now.bloat_bytes <= now.resident_bytes);
                 prop_assert!(now.huge_bytes <= now.resident_bytes);
                 prop_assert!(now.stall_us >= before.stall_us && now.gain_us >= before.gain_us);
-                run.push((now, outcome));
+                run.push((now, report));
             }
             runs.push(run);
         }

@@ -9,13 +9,12 @@
 //! | `cold`, `lock` | what is present is counted, and has its price. There is no reclaim that it would guide, so nothing changes |
 //! | `stat` | nothing |
 
-use crate::bits::{BITS, Bits};
 use crate::block::BLOCK_SIZE;
 use crate::memory::bytes;
+use crate::page_set::{BLOCK_PAGES, PageSet};
 use crate::space::{SimSpace, TARGET};
-use crate::world::Segment;
-use daos_core::{Action, ActionSink, Outcome, Refusal};
-use daos_core::{AddrRange, Mapping, TargetId};
+use crate::workload::Segment;
+use daos_core::{Action, ActionReport, ActionSink, AddrRange, Mapping, Refusal, TargetId};
 use std::convert::Infallible;
 
 impl ActionSink for SimSpace {
@@ -29,27 +28,27 @@ impl ActionSink for SimSpace {
         action: Action,
         target: TargetId,
         ranges: &[AddrRange],
-    ) -> Result<Outcome, Infallible> {
-        let mut outcome = Outcome::default();
+    ) -> Result<ActionReport, Infallible> {
+        let mut report = ActionReport::default();
         if target != TARGET {
-            outcome.refuse(Refusal::Gone, ranges.iter().map(AddrRange::len).sum());
-            return Ok(outcome);
+            report.refuse(Refusal::Gone, ranges.iter().map(AddrRange::len).sum());
+            return Ok(report);
         }
         if action == Action::Stat {
-            return Ok(outcome);
+            return Ok(report);
         }
         for range in ranges {
-            self.acting_us += self.paging.model().call_us;
-            let segments: Vec<Segment> = self.world.segments_of(*range).collect();
+            self.acting_us += self.residency.model().call_us;
+            let segments: Vec<Segment> = self.workload.segments_of(*range).collect();
             for segment in &segments {
-                let applied = self.apply_to(action, segment, &mut outcome);
+                let applied = self.apply_to(action, segment, &mut report);
                 if applied > 0 {
-                    outcome.applied_bytes += bytes(applied.into());
-                    segment.range().push_joined(&mut outcome.applied);
+                    report.applied_bytes += bytes(applied.into());
+                    segment.range().push_joined(&mut report.applied);
                 }
             }
         }
-        Ok(outcome)
+        Ok(report)
     }
 
     /// The simulated time, and on top of it what looking and acting took by the models.
@@ -73,125 +72,126 @@ impl ActionSink for SimSpace {
 
 impl SimSpace {
     /// Returns the pages that were changed.
-    fn apply_to(&mut self, action: Action, segment: &Segment, outcome: &mut Outcome) -> u32 {
+    fn apply_to(&mut self, action: Action, segment: &Segment, report: &mut ActionReport) -> u32 {
         match action {
-            Action::Pageout => self.page_out(segment, outcome),
+            Action::Pageout => self.page_out(segment, report),
             Action::Willneed => self.page_in(segment),
-            Action::Hugepage => self.collapse(segment, outcome),
-            Action::Nohugepage => self.split(segment, outcome),
+            Action::Hugepage => self.collapse(segment, report),
+            Action::Nohugepage => self.split(segment, report),
             Action::Cold | Action::Lock => self.advise(segment),
             Action::Stat => 0,
         }
     }
 
-    fn page_out(&mut self, segment: &Segment, outcome: &mut Outcome) -> u32 {
-        let mut waiting = self.waiting(segment.block);
-        let present = segment.bits() - waiting.absent();
+    fn page_out(&mut self, segment: &Segment, report: &mut ActionReport) -> u32 {
+        let mut residency = self.residency_of(segment.block);
+        let present = segment.bits() - residency.absent();
         // Pages of zeros take no room in swap: they are given back.
-        let zeros = present & waiting.filled;
+        let zeros = present & residency.bloat;
         let used = present - zeros;
-        let room = u32::try_from(self.paging.room()).unwrap_or(u32::MAX);
+        let room = u32::try_from(self.residency.room()).unwrap_or(u32::MAX);
         let out = used.take(room);
-        outcome.refuse(Refusal::NoRoom, bytes((used - out).count().into()));
+        report.refuse(Refusal::NoRoom, bytes((used - out).count().into()));
         let gone = out | zeros;
         if gone.is_empty() {
             return 0;
         }
         if segment.huge {
-            self.flip(segment);
+            self.remap(segment);
         }
-        waiting.swapped = waiting.swapped | out;
-        waiting.untouched = waiting.untouched | zeros;
-        waiting.filled = waiting.filled - zeros;
+        residency.swapped = residency.swapped | out;
+        residency.untouched = residency.untouched | zeros;
+        residency.bloat = residency.bloat - zeros;
         self.disarm(segment.block, gone);
-        self.paging.set(&self.world, segment.block, waiting, self.now_us());
-        self.acting_us += self.paging.model().page_out_us * f64::from(gone.count());
+        self.residency.set(&self.workload, segment.block, residency, self.now_us());
+        self.acting_us += self.residency.model().page_out_us * f64::from(gone.count());
         gone.count()
     }
 
     fn page_in(&mut self, segment: &Segment) -> u32 {
-        let mut waiting = self.waiting(segment.block);
-        let back = segment.bits() & waiting.swapped;
+        let mut residency = self.residency_of(segment.block);
+        let back = segment.bits() & residency.swapped;
         if back.is_empty() {
             return 0;
         }
-        waiting.swapped = waiting.swapped - back;
+        residency.swapped = residency.swapped - back;
         let now_us = self.now_us();
-        self.settled_armed(segment.block);
+        self.settle_block(segment.block);
         let block = self.blocks.make(segment.block);
         (block.armed, block.as_of_us) = (block.armed | back, now_us);
-        self.paging.set(&self.world, segment.block, waiting, now_us);
-        self.acting_us += self.paging.model().page_in_us * f64::from(back.count());
+        self.residency.set(&self.workload, segment.block, residency, now_us);
+        self.acting_us += self.residency.model().page_in_us * f64::from(back.count());
         back.count()
     }
 
     /// As in the kernel, the bit of a new huge page is set.
-    fn collapse(&mut self, segment: &Segment, outcome: &mut Outcome) -> u32 {
+    fn collapse(&mut self, segment: &Segment, report: &mut ActionReport) -> u32 {
         if segment.huge {
             return 0;
         }
-        let (waiting, all) = (self.waiting(segment.block), Bits::run(0, BITS));
-        if segment.pages < BITS {
-            outcome.refuse(Refusal::Unsuitable, bytes(segment.pages.into()));
+        let (residency, all) = (self.residency_of(segment.block), PageSet::run(0, BLOCK_PAGES));
+        if segment.pages < BLOCK_PAGES {
+            report.refuse(Refusal::Unsuitable, bytes(segment.pages.into()));
             return 0;
         }
-        let absent = waiting.absent();
+        let absent = residency.absent();
         if absent == all {
-            outcome.refuse(Refusal::NotWorth, BLOCK_SIZE);
+            report.refuse(Refusal::NotWorth, BLOCK_SIZE);
             return 0;
         }
-        outcome.bloat_bytes += bytes(absent.count().into()) as i64;
-        let model = self.paging.model();
-        self.acting_us += model.collapse_us + model.page_in_us * f64::from(waiting.swapped.count());
-        let mut full = waiting;
-        full.filled = waiting.filled | waiting.untouched;
-        full.untouched = Bits::default();
-        full.swapped = Bits::default();
+        report.bloat_bytes += bytes(absent.count().into()) as i64;
+        let model = self.residency.model();
+        self.acting_us +=
+            model.collapse_us + model.page_in_us * f64::from(residency.swapped.count());
+        let mut full = residency;
+        full.bloat = residency.bloat | residency.untouched;
+        full.untouched = PageSet::default();
+        full.swapped = PageSet::default();
         self.disarm(segment.block, all);
-        self.paging.set(&self.world, segment.block, full, self.now_us());
-        self.flip(segment);
-        BITS
+        self.residency.set(&self.workload, segment.block, full, self.now_us());
+        self.remap(segment);
+        BLOCK_PAGES
     }
 
-    fn split(&mut self, segment: &Segment, outcome: &mut Outcome) -> u32 {
-        let mut waiting = self.waiting(segment.block);
-        let unused = segment.bits() & waiting.filled;
-        if segment.huge && !waiting.is_void() {
-            self.flip(segment);
+    fn split(&mut self, segment: &Segment, report: &mut ActionReport) -> u32 {
+        let mut residency = self.residency_of(segment.block);
+        let unused = segment.bits() & residency.bloat;
+        if segment.huge && !residency.is_untouched() {
+            self.remap(segment);
         } else if unused.is_empty() {
             return 0;
         }
-        waiting.filled = waiting.filled - unused;
-        waiting.untouched = waiting.untouched | unused;
-        outcome.bloat_bytes -= bytes(unused.count().into()) as i64;
+        residency.bloat = residency.bloat - unused;
+        residency.untouched = residency.untouched | unused;
+        report.bloat_bytes -= bytes(unused.count().into()) as i64;
         self.disarm(segment.block, unused);
-        self.paging.set(&self.world, segment.block, waiting, self.now_us());
+        self.residency.set(&self.workload, segment.block, residency, self.now_us());
         if segment.huge { segment.pages } else { unused.count() }
     }
 
     fn advise(&mut self, segment: &Segment) -> u32 {
-        let present = segment.bits() - self.waiting(segment.block).absent();
-        self.acting_us += self.paging.model().advise_us * f64::from(present.count());
+        let present = segment.bits() - self.residency_of(segment.block).absent();
+        self.acting_us += self.residency.model().advise_us * f64::from(present.count());
         present.count()
     }
 
     /// Makes a huge page of a block, or small ones of a huge page.
-    fn flip(&mut self, segment: &Segment) {
+    fn remap(&mut self, segment: &Segment) {
         let now_us = self.now_us();
         // What was accessed up to now was in pages of the old size.
-        self.settled_armed(segment.block);
-        self.world.flipped.toggle(segment.block);
+        self.settle_block(segment.block);
+        self.workload.remapped.toggle(segment.block);
         if segment.huge {
-            self.acting_us += self.paging.model().split_us;
-            self.paging.huge_split(&self.world, segment.region, now_us);
+            self.acting_us += self.residency.model().split_us;
+            self.residency.huge_split(&self.workload, segment.region, now_us);
         } else {
-            self.paging.huge_made(&self.world, segment.region, now_us);
+            self.residency.huge_made(&self.workload, segment.region, now_us);
         }
     }
 
     /// These pages of a block are no longer armed: they are gone, or their bits are set.
-    fn disarm(&mut self, number: u64, pages: Bits) {
-        self.settled_armed(number);
+    fn disarm(&mut self, number: u64, pages: PageSet) {
+        self.settle_block(number);
         if let Some(block) = self.blocks.get(number) {
             block.armed = block.armed - pages;
         }

@@ -7,17 +7,17 @@
 //! is first armed. So the state is bounded by 44 KiB for each GiB, however long
 //! and often it is monitored; where nobody looks it is 4 KiB.
 
-use crate::bits::Bits;
-use daos_core::AddrRange;
+use crate::page_set::PageSet;
+use daos_core::{AddrRange, HUGE_PAGE_SIZE};
 
-/// Bytes in a block.
-pub(crate) const BLOCK_SIZE: u64 = 2 << 20;
+/// Bytes in a block: a huge page.
+pub(crate) const BLOCK_SIZE: u64 = HUGE_PAGE_SIZE;
 
-/// Armed pages of 2 MiB.
+/// The armed pages of a block.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Block {
+pub(crate) struct ArmedBlock {
     /// Pages armed, and not accessed up to `as_of_us`.
-    pub armed: Bits,
+    pub armed: PageSet,
     /// What time that is the state of. A block has one time for all its pages:
     /// bringing the others up to it when one is armed loses nothing, because
     /// random accesses have no memory, and strides are known exactly.
@@ -26,7 +26,7 @@ pub(crate) struct Block {
 
 /// What is kept of the blocks of a space. Their number is address / [`BLOCK_SIZE`].
 #[derive(Debug, Clone)]
-pub(crate) struct Blocks<T = Block> {
+pub(crate) struct Blocks<T = ArmedBlock> {
     first: u64,
     blocks: Vec<Option<Box<T>>>,
     made: usize,

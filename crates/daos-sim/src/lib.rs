@@ -9,25 +9,29 @@
 //! | module | holds |
 //! |---|---|
 //! | [`space`] | [`SimSpace`]: the simulated target, its accessed bits, its clock |
+//! | `workload`, `timeline` | what accesses which region, in which phase |
+//! | `region_accesses`, `interval_accesses` | how much of a region is accessed, and which pages, between two times |
+//! | `block`, `page_set` | accessed bits, kept for 2 MiB each |
+//! | `residency`, `huge_pages` | what is in memory, in swap, in huge pages |
 //! | [`cost`] | what was asked of it, and what that would cost on a real machine |
 //! | [`actions`] | what schemes do to it |
-//! | [`memory`], [`metrics`] | what it has of memory, what that costs and gains, and how schemes are told |
+//! | [`memory`], [`metrics`] | what memory costs and gains, how much there is of it, and the metrics for schemes |
 
 #![forbid(unsafe_code)]
 
 pub mod actions;
-mod bits;
 mod block;
 pub mod cost;
-mod exposure;
-mod huge;
-mod load;
+mod huge_pages;
+mod interval_accesses;
 pub mod memory;
 pub mod metrics;
-mod paging;
+mod page_set;
+mod region_accesses;
+mod residency;
 pub mod space;
 mod timeline;
-mod world;
+mod workload;
 
 pub use cost::{CostModel, Counters};
 pub use memory::{MemoryModel, MemoryUse};

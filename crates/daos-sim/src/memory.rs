@@ -56,7 +56,7 @@ impl MemoryModel {
         stride_gain: 0.03,
     };
 
-    /// Swap is a solid-state disk: the target waits 150 µs for a page.
+    /// Swap is a solid-state disk: the target waits 150 µs for a page, a round figure too.
     pub const DISK: Self = Self { swap_in_us: 150.0, ..Self::ZRAM };
 }
 

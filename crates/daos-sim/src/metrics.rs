@@ -2,7 +2,7 @@
 
 use daos_core::{Metric, Metrics};
 
-/// Over how long the pressure is an average, in microseconds.
+/// Over how long the pressure is an average, in microseconds: the kernel's `avg10`.
 const PRESSURE_US: f64 = 10e6;
 
 /// The metrics of a simulated space at one time. They are values, so that a scheme can be

@@ -6,21 +6,20 @@
 //! from a hash of seed, page and time, and the answer is kept, so looking twice
 //! gives the same answer, and an accessed page stays accessed until it is armed.
 
-use crate::bits::{BITS, Bits};
 use crate::block::{BLOCK_SIZE, Blocks};
 use crate::cost::{CostModel, Counters};
-use crate::exposure::Exposure;
+use crate::interval_accesses::IntervalAccesses;
 use crate::memory::{MemoryModel, MemoryUse};
 use crate::metrics::{Pressure, SimMetrics};
-use crate::paging::{Paging, Waiting};
-use crate::world::{Segment, World};
+use crate::page_set::{BLOCK_PAGES, PageSet};
+use crate::residency::{BlockResidency, Residency};
+use crate::workload::{Segment, Workload};
 use daos_core::access::MAX_WINDOW_PAGES;
 use daos_core::{
     AccessCheck, AddrRange, Capabilities, Mapping, Observation, PAGE_SIZE, PageBits, Prices,
     Target, TargetId, TargetInfo, Window,
 };
-use daos_workload::place::place;
-use daos_workload::{Config, rate};
+use daos_workload::{Config, place, rate};
 use std::convert::Infallible;
 use thiserror::Error;
 
@@ -50,6 +49,8 @@ pub struct SimOptions {
 }
 
 impl Default for SimOptions {
+    /// Chosen: regions lie where the kernel maps memory of 47-bit processes, and one thread
+    /// that misses the caches makes about 20 million accesses per second.
     fn default() -> Self {
         Self {
             base: 0x7f00_0000_0000,
@@ -89,11 +90,11 @@ pub struct RangeRate {
 /// otherwise, all memory was written before, so the accessed bits are set.
 #[derive(Debug, Clone)]
 pub struct SimSpace {
-    pub(crate) world: World,
+    pub(crate) workload: Workload,
     /// Which pages are armed.
     pub(crate) blocks: Blocks,
     /// Which are not there. A page is never in both.
-    pub(crate) paging: Paging,
+    pub(crate) residency: Residency,
     /// What actions took, in microseconds.
     pub(crate) acting_us: f64,
     pub(crate) mappings: Vec<Mapping>,
@@ -101,7 +102,7 @@ pub struct SimSpace {
     now_us: u64,
     counters: Counters,
     /// Of each region, the last one that was asked for.
-    exposures: Vec<Exposure>,
+    accesses: Vec<IntervalAccesses>,
     /// What monitors are told to be mapped.
     mapped: Vec<AddrRange>,
     model: CostModel,
@@ -114,7 +115,7 @@ impl SimSpace {
     /// memory.
     pub fn new(config: Config, options: SimOptions) -> Self {
         let ranges = place(&config.regions, options.base.min(1 << 56));
-        Self::of(World::new(config, ranges, options))
+        Self::of(Workload::new(config, ranges, options))
     }
 
     /// The same with a range of addresses for each region. They may touch, and start and
@@ -135,28 +136,28 @@ impl SimSpace {
         if !sound {
             return Err(Misplaced { regions: config.regions.len(), ranges: ranges.len() });
         }
-        Ok(Self::of(World::new(config, ranges, options)))
+        Ok(Self::of(Workload::new(config, ranges, options)))
     }
 
-    fn of(world: World) -> Self {
-        let named = world.ranges.iter().zip(&world.config.regions);
+    fn of(workload: Workload) -> Self {
+        let named = workload.ranges.iter().zip(&workload.config.regions);
         let mapping = |(range, region): (&AddrRange, &daos_workload::Region)| Mapping {
             range: *range,
             name: region.name.clone(),
         };
         Self {
-            paging: Paging::new(&world),
+            residency: Residency::new(&workload),
             acting_us: 0.0,
             mappings: named.map(mapping).collect(),
             pressure: Pressure::default(),
-            blocks: Blocks::new(world.whole()),
-            exposures: vec![Exposure::default(); world.ranges.len()],
-            mapped: if world.options.sparse {
-                AddrRange::joined(world.ranges.iter().copied())
+            blocks: Blocks::new(workload.whole()),
+            accesses: vec![IntervalAccesses::default(); workload.ranges.len()],
+            mapped: if workload.options.sparse {
+                AddrRange::joined(workload.ranges.iter().copied())
             } else {
-                vec![world.whole()]
+                vec![workload.whole()]
             },
-            world,
+            workload,
             now_us: 0,
             counters: Counters::default(),
             model: CostModel::SAME_CPU,
@@ -177,7 +178,7 @@ impl SimSpace {
     /// Says what memory costs: to be done before anything happens.
     /// [`MemoryModel::ZRAM`] unless said.
     pub fn set_memory_model(&mut self, model: MemoryModel) {
-        self.paging.set_model(model);
+        self.residency.set_model(model);
     }
 
     /// What the target has of memory now, and what came of it since time 0.
@@ -185,7 +186,7 @@ impl SimSpace {
     /// Brings all that is not present up to now: about 0.1 µs for each 2 MiB in which a page
     /// ever was absent.
     pub fn memory(&mut self) -> MemoryUse {
-        self.paging.memory(&self.world, self.now_us)
+        self.residency.memory(&self.workload, self.now_us)
     }
 
     /// What can be measured now, for an engine of schemes. The memory pressure is an
@@ -197,22 +198,22 @@ impl SimSpace {
             free as f64 / dram.max(1) as f64
         };
         SimMetrics {
-            free_memory: self.paging.model().dram_bytes.map(free),
+            free_memory: self.residency.model().dram_bytes.map(free),
             memory_pressure: self.pressure.read(memory.stall_us, self.now_us),
             resident: memory.resident_share(),
         }
     }
 
-    /// What waits in a block now, for an action to change.
-    pub(crate) fn waiting(&mut self, number: u64) -> Waiting {
-        self.paging.waiting(&self.world, number, self.now_us).copied().unwrap_or_default()
+    /// What of a block is not resident now, for an action to change.
+    pub(crate) fn residency_of(&mut self, number: u64) -> BlockResidency {
+        self.residency.of_block(&self.workload, number, self.now_us).copied().unwrap_or_default()
     }
 
     /// Brings the accessed bits of a block up to now.
-    pub(crate) fn settled_armed(&mut self, number: u64) {
+    pub(crate) fn settle_block(&mut self, number: u64) {
         if let Some(block) = self.blocks.get(number) {
             self.counters.entries_set_again +=
-                self.world.settle(number, block, self.now_us, &mut self.exposures);
+                self.workload.settle(number, block, self.now_us, &mut self.accesses);
         }
     }
 
@@ -243,41 +244,41 @@ impl SimSpace {
 
     /// What the state of accessed bits and of absent memory takes, in bytes.
     pub fn state_bytes(&self) -> usize {
-        self.blocks.bytes() + self.paging.bytes()
+        self.blocks.bytes() + self.residency.bytes()
     }
 
     /// The page-aligned range of each region, in the configuration's order.
     pub fn ranges(&self) -> &[AddrRange] {
-        &self.world.ranges
+        &self.workload.ranges
     }
 
     /// Bytes in the pages that share an accessed bit, where there is room for them.
     pub fn page_bytes(&self) -> u64 {
-        if self.world.options.huge_pages { BLOCK_SIZE } else { PAGE_SIZE }
+        if self.workload.options.huge_pages { BLOCK_SIZE } else { PAGE_SIZE }
     }
 
     /// Accesses per second of all patterns of a phase together.
     pub fn accesses_per_sec(&self) -> u64 {
-        self.world.options.accesses_per_sec
+        self.workload.options.accesses_per_sec
     }
 
     /// The workload that it follows.
     pub fn config(&self) -> &Config {
-        &self.world.config
+        &self.workload.config
     }
 
     /// The target under the name of its configuration, each region a mapping.
     pub fn target_info(&self) -> TargetInfo {
-        let (name, mappings) = (self.world.config.name.clone(), self.mappings.clone());
+        let (name, mappings) = (self.workload.config.name.clone(), self.mappings.clone());
         TargetInfo { id: TARGET, pid: None, name, mappings }
     }
 
-    /// The true access rate of each region: the chance that a page of it is
-    /// accessed within `sample_us` microseconds, on average over the time from
-    /// `from_us` to `to_us`, in pages of the size that they had at first. Sampling intervals across the end of a phase count
+    /// The true access rate of each region: the chance that a page of it is accessed within
+    /// `sample_us` microseconds, on average over the time from `from_us` to `to_us`, in pages
+    /// of the size that they had at first. Sampling intervals across the end of a phase count
     /// as if they lay in one.
     pub fn truth(&self, from_us: u64, to_us: u64, sample_us: u64) -> Vec<RangeRate> {
-        let World { config, options, timeline, ranges, .. } = &self.world;
+        let Workload { config, options, timeline, ranges, .. } = &self.workload;
         let (from, to) = (timeline.at(from_us), timeline.at(to_us));
         let page = self.page_bytes();
         let per_sample = options.accesses_per_sec as f64 * sample_us as f64 / 1e6;
@@ -306,24 +307,24 @@ impl SimSpace {
     pub fn settle(&mut self) {
         for (number, block) in self.blocks.made() {
             self.counters.entries_set_again +=
-                self.world.settle(number, block, self.now_us, &mut self.exposures);
+                self.workload.settle(number, block, self.now_us, &mut self.accesses);
         }
     }
 
     /// Most windows are of one page, a hundred million in an hour.
     fn arm_page(&mut self, window: &Window) {
         self.counters.ranges_armed += 1;
-        let Some(segment) = self.world.page(window) else { return };
-        let waiting = self.paging.waiting(&self.world, segment.block, self.now_us);
-        if waiting.is_some_and(|waiting| waiting.absent().has(segment.first)) {
+        let Some(segment) = self.workload.page(window) else { return };
+        let residency = self.residency.of_block(&self.workload, segment.block, self.now_us);
+        if residency.is_some_and(|residency| residency.absent().has(segment.first)) {
             return;
         }
         let block = self.blocks.make(segment.block);
         self.counters.entries_set_again +=
-            self.world.settle(segment.block, block, self.now_us, &mut self.exposures);
+            self.workload.settle(segment.block, block, self.now_us, &mut self.accesses);
         // A huge page is armed as a whole.
         let new = if segment.huge {
-            block.armed.insert(0, BITS).pages > 0
+            block.armed.insert(0, BLOCK_PAGES).pages > 0
         } else {
             block.armed.insert_one(segment.first)
         };
@@ -346,17 +347,17 @@ impl SimSpace {
             return self.arm_page(window);
         }
         let (mut entries, mut runs) = (0, 0);
-        for segment in self.world.segments(window) {
+        for segment in self.workload.segments(window) {
             let block = self.blocks.make(segment.block);
             self.counters.entries_set_again +=
-                self.world.settle(segment.block, block, self.now_us, &mut self.exposures);
+                self.workload.settle(segment.block, block, self.now_us, &mut self.accesses);
             // A huge page is armed as a whole.
             let (first, pages) =
-                if segment.huge { (0, BITS) } else { (segment.first, segment.pages) };
-            let waiting = self.paging.waiting(&self.world, segment.block, self.now_us);
-            let added = match waiting {
+                if segment.huge { (0, BLOCK_PAGES) } else { (segment.first, segment.pages) };
+            let residency = self.residency.of_block(&self.workload, segment.block, self.now_us);
+            let added = match residency {
                 None => block.armed.insert(first, pages),
-                Some(waiting) => block.armed.insert_but(first, pages, &waiting.absent()),
+                Some(residency) => block.armed.insert_but(first, pages, &residency.absent()),
             };
             entries += segment.entries(added.pages);
             runs += u64::from(added.runs);
@@ -371,23 +372,23 @@ impl SimSpace {
 
     fn check_page(&mut self, window: &Window) -> Observation {
         self.counters.windows_read += 1;
-        let Some(segment) = self.world.page(window) else {
+        let Some(segment) = self.workload.page(window) else {
             let empty_bytes = self.empty_bytes(window);
             let pages = Some(PageBits::default());
             return Observation { pages, empty_bytes, ..Observation::default() };
         };
         self.counters.entries_read += 1;
-        let waiting = self.paging.waiting(&self.world, segment.block, self.now_us);
-        if let Some(waiting) = waiting
-            && waiting.absent().has(segment.first)
+        let residency = self.residency.of_block(&self.workload, segment.block, self.now_us);
+        if let Some(residency) = residency
+            && residency.absent().has(segment.first)
         {
-            let empty_bytes = if waiting.is_void() { BLOCK_SIZE } else { 0 };
+            let empty_bytes = if residency.is_untouched() { BLOCK_SIZE } else { 0 };
             let pages = Some(PageBits::default());
             return Observation { pages, empty_bytes, ..Observation::default() };
         }
         let armed = self.blocks.get(segment.block).is_some_and(|block| {
             self.counters.entries_set_again +=
-                self.world.settle(segment.block, block, self.now_us, &mut self.exposures);
+                self.workload.settle(segment.block, block, self.now_us, &mut self.accesses);
             block.armed.has(segment.first)
         });
         let mut pages = PageBits::default();
@@ -406,25 +407,26 @@ impl SimSpace {
         }
         let mut found = Observation::default();
         let mut pages = PageBits::default();
-        let mut is_void = false;
-        for segment in self.world.segments(window) {
+        let mut is_untouched = false;
+        for segment in self.workload.segments(window) {
             let Segment { first, pages: count, in_window, .. } = segment;
-            let mut clear = Bits::NONE;
+            let mut clear = PageSet::NONE;
             if let Some(block) = self.blocks.get(segment.block) {
                 self.counters.entries_set_again +=
-                    self.world.settle(segment.block, block, self.now_us, &mut self.exposures);
+                    self.workload.settle(segment.block, block, self.now_us, &mut self.accesses);
                 clear = &block.armed;
             }
             let mut present = count;
-            found.accessed += match self.paging.waiting(&self.world, segment.block, self.now_us) {
-                None => clear.missing(first, count, in_window, &mut pages),
-                Some(waiting) => {
-                    let absent = waiting.absent();
-                    present -= (absent & segment.bits()).count();
-                    is_void |= in_window == 0 && waiting.is_void();
-                    (*clear | absent).missing(first, count, in_window, &mut pages)
-                }
-            };
+            found.accessed +=
+                match self.residency.of_block(&self.workload, segment.block, self.now_us) {
+                    None => clear.missing(first, count, in_window, &mut pages),
+                    Some(residency) => {
+                        let absent = residency.absent();
+                        present -= (absent & segment.bits()).count();
+                        is_untouched |= in_window == 0 && residency.is_untouched();
+                        (*clear | absent).missing(first, count, in_window, &mut pages)
+                    }
+                };
             found.present += present;
             self.counters.entries_read += segment.entries(count);
             found.entries += segment.entries(present) as u32;
@@ -432,7 +434,7 @@ impl SimSpace {
         self.counters.windows_read += 1;
         found.pages = Some(pages);
         if found.present == 0 {
-            found.empty_bytes = if is_void { BLOCK_SIZE } else { self.empty_bytes(window) };
+            found.empty_bytes = if is_untouched { BLOCK_SIZE } else { self.empty_bytes(window) };
         }
         found
     }
@@ -443,7 +445,7 @@ impl SimSpace {
         if window.target != TARGET {
             return 0;
         }
-        let ranges = &self.world.ranges;
+        let ranges = &self.workload.ranges;
         let is_empty = |size: &u64| {
             let start = window.start / size * size;
             let behind = ranges.partition_point(|range| range.end <= start);
@@ -462,7 +464,7 @@ impl AccessCheck for SimSpace {
             max_window_pages: MAX_WINDOW_PAGES,
             page_bits: true,
             // Unless asked for, the holes between regions are of 2 MiB at most.
-            sparse: self.world.options.sparse,
+            sparse: self.workload.options.sparse,
         }
     }
 

@@ -230,7 +230,7 @@ fn packed(pages: &[u64], options: SimOptions) -> SimSpace {
 fn several_regions_share_a_block() {
     let many = SimOptions { accesses_per_sec: 1_000_000_000, ..SimOptions::default() };
     let mut space = packed(&[10, 5, 100, 1000, 3, 1, 400], many);
-    let all = space.world.whole();
+    let all = space.workload.whole();
     space.arm(&windows(all)).unwrap();
     space.advance_us(SAMPLE_US);
     let found = check(&mut space, &windows(all));
@@ -276,7 +276,7 @@ fn the_prices_are_those_of_the_model() {
 fn what_was_set_again_unseen_is_counted_at_last() {
     let many = SimOptions { accesses_per_sec: 1_000_000_000, ..SimOptions::default() };
     let mut space = packed(&[10, 5, 100, 1000], many);
-    let all = space.world.whole();
+    let all = space.workload.whole();
     space.arm(&windows(all)).unwrap();
     space.advance_us(SAMPLE_US);
     assert_eq!(space.counters().entries_set_again, 0);

@@ -220,7 +220,7 @@ fn shape_of(curve: &[f64]) -> Shape {
 mod tests {
     use super::*;
     use crate::math::gaussian;
-    use daos_core::rng::Rng;
+    use daos_core::Rng;
 
     /// A sweep of 61 points, three times.
     fn sweep(mut score: impl FnMut(f64) -> f64) -> Vec<(f64, f64)> {

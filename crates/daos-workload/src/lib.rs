@@ -7,31 +7,19 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`config`] | regions, phases, patterns |
+//! | [`config`] | regions, phases, patterns, and where the regions lie in the address space |
 //! | [`parse`] | from text to a configuration, or to the place of a mistake |
-//! | [`error`] | the mistakes |
-//! | [`place`] | where the regions lie in the address space |
 //! | [`rate`] | how likely a pattern touches a page |
-//! | [`options`] | how to run it |
-//! | [`run`] | the run on real memory |
+//! | [`run`] | the run on real memory, and its options |
 //! | [`truth`] | what a run accessed, as JSON lines |
 
-mod clock;
 pub mod config;
-pub mod error;
-mod field;
-mod memory;
-pub mod options;
 pub mod parse;
-pub mod place;
 pub mod rate;
 pub mod run;
 pub mod truth;
-mod walk;
-mod worker;
 
-pub use config::{Config, Mode, Order, Pattern, Phase, Region};
-pub use error::{ConfigError, Problem};
-pub use options::{Backing, Fill, HugePages, Options};
-pub use run::{PhaseSummary, RunError, Summary, Workload};
+pub use config::{Config, Mode, Order, Pattern, Phase, Region, place};
+pub use parse::{ConfigError, Problem};
+pub use run::{Backing, Fill, HugePages, PhaseSummary, RunError, RunOptions, RunSummary, Workload};
 pub use truth::{PhaseTruth, RegionTruth, TruthError, TruthWriter};

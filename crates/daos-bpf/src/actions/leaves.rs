@@ -56,8 +56,8 @@ pub(crate) fn for_each(
         pages: range.pages() as u32,
     };
     let no_facts = FrameFacts::default();
-    let there = reader.read(task, ranges.iter().map(window), with, |piece, answer| {
-        let whole = |entry, level, facts| Leaf { range: piece.range, level, entry, facts };
+    let there = reader.read(task, ranges.iter().map(window), with, |part, answer| {
+        let whole = |entry, level, facts| Leaf { range: part.range, level, entry, facts };
         match answer {
             Answer::Torn => {}
             Answer::Empty(level) => each(whole(Entry(0), level, &no_facts)),
@@ -65,7 +65,7 @@ pub(crate) fn for_each(
             Answer::Pages(entries, facts) => {
                 for (page, &entry) in entries.iter().enumerate() {
                     let facts = facts.get(page).unwrap_or(&no_facts);
-                    let range = page_of(&piece, page);
+                    let range = page_of(&part, page);
                     each(Leaf { range, level: 1, entry: Entry(entry), facts });
                 }
             }

@@ -9,35 +9,36 @@
 //! That holds while what is hot is less than about half of the memory there is; beyond, the
 //! kernel takes from the active list as fast as it is filled (docs/actions.md).
 
-use super::{Recent, leaves};
+use super::{RecentPages, leaves};
 use crate::BpfError;
 use crate::programs::Facts;
 use crate::vaddr::{Space, VirtualMemory};
-use daos_core::AddrRange;
-use daos_core::{Outcome, Refusal};
+use daos_core::{ActionReport, AddrRange, Refusal};
 use daos_linux::cgroup::MemoryCgroup;
 use daos_linux::{cpu, host};
 use rustix::io::Errno;
 use std::path::Path;
 
-/// Microseconds after which a page is looked at again. Under the worst pressure that was
-/// tried, a page took longer from the active list to being paged out.
-const LOOK_AGAIN_US: u64 = 190_000;
+/// Microseconds after which a page is looked at again. Measured: under the worst pressure
+/// that was tried, a page took longer from the active list to being paged out.
+const CHECK_AGAIN_US: u64 = 190_000;
 /// Percent of the memory limit that are kept at most. The kernel keeps the inactive list
-/// about as long as the active one. A range more than this may be.
+/// about as long as the active one, so this is chosen to be less than half. A range more
+/// than this may be.
 const MOST_PERCENT: u64 = 42;
 /// What is paged out is brought back by parts of that, one in the time after which pages
 /// are looked at again: all at once would take memory from what is in use, and where
-/// something cold is taken for hot, it goes on and on.
+/// something cold is taken for hot, it goes on and on. Chosen.
 const BROUGHT_AT_ONCE: u64 = 8;
-/// Pages that are touched, and touched again, in turn.
+/// Pages that are touched, and touched again, in turn. Chosen: few enough that none is paged
+/// out again in between.
 const TOUCHED_AT_ONCE: usize = 128;
 
 /// What is kept resident of a process.
 #[derive(Debug)]
 pub(crate) struct Locked {
     /// Pages that were looked at.
-    seen: Recent,
+    seen: RecentPages,
     /// When it was last found out how much memory there is.
     since_us: u64,
     /// Most bytes to be kept.
@@ -48,14 +49,14 @@ pub(crate) struct Locked {
 
 impl Locked {
     pub(crate) fn new() -> Self {
-        let seen = Recent::new(LOOK_AGAIN_US);
+        let seen = RecentPages::new(CHECK_AGAIN_US);
         Self { seen, since_us: 0, most_bytes: 0, room_bytes: 0 }
     }
 
     /// Takes what `most_bytes` says for the time until pages are looked at again.
     fn renew(&mut self, now_us: u64, most_bytes: impl FnOnce() -> u64) {
         self.seen.clear_away(now_us);
-        if now_us.saturating_sub(self.since_us) >= LOOK_AGAIN_US {
+        if now_us.saturating_sub(self.since_us) >= CHECK_AGAIN_US {
             self.since_us = now_us;
             self.most_bytes = most_bytes();
             self.room_bytes = self.most_bytes / BROUGHT_AT_ONCE;
@@ -63,12 +64,17 @@ impl Locked {
     }
 
     /// Those of `ranges` that have to be looked at. What is too much is refused.
-    fn due(&mut self, ranges: &[AddrRange], now_us: u64, outcome: &mut Outcome) -> Vec<AddrRange> {
+    fn due(
+        &mut self,
+        ranges: &[AddrRange],
+        now_us: u64,
+        report: &mut ActionReport,
+    ) -> Vec<AddrRange> {
         let mut due = Vec::new();
         let mut kept_bytes = self.seen.bytes(now_us);
         for range in ranges {
             if kept_bytes >= self.most_bytes {
-                outcome.refuse(Refusal::NoRoom, range.len());
+                report.refuse(Refusal::NoRoom, range.len());
             } else if self.seen.add_range(*range, now_us) {
                 due.push(*range);
                 kept_bytes = self.seen.bytes(now_us);
@@ -88,13 +94,13 @@ impl VirtualMemory {
         &mut self,
         at: usize,
         ranges: &[AddrRange],
-    ) -> Result<Option<Outcome>, BpfError> {
+    ) -> Result<Option<ActionReport>, BpfError> {
         let Some(task) = self.task(at)? else { return Ok(None) };
         let now_us = cpu::monotonic_us();
         let Space { process, locked, .. } = &mut self.spaces[at];
         locked.renew(now_us, || most_bytes(process.pid()));
-        let mut outcome = Outcome::default();
-        let due = locked.due(ranges, now_us, &mut outcome);
+        let mut report = ActionReport::default();
+        let due = locked.due(ranges, now_us, &mut report);
 
         let room = &mut locked.room_bytes;
         let (mut touch, mut swapped) = (Vec::new(), Vec::new());
@@ -102,7 +108,7 @@ impl VirtualMemory {
         let there = leaves::for_each(&mut self.reader, &task, &due, Facts::OfPresent, |leaf| {
             if leaf.level == 1 && leaf.entry.is_swapped() {
                 if *room < leaf.range.len() {
-                    return outcome.refuse(Refusal::NoRoom, leaf.range.len());
+                    return report.refuse(Refusal::NoRoom, leaf.range.len());
                 }
                 *room -= leaf.range.len();
                 leaf.range.push_joined(&mut swapped);
@@ -122,13 +128,13 @@ impl VirtualMemory {
 
         let there = leaves::for_each(&mut self.reader, &task, &swapped, Facts::None, |leaf| {
             if leaf.entry.is_present() {
-                outcome.applied_bytes += leaf.range.len();
-                leaf.range.push_joined(&mut outcome.applied);
+                report.applied_bytes += leaf.range.len();
+                leaf.range.push_joined(&mut report.applied);
             } else {
-                outcome.refuse(Refusal::Kept, leaf.range.len());
+                report.refuse(Refusal::Kept, leaf.range.len());
             }
         })?;
-        Ok(there.then_some(outcome))
+        Ok(there.then_some(report))
     }
 }
 
@@ -152,27 +158,27 @@ mod tests {
         let blocks = [block(0), block(1), block(2)];
         let mut locked = Locked::new();
         let mut due = |now_us, most| {
-            let mut outcome = Outcome::default();
+            let mut report = ActionReport::default();
             locked.renew(now_us, || most * HUGE_PAGE_SIZE);
-            (locked.due(&blocks, now_us, &mut outcome).len(), outcome.refused)
+            (locked.due(&blocks, now_us, &mut report).len(), report.refused)
         };
         let refused = |blocks| vec![(Refusal::NoRoom, blocks * HUGE_PAGE_SIZE)];
-        let start = 10 * LOOK_AGAIN_US;
+        let start = 10 * CHECK_AGAIN_US;
         assert_eq!(due(start, 2), (2, refused(1)));
-        assert_eq!(due(start + LOOK_AGAIN_US - 1, 3), (0, refused(3)), "what is known stays so");
-        assert_eq!(due(start + LOOK_AGAIN_US, 3), (3, vec![]));
+        assert_eq!(due(start + CHECK_AGAIN_US - 1, 3), (0, refused(3)), "what is known stays so");
+        assert_eq!(due(start + CHECK_AGAIN_US, 3), (3, vec![]));
     }
 
     #[test]
     fn some_may_be_brought_back_each_time() {
         let mut locked = Locked::new();
-        let start = 10 * LOOK_AGAIN_US;
+        let start = 10 * CHECK_AGAIN_US;
         locked.renew(start, || 8000);
         assert_eq!(locked.room_bytes, 1000);
         locked.room_bytes -= 900;
-        locked.renew(start + LOOK_AGAIN_US / 2, || 8000);
+        locked.renew(start + CHECK_AGAIN_US / 2, || 8000);
         assert_eq!(locked.room_bytes, 100);
-        locked.renew(start + LOOK_AGAIN_US, || 16_000);
+        locked.renew(start + CHECK_AGAIN_US, || 16_000);
         assert_eq!(locked.room_bytes, 2000);
     }
 }

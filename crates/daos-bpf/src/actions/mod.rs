@@ -7,36 +7,35 @@
 //! | module | holds |
 //! |---|---|
 //! | `support` | which actions can be done on this host |
-//! | `leaves` | pages and huge pages in a range, one by one |
+//! | `leaves` | the entries that map a range, pages and huge pages, one by one |
 //! | `reclaim` | pageout and cold |
-//! | `whole` | blocks that are paged out as one page |
+//! | `whole_blocks` | blocks that are paged out as one page |
 //! | `willneed` | reading in again what was paged out |
-//! | `huge` | making huge pages |
-//! | `split` | making regular pages of them again |
+//! | `hugepage` | making huge pages |
+//! | `nohugepage` | making regular pages of them again |
 //! | `lock` | keeping hot memory resident |
-//! | `recent` | what was asked for not long ago |
+//! | `recent_pages` | what was asked for not long ago |
 
-mod huge;
+mod hugepage;
 mod leaves;
 mod lock;
-mod recent;
+mod nohugepage;
+mod recent_pages;
 mod reclaim;
-mod split;
 mod support;
 #[cfg(test)]
 mod tests;
-mod whole;
+mod whole_blocks;
 mod willneed;
 
 use crate::BpfError;
 use crate::vaddr::VirtualMemory;
-use daos_core::{Action, ActionSink, Outcome, Refusal};
-use daos_core::{AddrRange, Mapping, TargetId};
+use daos_core::{Action, ActionReport, ActionSink, AddrRange, Mapping, Refusal, TargetId};
 use daos_linux::cpu;
 use std::path::Path;
 
 pub(crate) use lock::Locked;
-pub(crate) use recent::Recent;
+pub(crate) use recent_pages::RecentPages;
 pub(crate) use willneed::ASK_AGAIN_US;
 
 impl ActionSink for VirtualMemory {
@@ -49,9 +48,9 @@ impl ActionSink for VirtualMemory {
         action: Action,
         target: TargetId,
         ranges: &[AddrRange],
-    ) -> Result<Outcome, BpfError> {
+    ) -> Result<ActionReport, BpfError> {
         if action == Action::Stat {
-            return Ok(Outcome::default());
+            return Ok(ActionReport::default());
         }
         let at = self.spaces.iter().position(|s| s.id == target);
         let allowed = |at: &usize| self.spaces[*at].process.may_be_acted_on().is_ok();
@@ -63,7 +62,7 @@ impl ActionSink for VirtualMemory {
             Action::Lock => self.lock(at, ranges)?,
             Action::Hugepage => self.hugepage(at, ranges)?,
             Action::Nohugepage => self.nohugepage(at, ranges)?,
-            Action::Stat => Some(Outcome::default()),
+            Action::Stat => Some(ActionReport::default()),
         };
         Ok(done.unwrap_or_else(|| {
             self.spaces[at].task = None;
@@ -90,10 +89,10 @@ impl ActionSink for VirtualMemory {
 }
 
 /// Nothing was done, as there is no process any more.
-fn gone(ranges: &[AddrRange]) -> Outcome {
-    let mut outcome = Outcome::default();
-    outcome.refuse(Refusal::Gone, bytes(ranges));
-    outcome
+fn gone(ranges: &[AddrRange]) -> ActionReport {
+    let mut report = ActionReport::default();
+    report.refuse(Refusal::Gone, bytes(ranges));
+    report
 }
 
 fn bytes(ranges: &[AddrRange]) -> u64 {

@@ -5,13 +5,12 @@
 
 use super::holds;
 use super::leaves::{self, Leaf};
-use super::whole::WholeBlocks;
+use super::whole_blocks::WholeBlocks;
 use crate::BpfError;
 use crate::programs::Facts;
-use crate::runs;
+use crate::ranges;
 use crate::vaddr::{Space, VirtualMemory};
-use daos_core::{AddrRange, Mapping};
-use daos_core::{Outcome, Refusal};
+use daos_core::{ActionReport, AddrRange, Mapping, Refusal};
 use daos_linux::madvise::{Advice, Advised};
 use daos_linux::support::Swap;
 use rustix::io::Errno;
@@ -27,14 +26,14 @@ impl VirtualMemory {
         &mut self,
         at: usize,
         ranges: &[AddrRange],
-    ) -> Result<Option<Outcome>, BpfError> {
-        let mut outcome = Outcome::default();
+    ) -> Result<Option<ActionReport>, BpfError> {
+        let mut report = ActionReport::default();
         // Without room, the kernel would split idle huge pages before it finds that out.
         let is_full = Swap::read(Path::new("/proc")).free_bytes() == 0;
         let mappings = self.spaces[at].mappings.iter().filter(|m| is_full && !m.is_of_file());
         let without_room: Vec<_> = mappings.map(|m| m.range).collect();
         let mut whole = WholeBlocks::default();
-        let picked = self.pick(at, Advice::Pageout, ranges, &mut outcome, |leaf| {
+        let picked = self.pick(at, Advice::Pageout, ranges, &mut report, |leaf| {
             if holds(&without_room, leaf.range.start) {
                 return Pick::Refuse(Refusal::NoRoom);
             }
@@ -50,12 +49,12 @@ impl VirtualMemory {
         let there = leaves::for_each(reader, &task, &asked, Facts::None, |leaf| {
             let (range, bytes) = (leaf.range, leaf.range.len());
             if !leaf.entry.is_present() {
-                outcome.applied_bytes += bytes;
-                range.push_joined(&mut outcome.applied);
+                report.applied_bytes += bytes;
+                range.push_joined(&mut report.applied);
             } else if advised.refused.iter().any(|(refused, _)| refused.contains(range.start)) {
-                outcome.refuse(Refusal::Unsuitable, bytes);
+                report.refuse(Refusal::Unsuitable, bytes);
             } else if space.is_of_file(range.start) {
-                outcome.refuse(Refusal::Kept, bytes);
+                report.refuse(Refusal::Kept, bytes);
             } else {
                 stayed_anonymous += bytes;
             }
@@ -67,9 +66,9 @@ impl VirtualMemory {
             let swap = Swap::read(Path::new("/proc"));
             let why =
                 if swap.free_bytes() < stayed_anonymous { Refusal::NoRoom } else { Refusal::Kept };
-            outcome.refuse(why, stayed_anonymous);
+            report.refuse(why, stayed_anonymous);
         }
-        Ok(Some(outcome))
+        Ok(Some(report))
     }
 
     /// Has reclaim take `ranges` first; `None` when the process has ended.
@@ -81,10 +80,10 @@ impl VirtualMemory {
         &mut self,
         at: usize,
         ranges: &[AddrRange],
-    ) -> Result<Option<Outcome>, BpfError> {
-        let mut outcome = Outcome::default();
+    ) -> Result<Option<ActionReport>, BpfError> {
+        let mut report = ActionReport::default();
         let generations = self.has_lru_generations;
-        let picked = self.pick(at, Advice::Cold, ranges, &mut outcome, |leaf| {
+        let picked = self.pick(at, Advice::Cold, ranges, &mut report, |leaf| {
             let is_warm = leaf.entry.is_young() || leaf.facts.active == 1 || generations;
             match (is_warm, leaf.is_whole()) {
                 (false, _) => Pick::Skip,
@@ -101,13 +100,13 @@ impl VirtualMemory {
         refused.sort_unstable();
         for range in asked {
             if holds(&refused, range.start) {
-                outcome.refuse(Refusal::Unsuitable, range.len());
+                report.refuse(Refusal::Unsuitable, range.len());
             } else {
-                outcome.applied_bytes += range.len();
-                range.push_joined(&mut outcome.applied);
+                report.applied_bytes += range.len();
+                range.push_joined(&mut report.applied);
             }
         }
-        Ok(Some(outcome))
+        Ok(Some(report))
     }
 
     /// What of `ranges` to advise, sorted, in parts fit for a call, by what `choose` says
@@ -117,7 +116,7 @@ impl VirtualMemory {
         at: usize,
         advice: Advice,
         ranges: &[AddrRange],
-        outcome: &mut Outcome,
+        report: &mut ActionReport,
         mut choose: impl FnMut(&Leaf<'_>) -> Pick,
     ) -> Result<Option<Vec<AddrRange>>, BpfError> {
         let Some(task) = self.task(at)? else { return Ok(None) };
@@ -127,16 +126,16 @@ impl VirtualMemory {
                 return;
             }
             if leaf.is_shared() {
-                return outcome.refuse(Refusal::Shared, leaf.range.len());
+                return report.refuse(Refusal::Shared, leaf.range.len());
             }
             match choose(&leaf) {
                 Pick::Take => picked.push(leaf.range),
                 Pick::Skip => {}
-                Pick::Refuse(why) => outcome.refuse(why, leaf.range.len()),
+                Pick::Refuse(why) => report.refuse(why, leaf.range.len()),
             }
         })?;
         let space = &self.spaces[at];
-        runs::join(&mut picked, advice.most_bytes(), |addr| space.mapping_around(addr));
+        ranges::join(&mut picked, advice.most_bytes(), |addr| space.mapping_around(addr));
         Ok(there.then_some(picked))
     }
 }

@@ -7,14 +7,14 @@
 use super::leaves;
 use crate::BpfError;
 use crate::programs::Facts;
-use crate::runs;
+use crate::ranges;
 use crate::vaddr::VirtualMemory;
-use daos_core::AddrRange;
-use daos_core::{Outcome, Refusal};
+use daos_core::{ActionReport, AddrRange, Refusal};
 use daos_linux::cpu;
 use daos_linux::madvise::Advice;
 
-/// Microseconds after which a page that is still paged out is asked for again.
+/// Microseconds after which a page that is still paged out is asked for again. Chosen: more
+/// than it takes to read it in, and less than it matters if the cache has dropped it.
 pub(crate) const ASK_AGAIN_US: u64 = 5_000_000;
 
 impl VirtualMemory {
@@ -26,7 +26,7 @@ impl VirtualMemory {
         &mut self,
         at: usize,
         ranges: &[AddrRange],
-    ) -> Result<Option<Outcome>, BpfError> {
+    ) -> Result<Option<ActionReport>, BpfError> {
         let Some(task) = self.task(at)? else { return Ok(None) };
         let now_us = cpu::monotonic_us();
         let (reader, spaces) = (&mut self.reader, &mut self.spaces);
@@ -45,22 +45,22 @@ impl VirtualMemory {
                 }
             }
         })?;
-        runs::join(&mut ask, Advice::Willneed.most_bytes(), |addr| space.mapping_around(addr));
+        ranges::join(&mut ask, Advice::Willneed.most_bytes(), |addr| space.mapping_around(addr));
         let advised = space.process.advise(Advice::Willneed, &ask);
         spaces[at].willneed = recent;
         if !there || advised.stopped.is_some() {
             return Ok(None);
         }
-        let mut outcome = Outcome::default();
+        let mut report = ActionReport::default();
         for range in swapped {
             let is_refused = |(refused, _): &(AddrRange, _)| refused.intersect(&range).is_some();
             if advised.refused.iter().any(is_refused) {
-                outcome.refuse(Refusal::Unsuitable, range.len());
+                report.refuse(Refusal::Unsuitable, range.len());
             } else {
-                outcome.applied_bytes += range.len();
-                outcome.applied.push(range);
+                report.applied_bytes += range.len();
+                report.applied.push(range);
             }
         }
-        Ok(Some(outcome))
+        Ok(Some(report))
     }
 }

@@ -4,8 +4,8 @@ use super::{Huge, monitor};
 use clap::Args;
 use daos_cli::values::{self, bytes};
 use daos_cli::{Looking, Plain};
-use daos_eval::monitors::MonitorKind;
-use daos_eval::{PageSize, Shape};
+use daos_eval::accuracy::{PageSize, Shape};
+use daos_eval::monitors::ComparedKind;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -42,7 +42,7 @@ pub struct Accuracy {
     pub blocks: Option<u32>,
     /// Monitors to compare; by default those that find regions by themselves
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = monitor)]
-    pub monitors: Vec<MonitorKind>,
+    pub monitors: Vec<ComparedKind>,
     /// Runs of each; the table has their medians
     #[arg(long, value_name = "N", default_value_t = 3,
           value_parser = clap::value_parser!(u32).range(1..=1000))]

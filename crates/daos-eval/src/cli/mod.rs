@@ -14,7 +14,7 @@ pub use workload::{Filled, Kind, Workload};
 
 use clap::{Parser, Subcommand, ValueEnum};
 use daos_cli::values;
-use daos_eval::monitors::MonitorKind;
+use daos_eval::monitors::ComparedKind;
 use std::path::PathBuf;
 
 /// Measures daos: how accurate it is, what it costs, what schemes and tuning gain.
@@ -56,6 +56,6 @@ pub enum Huge {
 }
 
 /// The name of a monitor.
-fn monitor(text: &str) -> Result<MonitorKind, String> {
-    values::named(text, "monitor", MonitorKind::ALL, MonitorKind::name)
+fn monitor(text: &str) -> Result<ComparedKind, String> {
+    values::named(text, "monitor", ComparedKind::ALL, ComparedKind::name)
 }

@@ -3,7 +3,7 @@
 use super::monitor;
 use clap::Args;
 use daos_cli::Looking;
-use daos_eval::monitors::MonitorKind;
+use daos_eval::monitors::ComparedKind;
 use std::path::PathBuf;
 
 /// Record with any of the monitors that are compared, until the process ends
@@ -17,7 +17,7 @@ pub struct Record {
     pub output: PathBuf,
     /// How to monitor
     #[arg(long, value_name = "NAME", value_parser = monitor)]
-    pub monitor: MonitorKind,
+    pub monitor: ComparedKind,
     #[command(flatten)]
     pub looking: Looking,
 }

@@ -9,8 +9,9 @@ use std::path::PathBuf;
 
 /// Where the programs are that come with daos.
 const PROGRAMS: &str = "workloads/programs";
-/// What is tuned for a program, and how often that is run in each way.
+/// The scheme that is tuned for a program by default.
 pub const SCHEME: &str = "prcl";
+/// Rounds in which a program is run in each way by default.
 pub const RUNS: u32 = 3;
 
 #[derive(Debug, Args)]

@@ -5,10 +5,12 @@ use crate::cli::{self, Huge};
 use anyhow::Result;
 use daos_cli::signals;
 use daos_cli::{Backend, Plain, Usage};
-use daos_eval::monitors::MonitorKind;
-use daos_eval::{
-    Commands, Ground, Plan, RealMemory, Scenario, Simulator, Step, Work, compare, report, validate,
+use daos_eval::accuracy::{
+    AccuracyPlan, AccuracyProgress, RealMemory, Scenario, Simulator, Testbed, WorkloadSpec,
+    compare, report, validate,
 };
+use daos_eval::monitors::ComparedKind;
+use daos_eval::under_test::Commands;
 use daos_sim::CostModel;
 use indicatif::ProgressBar;
 use std::io::stdout;
@@ -18,7 +20,7 @@ use std::num::NonZeroU64;
 pub fn run(args: &cli::Accuracy, commands: Commands) -> Result<i32> {
     let plan = plan(args)?;
     let bar = progress("runs");
-    let tell = |step: Step<'_>| show(&bar, &step);
+    let tell = |step: AccuracyProgress<'_>| show(&bar, &step);
     let mut out = stdout().lock();
     if args.validate {
         let pairs = validate::validate(&real(args, commands)?, model(args), &plan, tell);
@@ -29,18 +31,18 @@ pub fn run(args: &cli::Accuracy, commands: Commands) -> Result<i32> {
         }
         return Ok(0);
     }
-    let ground = ground(args, commands)?;
-    let outcomes = compare(&*ground, &plan, tell);
+    let testbed = testbed(args, commands)?;
+    let results = compare(&*testbed, &plan, tell);
     bar.finish_and_clear();
     match args.format {
-        Plain::Text => report::text(&outcomes?, &plan, ground.name(), &mut out)?,
-        Plain::Json => report::json(&outcomes?, &plan, ground.name(), &mut out)?,
+        Plain::Text => report::text(&results?, &plan, testbed.name(), &mut out)?,
+        Plain::Json => report::json(&results?, &plan, testbed.name(), &mut out)?,
     }
     Ok(0)
 }
 
 /// What was asked for, refused before it takes minutes if it can't work.
-fn plan(args: &cli::Accuracy) -> Result<Plan> {
+fn plan(args: &cli::Accuracy) -> Result<AccuracyPlan> {
     let attrs = args.looking.attrs();
     attrs.validate().map_err(|err| Usage(err.to_string()))?;
     if args.seconds <= args.warmup {
@@ -50,10 +52,10 @@ fn plan(args: &cli::Accuracy) -> Result<Plan> {
     }
     let mut monitors = args.monitors.clone();
     if monitors.is_empty() {
-        monitors.extend(MonitorKind::ALL.iter().filter(|kind| !kind.is_yardstick()));
+        monitors.extend(ComparedKind::ALL.iter().filter(|kind| !kind.is_yardstick()));
     }
-    Ok(Plan {
-        works: works(args),
+    Ok(AccuracyPlan {
+        workloads: workloads(args),
         monitors,
         runs: args.runs,
         length_us: args.seconds,
@@ -65,9 +67,9 @@ fn plan(args: &cli::Accuracy) -> Result<Plan> {
 }
 
 /// The files, or every combination of what scenarios consist of.
-fn works(args: &cli::Accuracy) -> Vec<Work> {
+fn workloads(args: &cli::Accuracy) -> Vec<WorkloadSpec> {
     if !args.workloads.is_empty() {
-        return args.workloads.iter().cloned().map(Work::File).collect();
+        return args.workloads.iter().cloned().map(WorkloadSpec::File).collect();
     }
     let blocks = args.blocks.unwrap_or(if args.sim { 64 } else { 37 });
     let sizes = match &args.sizes[..] {
@@ -75,26 +77,27 @@ fn works(args: &cli::Accuracy) -> Vec<Work> {
         [] => &[1 << 30],
         sizes => sizes,
     };
-    let mut works = Vec::new();
+    let mut workloads = Vec::new();
     for &shape in &args.shapes {
         for &page in &args.pages {
             for &bytes in sizes {
                 for &hot in &args.hot {
                     let bytes = shape.own_bytes().unwrap_or(bytes);
                     let hot = shape.own_hot().unwrap_or(hot);
-                    let work = Work::Drawn(Scenario { shape, bytes, hot, page, blocks });
+                    let workload =
+                        WorkloadSpec::Scenario(Scenario { shape, bytes, hot, page, blocks });
                     // A shape of its own size is the same for every size.
-                    if !works.contains(&work) {
-                        works.push(work);
+                    if !workloads.contains(&workload) {
+                        workloads.push(workload);
                     }
                 }
             }
         }
     }
-    works
+    workloads
 }
 
-fn ground(args: &cli::Accuracy, commands: Commands) -> Result<Box<dyn Ground>> {
+fn testbed(args: &cli::Accuracy, commands: Commands) -> Result<Box<dyn Testbed>> {
     match (args.sim, args.looking.backend) {
         (false, Backend::Sim) => Err(Usage("--backend sim takes --sim here".into()).into()),
         (true, Backend::Ebpf) => {
@@ -124,8 +127,8 @@ fn model(args: &cli::Accuracy) -> CostModel {
     if args.threads == 1 { CostModel::SAME_CPU } else { CostModel::OTHER_CPU }
 }
 
-fn show(bar: &ProgressBar, step: &Step<'_>) {
+fn show(bar: &ProgressBar, step: &AccuracyProgress<'_>) {
     bar.set_length(step.total);
     bar.set_position(step.done);
-    bar.set_message(format!("{} on {}", step.monitor.name(), step.work));
+    bar.set_message(format!("{} on {}", step.monitor.name(), step.workload));
 }

@@ -8,7 +8,7 @@ mod workload;
 
 use crate::cli::{Cli, Command};
 use anyhow::{Context, Result};
-use daos_eval::Commands;
+use daos_eval::under_test::Commands;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 use std::path::PathBuf;

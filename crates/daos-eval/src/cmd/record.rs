@@ -4,7 +4,7 @@ use crate::cli;
 use anyhow::Result;
 use daos_cli::{Usage, signals};
 use daos_core::AccessCheck;
-use daos_eval::monitors::Compared;
+use daos_eval::monitors::ComparedMonitor;
 use daos_linux::host;
 use daos_record::{Destination, End, Header};
 use daos_session::{ActiveSchemes, Session, Targets};
@@ -12,7 +12,7 @@ use daos_session::{ActiveSchemes, Session, Targets};
 /// Records until the process ends, or until Ctrl-C.
 pub fn run(args: &cli::Record) -> Result<i32> {
     let cli::Record { pid, output, monitor, looking } = args;
-    let compared = Compared::new(*monitor, looking.attrs(), looking.options(), looking.seed)
+    let compared = ComparedMonitor::new(*monitor, looking.attrs(), looking.options(), looking.seed)
         .map_err(|err| Usage(err.to_string()))?;
     let targets = Targets::open(&[*pid], false, false)?;
     let destination = Destination::open(output)?;

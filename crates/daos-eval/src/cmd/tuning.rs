@@ -86,7 +86,7 @@ fn real(args: &Tuning, programs: Vec<Program>, daos: PathBuf) -> Result<i32> {
     daos_session::SchemeSource::new(scheme)
         .and_then(|mut source| source.read())
         .map_err(daos_cli::scheme_error)?;
-    let plan = programs::Plan {
+    let plan = programs::ProgramsPlan {
         programs,
         scheme: scheme.to_owned(),
         limit,
@@ -102,18 +102,18 @@ fn real(args: &Tuning, programs: Vec<Program>, daos: PathBuf) -> Result<i32> {
         stop: signals::stop_flag(None)?,
     };
     let bar = progress("runs");
-    let mut outcomes = Vec::new();
-    let ended = programs::run(&plan, &mut outcomes, |step| {
+    let mut results = Vec::new();
+    let ended = programs::run(&plan, &mut results, |step| {
         bar.set_length(step.total);
         bar.set_position(step.done);
         bar.set_message(format!("{}: {}", step.program, step.doing));
     });
     bar.finish_and_clear();
-    if ended.is_ok() || !outcomes.is_empty() {
+    if ended.is_ok() || !results.is_empty() {
         let mut out = stdout().lock();
         match args.format {
-            Plain::Text => programs::table::text(&outcomes, &mut out)?,
-            Plain::Json => programs::table::json(&outcomes, &plan, &mut out)?,
+            Plain::Text => programs::table::text(&results, &mut out)?,
+            Plain::Json => programs::table::json(&results, &plan, &mut out)?,
         }
     }
     ended?;

@@ -4,7 +4,7 @@ use crate::cli::{self, Filled, Huge, Kind};
 use anyhow::Result;
 use daos_cli::Usage;
 use daos_cli::signals;
-use daos_workload::{Backing, Config, Fill, HugePages, Options, TruthWriter, Workload};
+use daos_workload::{Backing, Config, Fill, HugePages, RunOptions, TruthWriter, Workload};
 use std::num::{NonZeroU32, NonZeroU64};
 
 /// Runs it to its end, or until Ctrl-C.
@@ -32,7 +32,7 @@ pub fn run(args: &cli::Workload) -> Result<i32> {
     Ok(0)
 }
 
-fn options(args: &cli::Workload) -> Result<Options> {
+fn options(args: &cli::Workload) -> Result<RunOptions> {
     let repeat = NonZeroU32::new(args.repeat)
         .ok_or_else(|| Usage("--repeat 0 runs nothing; give 1 or more".into()))?;
     let rate = args
@@ -43,7 +43,7 @@ fn options(args: &cli::Workload) -> Result<Options> {
                 .ok_or_else(|| Usage(format!("--rate {rate}: give at least one access a second")))
         })
         .transpose()?;
-    Ok(Options {
+    Ok(RunOptions {
         threads: NonZeroU32::new(args.threads).unwrap_or(NonZeroU32::MIN),
         huge_pages: args.thp.into(),
         backing: match args.memory {

@@ -2,29 +2,31 @@
 //! monitors are compared with.
 //!
 //! All pages in use are armed when an aggregation interval begins, and all pages are read
-//! one sampling interval later: a trial for each page. A rate is the share of the last few
-//! trials ([`TRIALS`]) in which the page was accessed. What it costs grows with the memory,
+//! one sampling interval later: a sample for each page. A rate is the share of the last few
+//! samples ([`SAMPLES`]) in which the page was accessed. What it costs grows with the memory,
 //! and nothing bounds it.
 
 mod regions;
 mod table;
 
-use daos_core::access::{AccessCheck, Observation, Spent, TargetId, Window};
-use daos_core::attrs::{AttrsError, MonitorAttrs};
-use daos_core::snapshot::{Cost, Snapshot, TargetSnapshot};
+use daos_core::{
+    AccessCheck, AttrsError, Cost, CpuCost, MonitorAttrs, Observation, Snapshot, TargetId,
+    TargetSnapshot, Window,
+};
 use daos_monitor::Monitor;
 use table::Table;
 
-/// Trials that a rate is the mean of.
-pub const TRIALS: usize = 4;
-/// Access frequencies are in percent.
+/// Samples that a rate is the mean of. Chosen: with four, what is accessed in half of them
+/// is told from what is accessed in a quarter, and a change shows in four intervals.
+pub const SAMPLES: usize = 4;
+/// The highest access frequency: they are in percent.
 const HIGHEST: u32 = 100;
-/// Windows in a batch.
+/// Windows in a batch. Chosen: their observations take about 100 KiB.
 const BATCH: usize = 1024;
 
 /// The page tables of one target.
 #[derive(Debug, Clone)]
-struct Watched {
+struct ScannedTarget {
     id: TargetId,
     resident_bytes: Option<u64>,
     tables: Vec<Table>,
@@ -37,15 +39,15 @@ enum Next {
     Start,
     /// To check what was armed.
     Check,
-    /// To close the aggregation interval, and to arm.
-    Close,
+    /// To end the aggregation interval, and to arm.
+    EndInterval,
 }
 
 /// Reads all pages twice an aggregation interval: to arm those in use, and to check.
 #[derive(Debug, Clone)]
 pub struct FullScan {
     attrs: MonitorAttrs,
-    targets: Vec<Watched>,
+    targets: Vec<ScannedTarget>,
     next: Next,
     intervals: u64,
     interval_start_us: u64,
@@ -111,7 +113,7 @@ impl FullScan {
             // Each target has its share of the regions, at least one.
             let share = (most * target.tables.len()).checked_div(all).unwrap_or(0).max(1);
             let (regions, pages) =
-                regions::describe(&target.tables, share, self.attrs.aggregation_us);
+                regions::regions_of(&target.tables, share, self.attrs.aggregation_us);
             let (id, resident_bytes) = (target.id, target.resident_bytes);
             TargetSnapshot { id, resident_bytes, regions, pages }
         });
@@ -151,7 +153,7 @@ impl Monitor for FullScan {
             self.read(access, Table::take)?;
             let tables: usize = self.targets.iter().map(|target| target.tables.len()).sum();
             self.cost.checks.push(u32::try_from(tables).unwrap_or(u32::MAX));
-            self.next = Next::Close;
+            self.next = Next::EndInterval;
             if self.wait_us() > 0 {
                 return Ok(None);
             }
@@ -176,7 +178,7 @@ impl Monitor for FullScan {
             .map(|target| {
                 let known = before.remove(&target.id).unwrap_or_default();
                 let tables = table::follow(known, &target.ranges);
-                Watched { id: target.id, resident_bytes: target.resident_bytes, tables }
+                ScannedTarget { id: target.id, resident_bytes: target.resident_bytes, tables }
             })
             .collect();
         self.targets.sort_by_key(|target| target.id);
@@ -186,11 +188,11 @@ impl Monitor for FullScan {
     fn wait_us(&self) -> u64 {
         match self.next {
             Next::Start | Next::Check => self.attrs.sample_us,
-            Next::Close => self.attrs.aggregation_us - self.attrs.sample_us,
+            Next::EndInterval => self.attrs.aggregation_us - self.attrs.sample_us,
         }
     }
 
-    fn charge(&mut self, spent: Spent) {
+    fn charge(&mut self, spent: CpuCost) {
         self.cost.charge(spent);
     }
 }

@@ -6,31 +6,32 @@ pub mod full_scan;
 pub use full_scan::FullScan;
 
 use daos_core::{AttrsError, MonitorAttrs};
-use daos_monitor::{AnyMonitor, MonitorOptions, Reference, monitor_enum};
+use daos_monitor::{AnyMonitor, MonitorKind, MonitorOptions, Reference, monitor_enum};
 
-/// The monitors there are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum MonitorKind {
-    /// Ours: a page table at a time, within a bound on the overhead.
-    #[default]
-    Windows,
-    /// The seeds' algorithm: a random page of each region a tick.
-    Reference,
-    /// The same with regions of equal size that never change.
+/// The monitors that can be compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ComparedKind {
+    /// One that `daos` has.
+    Product(MonitorKind),
+    /// The reference monitor with regions of equal size that never change.
     Static,
     /// Every page, every aggregation interval.
     FullScan,
 }
 
-impl MonitorKind {
+impl ComparedKind {
     /// All of them, in the order in which they are shown.
-    pub const ALL: &[Self] = &[Self::Windows, Self::Reference, Self::Static, Self::FullScan];
+    pub const ALL: &[Self] = &[
+        Self::Product(MonitorKind::Windows),
+        Self::Product(MonitorKind::Reference),
+        Self::Static,
+        Self::FullScan,
+    ];
 
     /// Its name on the command line and in tables.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Windows => daos_monitor::MonitorKind::Windows.name(),
-            Self::Reference => daos_monitor::MonitorKind::Reference.name(),
+            Self::Product(kind) => kind.name(),
             Self::Static => "static",
             Self::FullScan => "fullscan",
         }
@@ -38,42 +39,43 @@ impl MonitorKind {
 
     /// Whether it heeds [`MonitorOptions`].
     pub fn heeds_options(self) -> bool {
-        self == Self::Windows
+        matches!(self, Self::Product(kind) if kind.heeds_options())
     }
 
     /// Whether it is there to compare others with, and not to be used.
     pub fn is_yardstick(self) -> bool {
-        matches!(self, Self::Static | Self::FullScan)
+        !matches!(self, Self::Product(_))
     }
 }
 
 /// A monitor of any of these kinds.
 #[derive(Debug, Clone)]
-pub enum Compared {
-    /// One of the product's, or its reference with regions that stay as they are.
+pub enum ComparedMonitor {
+    /// One that `daos` has, or its reference with regions that stay as they are.
     Product(AnyMonitor),
-    /// See [`MonitorKind::FullScan`].
+    /// See [`ComparedKind::FullScan`].
     FullScan(FullScan),
 }
 
-monitor_enum!(Compared: Product, FullScan);
+monitor_enum!(ComparedMonitor: Product, FullScan);
 
-impl Compared {
+impl ComparedMonitor {
     /// A monitor that draws its pages from a stream given by `seed`.
     pub fn new(
-        kind: MonitorKind,
+        kind: ComparedKind,
         attrs: MonitorAttrs,
         options: MonitorOptions,
         seed: u64,
     ) -> Result<Self, AttrsError> {
-        let product = |kind| AnyMonitor::new(kind, attrs, options, seed);
         Ok(match kind {
-            MonitorKind::Windows => Self::Product(product(daos_monitor::MonitorKind::Windows)?),
-            MonitorKind::Reference => Self::Product(product(daos_monitor::MonitorKind::Reference)?),
-            MonitorKind::Static => {
-                Self::Product(AnyMonitor::Reference(Reference::with_equal_regions(attrs, seed)?))
+            ComparedKind::Product(kind) => {
+                Self::Product(AnyMonitor::new(kind, attrs, options, seed)?)
             }
-            MonitorKind::FullScan => Self::FullScan(FullScan::new(attrs)?),
+            ComparedKind::Static => {
+                let monitor = Reference::with_equal_regions(attrs, seed)?;
+                Self::Product(AnyMonitor::Reference(Box::new(monitor)))
+            }
+            ComparedKind::FullScan => Self::FullScan(FullScan::new(attrs)?),
         })
     }
 }

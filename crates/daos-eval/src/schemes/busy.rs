@@ -1,18 +1,17 @@
 //! Programs that use all of their memory: nothing is idle, so nothing should be reclaimed.
 //!
 //! One accesses it as fast as it can. The other leaves each page alone for half a second
-//! on average: too seldom to be seen in most looks, often enough not to be idle.
+//! on average: too seldom to be seen in most samples, often enough not to be idle.
 
-use super::arm::{Arm, Ran, ratio};
 use super::case::Sizes;
-use crate::figures::Unit;
-use crate::finding::Finding;
+use super::trial::{Configuration, Trial, ratio};
+use crate::metrics::{Measurement, Unit};
 
-/// MiB in all.
+/// MiB in all. Chosen.
 const ALL: u64 = 512;
-/// Accesses of a page a second, of the slow one.
+/// Accesses of a page a second, of the slow one. Chosen: too few to be hot.
 const SLOW_RATE: u64 = 2;
-/// Seconds of a run.
+/// Seconds of a run. Chosen.
 const SECONDS: f64 = 30.0;
 /// Pages in a MiB.
 const PAGES: u64 = 256;
@@ -24,17 +23,17 @@ pub(super) fn about(sizes: &Sizes) -> String {
     )
 }
 
-pub(super) fn arms(sizes: &Sizes) -> Vec<Arm> {
+pub(super) fn configurations(sizes: &Sizes) -> Vec<Configuration> {
     let mib = sizes.mib(ALL);
-    let full = Arm {
+    let full = Configuration {
         name: "full speed, alone",
         workload: format!("all, {mib}M\n\ncount\n{}ms\nall, random, 1, 1, rw\n", sizes.ms(SECONDS)),
         options: vec!["--fill=half".into()],
-        ..Arm::default()
+        ..Configuration::default()
     };
-    let mut slow = Arm { name: "slow, alone", ..full.clone() };
+    let mut slow = Configuration { name: "slow, alone", ..full.clone() };
     slow.options.push(format!("--rate={}", SLOW_RATE * mib * PAGES));
-    let with_scheme = |name, alone: &Arm| Arm {
+    let with_scheme = |name, alone: &Configuration| Configuration {
         name,
         scheme: Some(sizes.scheme("prcl")),
         zram_bytes: Some((2 * mib) << 20),
@@ -45,16 +44,16 @@ pub(super) fn arms(sizes: &Sizes) -> Vec<Arm> {
     vec![full, full_with, slow, slow_with]
 }
 
-pub(super) fn findings(ran: &[Ran]) -> Vec<Finding> {
-    let [full, full_with, slow, slow_with] = ran else { return Vec::new() };
-    let share = |with: &Ran, alone: &Ran| {
+pub(super) fn measurements(trials: &[Trial]) -> Vec<Measurement> {
+    let [full, full_with, slow, slow_with] = trials else { return Vec::new() };
+    let share = |with: &Trial, alone: &Trial| {
         let reclaimed = with.counters.as_ref()?.applied_bytes();
         ratio(reclaimed as f64, alone.last(|sample| sample.resident_bytes)?)
     };
-    let bytes = |with: &Ran| with.counters.as_ref().map(|c| c.applied_bytes() as f64);
-    let cpu = |ran: &Ran| ran.cpu_percent().map(|(_, all)| all);
+    let bytes = |with: &Trial| with.counters.as_ref().map(|c| c.applied_bytes() as f64);
+    let cpu = |trial: &Trial| trial.cpu_percent().map(|(_, all)| all);
     let (full_cpu, slow_cpu) = (full_with.costs(), slow_with.costs());
-    let new = Finding::new;
+    let new = Measurement::new;
     vec![
         new("full_reclaimed", "full speed: reclaimed", Unit::Bytes, bytes(full_with)),
         new("full_share", "  of its memory", Unit::Share, share(full_with, full)),

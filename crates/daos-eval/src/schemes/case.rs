@@ -1,9 +1,9 @@
 //! The cases, by name.
 
-use super::arm::{Arm, Ran};
+use super::trial::{Configuration, Trial};
 use super::{busy, ethp, lock, prcl};
-use crate::error::BenchError;
-use crate::finding::Finding;
+use crate::error::EvalError;
+use crate::metrics::Measurement;
 
 /// Something that a scheme is for, or must leave alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub enum Case {
     Lock,
 }
 
-/// How large and how long; the figures of the cases are for the default.
+/// How large and how long; the metrics of the cases are for the default.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Sizes {
     /// By what sizes of memory are multiplied, more than 0, at most 1; `None`: 1.
@@ -54,7 +54,7 @@ impl Case {
     }
 
     /// Refuses what could not work on this host.
-    pub(super) fn refuse(self) -> Result<(), BenchError> {
+    pub(super) fn refuse(self) -> Result<(), EvalError> {
         match self {
             Case::Ethp => ethp::refuse(),
             _ => Ok(()),
@@ -62,16 +62,16 @@ impl Case {
     }
 
     /// The ways in which it is run.
-    pub fn arms(self, sizes: &Sizes) -> Vec<Arm> {
+    pub fn configurations(self, sizes: &Sizes) -> Vec<Configuration> {
         match self {
-            Case::Prcl => prcl::arms(sizes),
-            Case::Busy => busy::arms(sizes),
-            Case::Ethp => ethp::arms(sizes),
-            Case::Lock => lock::arms(sizes),
+            Case::Prcl => prcl::configurations(sizes),
+            Case::Busy => busy::configurations(sizes),
+            Case::Ethp => ethp::configurations(sizes),
+            Case::Lock => lock::configurations(sizes),
         }
     }
 
-    /// Swap that has to be there while all arms are run, in bytes.
+    /// Swap that has to be there while all configurations are run, in bytes.
     pub(super) fn swap_bytes(self, sizes: &Sizes) -> Option<u64> {
         match self {
             Case::Lock => Some(lock::swap_bytes(sizes)),
@@ -79,14 +79,14 @@ impl Case {
         }
     }
 
-    /// What a round shows; `ran` are the runs of the arms, in their order. Each round
-    /// has the same figures.
-    pub fn findings(self, sizes: &Sizes, ran: &[Ran]) -> Vec<Finding> {
+    /// What a round shows; `trials` are those of the configurations, in their order. Each round
+    /// has the same metrics.
+    pub fn measurements(self, sizes: &Sizes, trials: &[Trial]) -> Vec<Measurement> {
         match self {
-            Case::Prcl => prcl::findings(sizes, ran),
-            Case::Busy => busy::findings(ran),
-            Case::Ethp => ethp::findings(ran),
-            Case::Lock => lock::findings(ran),
+            Case::Prcl => prcl::measurements(sizes, trials),
+            Case::Busy => busy::measurements(trials),
+            Case::Ethp => ethp::measurements(trials),
+            Case::Lock => lock::measurements(trials),
         }
     }
 }
@@ -119,13 +119,13 @@ mod tests {
         for scale in [1.0, 0.25, 0.01, 0.000_001] {
             let sizes = Sizes { scale: Some(scale), ..Sizes::default() };
             for case in Case::ALL {
-                let arms = case.arms(&sizes);
-                assert!(arms.len() >= 2, "{case:?}");
-                for arm in &arms {
-                    let config = Config::parse(arm.name, &arm.workload);
+                let configurations = case.configurations(&sizes);
+                assert!(configurations.len() >= 2, "{case:?}");
+                for configuration in &configurations {
+                    let config = Config::parse(configuration.name, &configuration.workload);
                     let config = config.unwrap_or_else(|err| panic!("{case:?} {scale}: {err}"));
-                    assert!(config.phases.last().unwrap().duration_ms >= 1000, "{arm:?}");
-                    if let Some(watched) = arm.watched_bytes {
+                    assert!(config.phases.last().unwrap().duration_ms >= 1000, "{configuration:?}");
+                    if let Some(watched) = configuration.watched_bytes {
                         let alike = config.regions.iter().filter(|r| r.len == watched).count();
                         assert_eq!(alike, 1, "it has to be found by its size");
                     }
@@ -143,27 +143,30 @@ mod tests {
             scheme: Some("min max min max min max cold".into()),
         };
         for case in Case::ALL {
-            for arm in case.arms(&sizes) {
-                let config = Config::parse(arm.name, &arm.workload).unwrap();
+            for configuration in case.configurations(&sizes) {
+                let config = Config::parse(configuration.name, &configuration.workload).unwrap();
                 let seconds = config.duration_us() as f64 / 1e6;
                 assert!((seconds - 7.0).abs() < 0.1, "{case:?}: {seconds}");
             }
-            // The last arm of each has the scheme, which is another than its own.
-            assert_eq!(case.arms(&sizes).pop().unwrap().scheme, sizes.scheme);
+            // The last configuration of each has the scheme, which is another than its own.
+            assert_eq!(case.configurations(&sizes).pop().unwrap().scheme, sizes.scheme);
         }
     }
 
     #[test]
-    fn the_figures_of_a_round_do_not_depend_on_what_it_showed() {
+    fn the_metrics_of_a_round_do_not_depend_on_what_it_showed() {
         let sizes = Sizes::default();
         for case in Case::ALL {
-            let ran = vec![Ran::default(); case.arms(&sizes).len()];
-            let findings = case.findings(&sizes, &ran);
-            assert!(findings.iter().all(|finding| finding.value.is_none()), "{findings:?}");
-            let mut keys: Vec<&str> = findings.iter().map(|f| f.figure.key).collect();
+            let trials = vec![Trial::default(); case.configurations(&sizes).len()];
+            let measurements = case.measurements(&sizes, &trials);
+            assert!(
+                measurements.iter().all(|measurement| measurement.value.is_none()),
+                "{measurements:?}"
+            );
+            let mut keys: Vec<&str> = measurements.iter().map(|f| f.metric.key).collect();
             keys.sort_unstable();
             keys.dedup();
-            assert_eq!(keys.len(), findings.len(), "{case:?}");
+            assert_eq!(keys.len(), measurements.len(), "{case:?}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What `daos apply --stats` wrote: only what is of use here.
 
-use crate::error::BenchError;
+use crate::error::EvalError;
 use serde::Deserialize;
 use std::path::Path;
 
@@ -30,8 +30,8 @@ pub struct SchemeCounters {
 
 impl Counters {
     /// From the file.
-    pub fn read(path: &Path) -> Result<Self, BenchError> {
-        let failed = |source| BenchError::Counters { path: path.to_owned(), source };
+    pub fn read(path: &Path) -> Result<Self, EvalError> {
+        let failed = |source| EvalError::Counters { path: path.to_owned(), source };
         let text = std::fs::read_to_string(path).map_err(failed)?;
         serde_json::from_str(&text).map_err(|err| failed(err.into()))
     }

@@ -3,25 +3,26 @@
 //!
 //! Compared with no huge pages, and with huge pages for all of it.
 
-use super::arm::{Arm, Ran, ratio};
 use super::case::Sizes;
-use crate::error::BenchError;
-use crate::figures::Unit;
-use crate::finding::{Finding, Goal};
+use super::trial::{Configuration, Trial, ratio};
+use crate::error::EvalError;
+use crate::metrics::{Goal, Measurement, Unit};
 use daos_linux::support::HugePages;
 use std::path::Path;
 
-/// MiB: the hot part, and the parts before and behind it. Of these a round of the workload
-/// (1024 accesses) touches all, so that a phase of a millisecond does.
+/// MiB of the hot part. Chosen: more than a TLB reaches with small pages.
 const HOT: u64 = 512;
+/// MiB of each of the parts before and behind it. Chosen: a round of the workload (1024
+/// accesses) touches all of one, so that a phase of a millisecond does.
 const SPARSE: u64 = 1792;
-/// Seconds of a run, of which the last part counts: huge pages come in slowly at first, as
-/// a hypervisor backs them when they are touched.
+/// Seconds of a run. Chosen.
 const SECONDS: f64 = 45.0;
+/// The share of them, the last, that counts. Chosen: huge pages come in slowly at first, as a
+/// hypervisor backs them when they are touched.
 const COUNTS: f64 = 1.0 / 3.0;
-
-/// The goals: of what huge pages everywhere gain and take.
+/// The goal: at least this share of what huge pages everywhere gain. Chosen.
 const LEAST_GAIN: f64 = 0.8;
+/// The goal: at most this share of the memory that huge pages everywhere take. Chosen.
 const MOST_BLOAT: f64 = 0.1;
 
 pub(super) fn about(sizes: &Sizes) -> String {
@@ -34,17 +35,17 @@ pub(super) fn about(sizes: &Sizes) -> String {
 }
 
 /// Where the host gives huge pages to all memory, or to none, there is nothing to compare.
-pub(super) fn refuse() -> Result<(), BenchError> {
+pub(super) fn refuse() -> Result<(), EvalError> {
     let policy = HugePages::read(Path::new("/sys")).enabled;
-    if policy == "madvise" { Ok(()) } else { Err(BenchError::HugePagePolicy(policy)) }
+    if policy == "madvise" { Ok(()) } else { Err(EvalError::HugePagePolicy(policy)) }
 }
 
-pub(super) fn arms(sizes: &Sizes) -> Vec<Arm> {
+pub(super) fn configurations(sizes: &Sizes) -> Vec<Configuration> {
     let (hot, sparse, ms) = (sizes.mib(HOT), sizes.mib(SPARSE), sizes.ms(SECONDS));
     let counts = (ms as f64 * COUNTS).round() as u64;
     let touch = |part: &str| format!("touch {part}\n1ms\n{part}, stride, 2M, 1, wo\n\n");
     let access = |phase: &str, ms| format!("{phase}\n{ms}ms\nhot, random, 1, 1, rw\n\n");
-    let never = Arm {
+    let never = Configuration {
         name: "regular pages",
         workload: format!(
             "before, {sparse}M\nhot, {hot}M\nbehind, {sparse}M\n\n{}{}{}{}",
@@ -54,28 +55,29 @@ pub(super) fn arms(sizes: &Sizes) -> Vec<Arm> {
             access("count", counts.max(1)),
         ),
         options: vec!["--fill=none".into(), "--thp=default".into()],
-        ..Arm::default()
+        ..Configuration::default()
     };
-    let always = Arm {
+    let always = Configuration {
         name: "huge pages",
         options: vec!["--fill=none".into(), "--thp=always".into()],
         ..never.clone()
     };
-    let with_scheme = Arm { name: "ethp", scheme: Some(sizes.scheme("ethp")), ..never.clone() };
+    let with_scheme =
+        Configuration { name: "ethp", scheme: Some(sizes.scheme("ethp")), ..never.clone() };
     vec![never, always, with_scheme]
 }
 
-pub(super) fn findings(ran: &[Ran]) -> Vec<Finding> {
-    let [never, always, with] = ran else { return Vec::new() };
-    let rate = |ran: &Ran| ran.accesses_per_sec(None);
-    let more = |ran: &Ran| Some(rate(ran)? - rate(never)?);
-    let gain = |ran: &Ran| Some(100.0 * ratio(more(ran)?, rate(never)?)?);
+pub(super) fn measurements(trials: &[Trial]) -> Vec<Measurement> {
+    let [never, always, with] = trials else { return Vec::new() };
+    let rate = |trial: &Trial| trial.accesses_per_sec(None);
+    let more = |trial: &Trial| Some(rate(trial)? - rate(never)?);
+    let gain = |trial: &Trial| Some(100.0 * ratio(more(trial)?, rate(never)?)?);
     let gain_share = more(with).zip(more(always)).and_then(|(a, b)| ratio(a, b));
-    let bloat = |ran: &Ran| Some(ran.resident_bytes()? - never.resident_bytes()?);
+    let bloat = |trial: &Trial| Some(trial.resident_bytes()? - never.resident_bytes()?);
     let bloat_share = bloat(with).zip(bloat(always)).and_then(|(a, b)| ratio(a, b));
-    let system = |ran: &Ran| ran.cpu_percent().map(|(system, _)| system);
+    let system = |trial: &Trial| trial.cpu_percent().map(|(system, _)| system);
     let (monitor, schemes) = with.costs();
-    let new = Finding::new;
+    let new = Measurement::new;
     vec![
         new("rate_never", "accesses a second, regular pages", Unit::Millions, rate(never)),
         new("rate_always", "  huge pages", Unit::Millions, rate(always)),

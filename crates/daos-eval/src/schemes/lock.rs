@@ -8,29 +8,33 @@
 //! go by, each hot page is accessed once; there is room for a sixth of these cold pages. There is
 //! so much cold memory that each of its pages is accessed a tenth as often as a hot one.
 
-use super::arm::{Arm, Ran, ratio};
 use super::case::Sizes;
-use crate::figures::Unit;
-use crate::finding::{Finding, Goal};
+use super::trial::{Configuration, Trial, ratio};
+use crate::metrics::{Goal, Measurement, Unit};
 
-/// MiB: accessed at random, run over, and there for cold memory.
+/// MiB that are accessed at random. This and the next are chosen, as said above.
 const HOT: u64 = 96;
+/// MiB that are run over.
 const COLD: u64 = 8192;
+/// MiB of memory that there are for these.
 const ROOM: u64 = 136;
 /// Accesses of cold memory, a page each, for one of hot memory.
 const COLD_ACCESSES: u64 = 8;
 /// MiB that the program takes itself.
 const OWN: u64 = 8;
-/// Seconds of a run, of which the last part counts.
+/// Seconds of a run. Chosen.
 const SECONDS: f64 = 45.0;
+/// The share of them, the last, that counts. Chosen: what comes before settles.
 const COUNTS: f64 = 2.0 / 3.0;
 /// A hot page is accessed every two seconds, as fast as paging lets the program go: no
 /// monitor's 25 %, but ten times the rate of a cold page. For two seconds, lest what was just
 /// gone over is taken for hot.
 const SCHEME: &str = "4K max 0.13 max 2s max lock";
 
-/// The goals: of hot pages that are resident.
+/// The goal for the pressure: at most this share of the hot pages is resident without the
+/// scheme. Chosen.
 const MOST_ALONE: f64 = 0.8;
+/// The goal for the scheme: at least this share of them is. Chosen.
 const LEAST: f64 = 0.95;
 
 pub(super) fn about(sizes: &Sizes) -> String {
@@ -51,7 +55,7 @@ pub(super) fn swap_bytes(sizes: &Sizes) -> u64 {
     (2 * (sizes.mib(HOT) + sizes.mib(COLD))) << 20
 }
 
-pub(super) fn arms(sizes: &Sizes) -> Vec<Arm> {
+pub(super) fn configurations(sizes: &Sizes) -> Vec<Configuration> {
     let (hot, ms) = (sizes.mib(HOT), sizes.ms(SECONDS));
     // It has to be of another size: by that the hot part is found.
     let cold = sizes.mib(COLD).max(hot + 2);
@@ -62,7 +66,7 @@ pub(super) fn arms(sizes: &Sizes) -> Vec<Arm> {
             "{phase}\n{ms}ms\nhot, random, 1, 1, rw\ncold, stride, 4096, {COLD_ACCESSES}, rw\n\n"
         )
     };
-    let alone = Arm {
+    let alone = Configuration {
         name: "alone",
         workload: format!(
             "hot, {hot}M\ncold, {cold}M\n\n{}{}",
@@ -72,27 +76,28 @@ pub(super) fn arms(sizes: &Sizes) -> Vec<Arm> {
         options: vec!["--fill=half".into()],
         limit_bytes: Some(limit_mib(sizes) << 20),
         watched_bytes: Some(hot << 20),
-        ..Arm::default()
+        ..Configuration::default()
     };
-    let with_scheme = Arm { name: "lock", scheme: Some(sizes.scheme(SCHEME)), ..alone.clone() };
+    let with_scheme =
+        Configuration { name: "lock", scheme: Some(sizes.scheme(SCHEME)), ..alone.clone() };
     // With a monitor beside it, and some CPU awake for it, paging alone goes at another speed.
     let scheme = Some("min max min max min max stat".to_owned());
-    let watched = Arm { name: "only watched", scheme, ..alone.clone() };
+    let watched = Configuration { name: "only watched", scheme, ..alone.clone() };
     vec![alone, watched, with_scheme]
 }
 
-pub(super) fn findings(ran: &[Ran]) -> Vec<Finding> {
-    let [alone, watched, with] = ran else { return Vec::new() };
-    let speed = |ran: &Ran| ran.accesses_per_sec(Some("hot"));
+pub(super) fn measurements(trials: &[Trial]) -> Vec<Measurement> {
+    let [alone, watched, with] = trials else { return Vec::new() };
+    let speed = |trial: &Trial| trial.accesses_per_sec(Some("hot"));
     let gain = |before| speed(with).zip(speed(before)).and_then(|(a, b)| ratio(a, b));
-    let least = |ran: &Ran| ran.watched_share().map(|(least, _)| least);
-    let middle = |ran: &Ran| ran.watched_share().map(|(_, middle)| middle);
-    let killed = |ran: &Ran| {
-        let is_over = ran.is_killed || ran.counted.is_some();
-        is_over.then_some(if ran.is_killed { 1.0 } else { 0.0 })
+    let least = |trial: &Trial| trial.watched_share().map(|(least, _)| least);
+    let middle = |trial: &Trial| trial.watched_share().map(|(_, middle)| middle);
+    let killed = |trial: &Trial| {
+        let is_over = trial.is_killed || trial.counted.is_some();
+        is_over.then_some(if trial.is_killed { 1.0 } else { 0.0 })
     };
     let (monitor, schemes) = with.costs();
-    let new = Finding::new;
+    let new = Measurement::new;
     vec![
         new("resident_alone", "hot pages resident, alone", Unit::Share, middle(alone))
             .with_goal(Goal::AtMost(MOST_ALONE)),

@@ -1,11 +1,10 @@
 //! All that is planned, round by round.
 
-use super::arm::Ran;
 use super::case::{Case, Sizes};
-use crate::error::BenchError;
-use crate::finding::Finding;
-use crate::memory;
-use crate::process::Commands;
+use super::trial::Trial;
+use crate::error::EvalError;
+use crate::metrics::Measurement;
+use crate::under_test::{Commands, available_memory};
 use daos_linux::GuardedSwap;
 use daos_workload::Config;
 use std::process::Command;
@@ -14,7 +13,7 @@ use std::sync::atomic::AtomicBool;
 
 /// What to run.
 #[derive(Debug)]
-pub struct Plan {
+pub struct SchemesPlan {
     /// The cases, in the order in which they are shown.
     pub cases: Vec<Case>,
     /// How often each is run.
@@ -29,78 +28,81 @@ pub struct Plan {
 
 /// What is about to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Step {
+pub struct SchemesProgress {
     /// Runs that are done.
     pub done: u64,
     /// Runs that there will be.
     pub total: u64,
-    /// Of this case
+    /// The case.
     pub case: Case,
-    /// this arm.
-    pub arm: &'static str,
+    /// The name of its configuration.
+    pub configuration: &'static str,
 }
 
 /// What the runs of a case showed.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Outcome {
+pub struct CaseResult {
     /// Which.
     pub case: Case,
     /// What it is about.
     pub about: String,
-    /// Of each round the same figures.
-    pub rounds: Vec<Vec<Finding>>,
+    /// Of each round the same metrics.
+    pub rounds: Vec<Vec<Measurement>>,
 }
 
 /// Runs it all, and leaves nothing running, and the host as it was, also on an error.
-pub fn run(plan: &Plan, mut tell: impl FnMut(Step)) -> Result<Vec<Outcome>, BenchError> {
+pub fn run(
+    plan: &SchemesPlan,
+    mut tell: impl FnMut(SchemesProgress),
+) -> Result<Vec<CaseResult>, EvalError> {
     let sizes = &plan.sizes;
     let mut total = 0;
     for case in &plan.cases {
         case.refuse()?;
-        for arm in case.arms(sizes) {
-            let bytes = Config::parse(arm.name, &arm.workload)?.bytes();
-            if let Some(available) = memory::short_for(bytes)? {
-                return Err(BenchError::CaseMemory { case: case.name(), bytes, available });
+        for configuration in case.configurations(sizes) {
+            let bytes = Config::parse(configuration.name, &configuration.workload)?.bytes();
+            if let Some(available) = available_memory::short_for(bytes)? {
+                return Err(EvalError::CaseMemory { case: case.name(), bytes, available });
             }
             total += u64::from(plan.runs);
         }
     }
-    let outcome =
-        |case: &Case| Outcome { case: *case, about: case.about(sizes), rounds: Vec::new() };
-    let mut outcomes: Vec<Outcome> = plan.cases.iter().map(outcome).collect();
+    let result =
+        |case: &Case| CaseResult { case: *case, about: case.about(sizes), rounds: Vec::new() };
+    let mut results: Vec<CaseResult> = plan.cases.iter().map(result).collect();
     let mut done = 0;
     for round in 0..plan.runs {
-        for Outcome { case, rounds, .. } in &mut outcomes {
-            let tell = |arm| {
-                tell(Step { done, total, case: *case, arm });
+        for CaseResult { case, rounds, .. } in &mut results {
+            let tell = |configuration| {
+                tell(SchemesProgress { done, total, case: *case, configuration });
                 done += 1;
             };
             rounds.push(run_round(plan, *case, round, tell)?);
         }
     }
-    Ok(outcomes)
+    Ok(results)
 }
 
-/// All arms of a case, forwards in the first round, backwards in the next.
+/// All configurations of a case, forwards in the first round, backwards in the next.
 fn run_round(
-    plan: &Plan,
+    plan: &SchemesPlan,
     case: Case,
     round: u32,
     mut tell: impl FnMut(&'static str),
-) -> Result<Vec<Finding>, BenchError> {
-    let arms = case.arms(&plan.sizes);
-    let mut order: Vec<usize> = (0..arms.len()).collect();
+) -> Result<Vec<Measurement>, EvalError> {
+    let configurations = case.configurations(&plan.sizes);
+    let mut order: Vec<usize> = (0..configurations.len()).collect();
     if round % 2 == 1 {
         order.reverse();
     }
     let set_up = |bytes| GuardedSwap::set_up_by(Command::new(&plan.commands.daos), bytes);
     let swap = case.swap_bytes(&plan.sizes).map(set_up).transpose()?;
-    let mut ran = vec![Ran::default(); arms.len()];
+    let mut trials = vec![Trial::default(); configurations.len()];
     for at in order {
-        tell(arms[at].name);
+        tell(configurations[at].name);
         let seed = u64::from(round) + 1;
-        ran[at] = super::run::run(&arms[at], seed, &plan.commands, &plan.stop)?;
+        trials[at] = super::run::run(&configurations[at], seed, &plan.commands, &plan.stop)?;
     }
     swap.map_or(Ok(()), GuardedSwap::take_away)?;
-    Ok(case.findings(&plan.sizes, &ran))
+    Ok(case.measurements(&plan.sizes, &trials))
 }

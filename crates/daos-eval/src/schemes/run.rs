@@ -1,11 +1,9 @@
-//! Runs one arm: the program, a scheme beside it, and someone who looks.
+//! Runs one trial: the program, a scheme beside it, and a sampler of the program.
 
-use super::arm::{Arm, Ran};
 use super::counters::Counters;
-use crate::error::BenchError;
-use crate::looker::{Looker, zram_bytes};
-use crate::pagemap::Watched;
-use crate::process::{Commands, Running};
+use super::trial::{Configuration, Trial};
+use crate::error::EvalError;
+use crate::under_test::{Commands, ResidentPages, Running, Sampler, zram_bytes};
 use daos_linux::{TempCgroup, cpu};
 use daos_workload::{Config, PhaseTruth};
 use rustix::process::Signal;
@@ -23,93 +21,95 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// that is new to the machine takes milliseconds, and of them there are thousands.
 const OVERTIME: Duration = Duration::from_secs(120);
 
-/// The programs of a run. What is dropped is killed, in this order: so what the program
+/// The programs of a trial. What is dropped is killed, in this order: so what the program
 /// had in swap is gone when the swap is taken away.
 #[derive(Debug)]
-struct Both {
+struct TrialProcesses {
     workload: Running,
     apply: Option<Running>,
 }
 
 /// Runs it once, to the end of its workload. `seed` is that of the accesses.
 pub fn run(
-    arm: &Arm,
+    configuration: &Configuration,
     seed: u64,
     Commands { daos, eval }: &Commands,
     stop: &AtomicBool,
-) -> Result<Ran, BenchError> {
-    let scratch = tempfile::tempdir().map_err(BenchError::Scratch)?;
+) -> Result<Trial, EvalError> {
+    let scratch = tempfile::tempdir().map_err(EvalError::Scratch)?;
     let file = |name: &str| scratch.path().join(name);
     let (config, truth, stats) = (file("workload.cfg"), file("truth"), file("stats"));
-    fs::write(&config, &arm.workload).map_err(BenchError::Scratch)?;
-    let length = Duration::from_micros(Config::parse(arm.name, &arm.workload)?.duration_us());
+    fs::write(&config, &configuration.workload).map_err(EvalError::Scratch)?;
+    let length = Duration::from_micros(
+        Config::parse(configuration.name, &configuration.workload)?.duration_us(),
+    );
     let zram_before = zram_bytes(Path::new("/sys"));
     let make_cgroup = |bytes| TempCgroup::make(Path::new("/"), bytes);
-    let cgroup = arm.limit_bytes.map(make_cgroup).transpose()?;
+    let cgroup = configuration.limit_bytes.map(make_cgroup).transpose()?;
 
     let mut args = vec![
         config.display().to_string(),
         format!("--truth={}", truth.display()),
         format!("--seed={seed}"),
     ];
-    args.extend_from_slice(&arm.options);
+    args.extend_from_slice(&configuration.options);
     let workload = match &cgroup {
         Some(cgroup) => Running::start_within(&cgroup.processes(), eval, "workload", &args),
         None => Running::start(eval, "workload", &args),
     };
-    let mut both = Both { workload: workload?, apply: None };
-    both.workload.wait_for_line("ready:")?;
-    let pid = both.workload.pid();
-    let watched = arm.watched_bytes.and_then(|bytes| Watched::find(pid, bytes));
-    let mut looker = Looker::new(pid, zram_before).with_watched(watched);
+    let mut processes = TrialProcesses { workload: workload?, apply: None };
+    processes.workload.wait_for_line("ready:")?;
+    let pid = processes.workload.pid();
+    let watched = configuration.watched_bytes.and_then(|bytes| ResidentPages::find(pid, bytes));
+    let mut sampler = Sampler::new(pid, zram_before).with_watched(watched);
 
-    let mut ran = Ran::default();
-    ran.course.samples.extend(looker.look());
-    ran.begun_us = cpu::monotonic_us();
-    if let Some(scheme) = &arm.scheme {
+    let mut trial = Trial::default();
+    trial.time_series.samples.extend(sampler.sample());
+    trial.begun_us = cpu::monotonic_us();
+    if let Some(scheme) = &configuration.scheme {
         let mut args = vec![
             format!("--scheme={scheme}"),
             format!("--pid={pid}"),
             format!("--stats={}", stats.display()),
             "--quiet".to_owned(),
         ];
-        args.extend(arm.zram_bytes.map(|bytes| format!("--zram={bytes}")));
-        both.apply = Some(Running::start(daos, "apply", &args)?);
+        args.extend(configuration.zram_bytes.map(|bytes| format!("--zram={bytes}")));
+        processes.apply = Some(Running::start(daos, "apply", &args)?);
     }
 
     let begun = Instant::now();
     for round in 1u32.. {
         let next = begun + PERIOD * round;
-        if both.workload.wait_until(next, stop)?.is_some() {
+        if processes.workload.wait_until(next, stop)?.is_some() {
             break;
         }
         if begun.elapsed() > length + OVERTIME {
-            return Err(BenchError::Stuck("daos-eval workload".to_owned()));
+            return Err(EvalError::Stuck("daos-eval workload".to_owned()));
         }
-        if let Some(apply) = &mut both.apply
+        if let Some(apply) = &mut processes.apply
             && apply.has_ended()?
             // It notices the end of its target before we do.
-            && both.workload.wait_until(Instant::now() + PERIOD, stop)?.is_none()
+            && processes.workload.wait_until(Instant::now() + PERIOD, stop)?.is_none()
         {
-            let failed = both.apply.take().map(|apply| apply.finish(PATIENCE, stop));
+            let failed = processes.apply.take().map(|apply| apply.finish(PATIENCE, stop));
             failed.unwrap_or(Ok(()))?;
-            return Err(BenchError::TooEarly("daos apply".to_owned()));
+            return Err(EvalError::TooEarly("daos apply".to_owned()));
         }
-        ran.course.samples.extend(looker.look());
+        trial.time_series.samples.extend(sampler.sample());
     }
-    let Both { workload, apply } = both;
+    let TrialProcesses { workload, apply } = processes;
     match workload.finish(PATIENCE, stop) {
-        Err(BenchError::Failed { status, .. })
+        Err(EvalError::Failed { status, .. })
             if cgroup.is_some() && status.signal() == Some(Signal::KILL.as_raw()) =>
         {
-            return Ok(Ran { is_killed: true, ..Ran::default() });
+            return Ok(Trial { is_killed: true, ..Trial::default() });
         }
         ended => ended?,
     }
     if let Some(apply) = apply {
         apply.finish(PATIENCE, stop)?;
-        ran.counters = Some(Counters::read(&stats)?);
+        trial.counters = Some(Counters::read(&stats)?);
     }
-    ran.counted = PhaseTruth::read_all(&truth)?.pop();
-    Ok(ran)
+    trial.counted = PhaseTruth::read_all(&truth)?.pop();
+    Ok(trial)
 }

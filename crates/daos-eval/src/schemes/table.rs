@@ -1,63 +1,60 @@
-//! Outcomes for people and for programs.
+//! The results of cases, for people and for programs.
 
-use super::rounds::{Outcome, Plan};
-use crate::rows::{self, Row, RowsJson};
+use super::rounds::{CaseResult, SchemesPlan};
+use crate::metrics::{MetricRow, MetricsJson, runs_in_words, write_json_line, write_metrics};
 use serde::Serialize;
 use std::io::{self, Write};
 
-/// Writes a table for each case: a row for each figure, in it the goal, the median over
+/// Writes a table for each case: a row for each metric, in it the goal, the median over
 /// the runs and, of more than one, the range. Goals are for the size as it is by default.
-pub fn text(outcomes: &[Outcome], plan: &Plan, out: &mut impl Write) -> io::Result<()> {
-    let plural = if plan.runs == 1 { "" } else { "s" };
-    for (at, outcome) in outcomes.iter().enumerate() {
+pub fn text(results: &[CaseResult], plan: &SchemesPlan, out: &mut impl Write) -> io::Result<()> {
+    for (at, result) in results.iter().enumerate() {
         if at > 0 {
             writeln!(out)?;
         }
-        let (name, about, runs) = (outcome.case.name(), &outcome.about, plan.runs);
-        writeln!(out, "{name}: {about}; {runs} run{plural}")?;
-        rows::text(&Row::of_rounds(&outcome.rounds), out)?;
+        let (name, runs) = (result.case.name(), runs_in_words(plan.runs as usize));
+        writeln!(out, "{name}: {}; {runs}", result.about)?;
+        write_metrics(&MetricRow::of_rounds(&result.rounds), out)?;
     }
     Ok(())
 }
 
 /// Writes an object for each case, in a list.
-pub fn json(outcomes: &[Outcome], plan: &Plan, out: &mut impl Write) -> io::Result<()> {
-    let rows: Vec<Vec<Row>> = outcomes.iter().map(|one| Row::of_rounds(&one.rounds)).collect();
-    let list: Vec<OutcomeJson<'_>> = outcomes
+pub fn json(results: &[CaseResult], plan: &SchemesPlan, out: &mut impl Write) -> io::Result<()> {
+    #[derive(Serialize)]
+    struct CaseJson<'a> {
+        case: &'static str,
+        about: &'a str,
+        scale: f64,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        scheme: Option<&'a str>,
+        figures: MetricsJson<'a>,
+    }
+    let rows: Vec<Vec<MetricRow>> =
+        results.iter().map(|result| MetricRow::of_rounds(&result.rounds)).collect();
+    let list: Vec<CaseJson<'_>> = results
         .iter()
         .zip(&rows)
-        .map(|(outcome, rows)| OutcomeJson {
-            case: outcome.case.name(),
-            about: &outcome.about,
+        .map(|(CaseResult { case, about, .. }, rows)| CaseJson {
+            case: case.name(),
+            about,
             scale: plan.sizes.scale.unwrap_or(1.0),
             scheme: plan.sizes.scheme.as_deref(),
-            figures: RowsJson(rows),
+            figures: MetricsJson(rows),
         })
         .collect();
-    serde_json::to_writer(&mut *out, &list)?;
-    writeln!(out)
-}
-
-#[derive(Serialize)]
-struct OutcomeJson<'a> {
-    case: &'static str,
-    about: &'a str,
-    scale: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    scheme: Option<&'a str>,
-    figures: RowsJson<'a>,
+    write_json_line(&list, out)
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::case::{Case, Sizes};
     use super::*;
-    use crate::figures::Unit;
-    use crate::finding::{Finding, Goal};
-    use crate::process::Commands;
+    use crate::metrics::{Goal, Measurement, Unit};
+    use crate::under_test::Commands;
 
-    fn plan(runs: u32) -> Plan {
-        Plan {
+    fn plan(runs: u32) -> SchemesPlan {
+        SchemesPlan {
             cases: vec![Case::Prcl],
             runs,
             sizes: Sizes::default(),
@@ -66,22 +63,23 @@ mod tests {
         }
     }
 
-    fn outcome(rounds: &[[Option<f64>; 3]]) -> Vec<Outcome> {
+    fn result(rounds: &[[Option<f64>; 3]]) -> Vec<CaseResult> {
         let round = |[done, saved, swap]: &[Option<f64>; 3]| {
             vec![
-                Finding::new("done_s", "done after", Unit::Seconds, *done)
+                Measurement::new("done_s", "done after", Unit::Seconds, *done)
                     .with_goal(Goal::AtMost(15.0)),
-                Finding::new("saved", "saved", Unit::Share, *saved).with_goal(Goal::AtLeast(0.8)),
-                Finding::new("swap", "in swap", Unit::Bytes, *swap),
+                Measurement::new("saved", "saved", Unit::Share, *saved)
+                    .with_goal(Goal::AtLeast(0.8)),
+                Measurement::new("swap", "in swap", Unit::Bytes, *swap),
             ]
         };
         let rounds = rounds.iter().map(round).collect();
-        vec![Outcome { case: Case::Prcl, about: "a program".into(), rounds }]
+        vec![CaseResult { case: Case::Prcl, about: "a program".into(), rounds }]
     }
 
     fn shown(rounds: &[[Option<f64>; 3]]) -> Vec<String> {
         let mut out = Vec::new();
-        text(&outcome(rounds), &plan(rounds.len() as u32), &mut out).unwrap();
+        text(&result(rounds), &plan(rounds.len() as u32), &mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
         let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
         text.lines().map(words).collect()
@@ -121,7 +119,7 @@ mod tests {
     fn json_has_every_run_and_the_goal() {
         let mut out = Vec::new();
         let rounds = [[Some(9.0), Some(0.7), None], [None, Some(0.9), None]];
-        json(&outcome(&rounds), &plan(2), &mut out).unwrap();
+        json(&result(&rounds), &plan(2), &mut out).unwrap();
         let list: serde_json::Value = serde_json::from_slice(&out).unwrap();
         assert_eq!((&list[0]["case"], &list[0]["scale"]), (&"prcl".into(), &1.0.into()));
         let done = &list[0]["figures"]["done_s"];

@@ -1,7 +1,8 @@
 //! Curves whose best is known, of the six shapes that scores have: what searches are
 //! compared on, each seed with its own positions, widths and heights.
 
-use daos_core::rng::{Rng, mix};
+use daos_core::Rng;
+use daos_core::rng::mix;
 use daos_tune::{LogisticStep, ScoreCurve, Shape, gaussian};
 
 /// A score over the aggressiveness, 0 to 1, of which everything is known. No scheme scores

@@ -2,25 +2,38 @@
 //!
 //! A bucket fills at the rate that is allowed and holds half a second of it; what was
 //! spent is taken out. So over any ten seconds hardly more is spent than allowed for ten
-//! and a half. What a look will cost the monitor is guessed from the primitive's prices,
-//! and the guess corrected by what looks really cost.
+//! and a half. What a sample will cost the monitor is predicted from the primitive's
+//! prices, and the prediction corrected by what samples really cost.
 //!
 //! What it costs the targets can come late and all at once: memory that turns hot after
 //! it was armed. It is paid back over the next seconds, so that the monitor is not blind
 //! in the very moment in which there is something to see.
 
-use daos_core::access::{Prices, Spent};
+use daos_core::{CpuCost, Prices};
 
-/// How long the bucket takes to fill, in microseconds.
+/// How long the bucket takes to fill, in microseconds. Chosen: a twentieth of the ten
+/// seconds over which the bound is promised.
 const FILLS_IN_US: f64 = 500_000.0;
-/// The share of what is allowed that is planned with: the rest is for what can't be.
+/// The share of what is allowed that is planned with. Chosen: the rest is for what can't be
+/// planned.
 const PLANNED: f64 = 0.94;
-/// The part of what comes in that goes into paying back, at least; more when more is owed,
-/// and all of it from so many microseconds' worth on.
-const PAID_BACK: f64 = 0.4;
-const OWED_AT_MOST_US: f64 = 2_000_000.0;
-/// What remains of older bills when a new one comes in.
-const REMEMBERED: f64 = 0.95;
+/// The share of what comes in that repays debt, at least. Chosen: the rest is to see with.
+const REPAID: f64 = 0.4;
+/// The debt from which on all that comes in repays it, as the microseconds in which so much
+/// comes in. Chosen.
+const MAX_DEBT_US: f64 = 2_000_000.0;
+/// What each tick leaves of the costs before it. Chosen: some twenty count.
+const KEEP_COSTS: f64 = 0.95;
+/// Microseconds of samples that are taken to have cost what was predicted, before any did.
+/// Chosen: a few costs say little.
+const PRIOR_US: f64 = 500.0;
+/// Least factor by which real costs correct the prediction. Chosen: less is an error.
+const MIN_FACTOR: f64 = 0.2;
+/// Largest such factor. Chosen: hosts differ by a factor of four, as measured.
+const MAX_FACTOR: f64 = 10.0;
+/// Microseconds for samples that the bucket holds at least, besides wake-ups. Chosen: some
+/// ten windows are armed and checked.
+const LEAST_SAMPLES_US: f64 = 20.0;
 
 /// What something costs: microseconds of CPU time, and wake-ups.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -37,17 +50,18 @@ pub(super) struct Budget {
     share: f64,
     left: f64,
     /// What the targets spent and was not taken out yet.
-    owed: f64,
+    debt: f64,
     filled_us: u64,
-    /// What is expected to be on the next bill, by the prices.
+    /// What the next charge is expected to be, by the prices.
     expected: Price,
-    /// What a tick costs in which nothing is looked at.
+    /// What a tick costs in which nothing is sampled.
     wake: f64,
-    /// Whether something was looked at since the last bill.
-    looked: bool,
-    /// Sums of what looking cost the monitor, and of what was expected of it.
-    billed: f64,
-    foreseen: f64,
+    /// Whether something was sampled since the last charge.
+    sampled: bool,
+    /// A fading sum of what sampling cost the monitor.
+    measured: f64,
+    /// The same of what it was expected to cost.
+    predicted: f64,
     prices: Prices,
 }
 
@@ -56,13 +70,13 @@ impl Budget {
         Self {
             share: share * PLANNED,
             left: share * PLANNED * FILLS_IN_US,
-            owed: 0.0,
+            debt: 0.0,
             filled_us: 0,
             expected: Price::default(),
             wake: Prices::default().wake,
-            looked: false,
-            billed: 0.0,
-            foreseen: 0.0,
+            sampled: false,
+            measured: 0.0,
+            predicted: 0.0,
             prices: Prices::default(),
         }
     }
@@ -77,23 +91,22 @@ impl Budget {
         let passed = now_us.saturating_sub(self.filled_us) as f64;
         self.filled_us = now_us;
         let earned = passed * self.share;
-        let part = (self.owed / (self.share * OWED_AT_MOST_US)).clamp(PAID_BACK, 1.0);
-        let paid = self.owed.min(earned * part);
-        self.owed -= paid;
+        let part = (self.debt / (self.share * MAX_DEBT_US)).clamp(REPAID, 1.0);
+        let paid = self.debt.min(earned * part);
+        self.debt -= paid;
         self.left = (self.left + earned - paid).min(self.capacity());
     }
 
     /// What the bucket holds when it is full.
     fn capacity(&self) -> f64 {
-        // Whatever the bound, it must hold the wake-ups of a round, and something to look at.
-        (self.share * FILLS_IN_US).max(3.0 * self.wake + 20.0)
+        // Whatever the bound, it must hold the wake-ups of a round, and some samples.
+        (self.share * FILLS_IN_US).max(3.0 * self.wake + LEAST_SAMPLES_US)
     }
 
-    /// How many times as much as foreseen looks cost the monitor here.
+    /// How many times as much as predicted samples cost the monitor here.
     fn factor(&self) -> f64 {
-        // A few bills say little.
-        let (billed, foreseen) = (self.billed + 500.0, self.foreseen + 500.0);
-        (billed / foreseen).clamp(0.2, 10.0)
+        let (measured, predicted) = (self.measured + PRIOR_US, self.predicted + PRIOR_US);
+        (measured / predicted).clamp(MIN_FACTOR, MAX_FACTOR)
     }
 
     /// What a tick may spend but for `kept`, a share of a full bucket.
@@ -117,7 +130,7 @@ impl Budget {
     }
 
     /// Takes the price of something out, if it leaves at least the share `kept`.
-    pub fn afford(&mut self, price: Price, kept: f64) -> bool {
+    pub fn reserve(&mut self, price: Price, kept: f64) -> bool {
         let can = self.can_afford(price, kept);
         if can {
             self.expect(price);
@@ -125,9 +138,9 @@ impl Budget {
         can
     }
 
-    /// Tells that this tick is no mere wake-up.
-    pub fn look(&mut self) {
-        self.looked = true;
+    /// Tells that something is sampled in this tick: it is no mere wake-up.
+    pub fn note_sampling(&mut self) {
+        self.sampled = true;
     }
 
     /// Takes a price out that must be paid.
@@ -137,23 +150,23 @@ impl Budget {
         self.expected.wakes += price.wakes;
     }
 
-    /// The bill for the last tick.
-    pub fn charge(&mut self, spent: Spent) {
+    /// Takes out what the last tick really cost.
+    pub fn charge(&mut self, spent: CpuCost) {
         self.left -= spent.monitor_us;
-        self.owed += spent.target_us;
-        if !std::mem::take(&mut self.looked) {
-            self.wake = self.wake * REMEMBERED + spent.monitor_us * (1.0 - REMEMBERED);
+        self.debt += spent.target_us;
+        if !std::mem::take(&mut self.sampled) {
+            self.wake = self.wake * KEEP_COSTS + spent.monitor_us * (1.0 - KEEP_COSTS);
         } else {
-            let looking = (spent.monitor_us - self.wake).max(0.0);
-            self.billed = self.billed * REMEMBERED + looking;
-            self.foreseen = self.foreseen * REMEMBERED + self.expected.monitor;
+            let sampling_us = (spent.monitor_us - self.wake).max(0.0);
+            self.measured = self.measured * KEEP_COSTS + sampling_us;
+            self.predicted = self.predicted * KEEP_COSTS + self.expected.monitor;
         }
         self.expected = Price::default();
     }
 
     /// How often the aggregation interval must be doubled for two wakes in it to take
     /// at most half of what may be spent.
-    pub fn stretch(&self, aggregation_us: u64) -> u32 {
+    pub fn interval_doublings(&self, aggregation_us: u64) -> u32 {
         let wakes = 4.0 * self.wake;
         let mut allowed = self.share * aggregation_us as f64;
         let mut doubled = 0;
@@ -195,7 +208,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn bills_correct_the_guess() {
+    fn costs_correct_the_prediction() {
         let mut budget = Budget::new(0.01);
         let mut now_us = 0;
         for _ in 0..200 {
@@ -203,11 +216,11 @@ mod tests {
             budget.fill(now_us);
             let price = budget.sampling(8, 0.0);
             let mut monitor_us = 0.0;
-            budget.look();
-            while budget.afford(price, 0.5) {
+            budget.note_sampling();
+            while budget.reserve(price, 0.5) {
                 monitor_us += 3.0 * price.monitor;
             }
-            budget.charge(Spent { monitor_us, target_us: 0.0 });
+            budget.charge(CpuCost { monitor_us, target_us: 0.0 });
         }
         assert!((2.5..3.1).contains(&budget.factor()), "{}", budget.factor());
     }
@@ -220,25 +233,25 @@ mod tests {
             waits in prop::collection::vec(1_000u64..200_000, 300..400),
         ) {
             let mut budget = Budget::new(share);
-            let mut bills = Vec::new();
+            let mut costs = Vec::new();
             let mut now_us = 0;
             for wait in waits {
                 now_us += wait;
                 budget.fill(now_us);
                 let price = budget.sampling(16, 0.5);
-                let mut spent = Spent::default();
-                budget.look();
-                while budget.afford(price, 0.0) {
+                let mut spent = CpuCost::default();
+                budget.note_sampling();
+                while budget.reserve(price, 0.0) {
                     spent.monitor_us += off * price.monitor;
                     spent.target_us += off * price.target;
                 }
                 budget.charge(spent);
-                bills.push((now_us, spent.monitor_us + spent.target_us));
+                costs.push((now_us, spent.monitor_us + spent.target_us));
             }
             // The guess is off by a factor at first.
-            for (at, _) in bills.iter().filter(|b| b.0 > 5_000_000) {
+            for (at, _) in costs.iter().filter(|b| b.0 > 5_000_000) {
                 let window = |b: &&(u64, f64)| b.0 > *at && b.0 <= *at + 10_000_000;
-                let spent: f64 = bills.iter().filter(window).map(|b| b.1).sum();
+                let spent: f64 = costs.iter().filter(window).map(|b| b.1).sum();
                 prop_assert!(spent <= 1.1 * share * 10e6 + 60.0, "{spent} of {}", share * 10e6);
             }
         }

@@ -5,16 +5,20 @@
 //! everything looks hot and a shorter interval tells more; where fewer are, everything
 //! looks cold. The ratio of the two intervals stays what it was.
 
-use daos_core::attrs::MonitorAttrs;
+use daos_core::MonitorAttrs;
 
-/// The mean access rate aimed at.
+/// The mean access rate aimed at: one in twenty-five, as the kernel's tuner does.
 const AIM: f64 = 0.04;
-/// Means that are off by less than this factor are left alone.
+/// Means that are off by less than this factor are left alone. Chosen: so that the intervals
+/// settle.
 const TOLERANCE: f64 = 1.5;
-/// An interval changes by at most this factor at a time.
+/// An interval changes by at most this factor at a time. Chosen: what is known of rates
+/// carries over.
 const STEP: f64 = 2.0;
-/// Bounds on the sampling interval in microseconds.
+/// Shortest sampling interval in microseconds: the paper's, and the least of the kernel's
+/// `DAMON_STAT`.
 const SHORTEST_US: u64 = 5_000;
+/// Longest sampling interval in microseconds: the most of `DAMON_STAT`.
 const LONGEST_US: u64 = 10_000_000;
 
 /// The intervals that fit better than those of `attrs`, under which the mean access rate

@@ -1,91 +1,102 @@
 //! The windows monitor: a page table at a time.
 //!
-//! Ours. The reference asks one page of each region twenty times in an aggregation
+//! Ours. The reference samples one page of each region twenty times in an aggregation
 //! interval; a page-table window answers for up to 512 pages at once, and cold memory,
-//! once armed, is proven cold by reading alone. So this monitor looks a few times in an
+//! once armed, is proven cold by reading alone. So this monitor samples a few times in an
 //! interval, at many places, and arms few of them:
 //!
-//! - Memory is divided into `cell`s with a probe each. Where nothing is in use the
-//!   probe was armed long ago, and reading it costs next to nothing. Where something is,
-//!   a few pages are armed and checked a sampling interval later.
-//! - *Explorers* look between the probes, at places that cover the space evenly however
-//!   long one goes on (multiples of the golden ratio).
-//! - What contradicts a cell is cut out of it and looked at again; an edge between
-//!   cells is narrowed down by cutting the gap between their probes, and read off the
-//!   bitmap at last.
-//! - All of it heeds a `budget`: what is most in doubt comes first, and exploring
-//!   takes what is left.
+//! - A target's memory is divided into *subregions* with a probe each: some neighbouring
+//!   pages that stand for all of it. Where nothing is in use the probe was armed long ago,
+//!   and it is *rechecked*: reading it costs next to nothing. Where something is, a few
+//!   pages are armed and checked a sampling interval later.
+//! - *Exploration* samples between the probes, at places that cover the space evenly
+//!   however long one goes on (multiples of the golden ratio).
+//! - What contradicts a subregion is split out of it and sampled again; an edge between
+//!   subregions is narrowed down by splitting the gap between their probes, and read off
+//!   the bitmap at last.
+//! - All of it heeds a budget: what is most in doubt comes first, and exploration takes
+//!   what is left.
 //!
-//! Cells add up to `regions` by a test of what the evidence says.
+//! At the end of an aggregation interval neighbouring subregions are merged into regions
+//! by a test of whether their rates differ.
 //!
 //! | module | holds |
 //! |---|---|
 //! | this one | the state, and the ticks that tie the rest together |
-//! | `watch`, `choose`, `judge` | a round: read what was idle, arm what is in doubt, learn from what it shows |
-//! | `close`, `regions` | the end of an aggregation interval, and what is handed out |
-//! | `cell`, `mesh`, `edges` | the cells of a target, and where those that differ meet |
-//! | `evidence`, `segment` | the statistics: of rates, and of bitmaps |
-//! | `pages` | memory that is known page by page |
-//! | `budget`, `intervals` | what it may cost, and how often to look |
+//! | `round` | a sampling round: what is armed, in the order of doubt |
+//! | `recheck` | its first step: probes that were armed long ago are read |
+//! | `check` | its end: what was armed is checked, and what is known is updated |
+//! | `interval_end`, `regions` | the end of an aggregation interval: aggregation into regions |
+//! | `subregion`, `target`, `edges` | the subregions of a target, and where those that differ meet |
+//! | `estimate`, `segment` | the statistics: of rates, and of bitmaps |
+//! | `page_map` | memory that is known page by page |
+//! | `budget`, `intervals` | what it may cost, and how often to sample |
 
 mod budget;
-mod cell;
-mod choose;
-mod close;
+mod check;
 mod edges;
-mod evidence;
+mod estimate;
+mod interval_end;
 mod intervals;
-mod judge;
-mod mesh;
-mod pages;
+mod page_map;
+mod recheck;
 mod regions;
+mod round;
 mod segment;
-mod watch;
+mod subregion;
+mod target;
 
 use super::{Monitor, MonitorOptions};
 use budget::Budget;
-use daos_core::access::{AccessCheck, MAX_WINDOW_PAGES, Observation, Spent, Window};
-use daos_core::addr::{AddrRange, PAGE_SIZE};
-use daos_core::attrs::{AttrsError, MonitorAttrs};
-use daos_core::rng::Rng;
-use daos_core::snapshot::{Cost, Snapshot};
-use mesh::{FINE, Mesh};
+use daos_core::access::MAX_WINDOW_PAGES;
+use daos_core::{
+    AccessCheck, AddrRange, AttrsError, Cost, CpuCost, MonitorAttrs, Observation, PAGE_SIZE, Rng,
+    Snapshot, Window,
+};
+use target::{EDGE_PAGES, TargetSubregions};
 
-/// Bound on the overhead unless the user says otherwise, as a share of one CPU.
+/// Bound on the overhead unless the user says otherwise, as a share of one CPU. Chosen:
+/// half of what the paper's monitor takes on average.
 pub const DEFAULT_MAX_OVERHEAD: f64 = 0.005;
 
-/// Pages in the probe of a cell where nothing is in use.
-const COLD_PROBE: u64 = 8;
-/// Pages in the probe of a cell where something is: each costs the target.
-const WARM_PROBE: u64 = 4;
-/// A rate from which on a cell counts as in use.
-const WARM: f64 = 0.02;
-/// Aggregation intervals between two looks at a cell.
-const PERIOD: u64 = 2;
-/// Fresh cells from which on a wake-up for them is worth it.
-const WORTH_A_ROUND: usize = 16;
-/// Most rounds in an aggregation interval.
+/// Pages in the probe of a subregion where nothing is in use. Chosen: their entries are one
+/// cache line, which costs as much to read as one of them.
+const IDLE_PROBE_PAGES: u64 = 8;
+/// Pages in the probe of a subregion where something is. Chosen: each costs the target
+/// something, and fewer could not show a change at once.
+const USED_PROBE_PAGES: u64 = 4;
+/// The access rate from which on a subregion counts as in use. Chosen: at the
+/// default sampling interval, some four accesses of a page in a second.
+const USED_RATE: f64 = 0.02;
+/// Aggregation intervals from one sample of a subregion to the next. Chosen: changes show
+/// within two intervals, for half the cost of sampling in each.
+const SAMPLE_EVERY: u64 = 2;
+/// Subregions to be sampled soon from which on a round for them alone is worth its wake-ups.
+/// Measured: with a round for fewer, wake-ups took a third of a bound of 1 %.
+const UNSURE_FOR_ROUND: usize = 16;
+/// Most rounds in an aggregation interval. Chosen: at two ticks each they fit the default
+/// one, which has twenty.
 const MAX_ROUNDS: u32 = 8;
 
-/// Why some pages are looked at.
+/// What some pages are sampled for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Why {
-    /// They are the probe of the cell that they lie in.
+enum Purpose {
+    /// They are the probe of the subregion that they lie in.
     Probe,
-    /// To see whether their cell is what it is thought to be.
+    /// To see whether their subregion is what it is thought to be.
     Explore,
     /// An edge lies among them.
     Edge,
     /// To know each of them.
-    Map,
+    PageMap,
 }
 
 /// Pages that were armed, to be checked a sampling interval later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Look {
-    mesh: usize,
+struct Sample {
+    target: usize,
     pages: AddrRange,
-    why: Why,
+    purpose: Purpose,
 }
 
 /// Watches targets a page table at a time.
@@ -95,42 +106,48 @@ pub struct Windows {
     auto_intervals: bool,
     rng: Rng,
     budget: Budget,
-    meshes: Vec<Mesh>,
-    /// What was armed last, and when.
-    looks: Vec<Look>,
+    targets: Vec<TargetSubregions>,
+    /// What was armed last.
+    samples: Vec<Sample>,
+    /// When that was; `None` once it was checked.
     armed_us: Option<u64>,
     /// Number of the aggregation interval, from 1.
     interval: u64,
     start_us: u64,
     end_us: u64,
     next_update_us: u64,
-    /// When the next round begins, and rounds that this interval has had.
+    /// When the next round begins.
     round_us: u64,
+    /// Rounds that this interval has had.
     rounds: u32,
     /// Something was found that is worth another round at once.
-    curious: bool,
-    /// Cells changed in the last look, and whether they are parts of something larger.
+    wants_round: bool,
+    /// Subregions whose rate changed in the last check.
     changes: u32,
-    spreads: bool,
-    /// The aggregation interval is as many times doubled.
-    stretch: u32,
-    /// The cell at which the budget for watching ended last, 0 if it did not.
-    unwatched: usize,
-    /// The next place for an explorer, and how many there were and what they looked at.
-    explored: u64,
-    explorers: u64,
+    /// Whether they are so many that they are parts of something larger.
+    is_widespread: bool,
+    /// How often the aggregation interval is doubled to keep to the budget.
+    doublings: u32,
+    /// The subregion at which the budget for rechecks ended last, 0 if it did not.
+    recheck_from: usize,
+    /// The number of the next place to explore.
+    explore_place: u64,
+    /// Places explored since exploration began.
+    nr_explored: u64,
+    /// Pages sampled there.
     explored_pages: u64,
-    /// Bytes mapped when exploring began.
+    /// Bytes mapped when exploration began.
     explored_bytes: u64,
-    /// The cell at which the next interval begins to look, so that all get their turn.
-    turn: usize,
+    /// The subregion at which the next selection of probes begins, so that each is sampled
+    /// in turn.
+    first_probe: usize,
     /// Largest window that the primitive takes, in pages.
     most_pages: u64,
     started: bool,
     planned_us: u64,
     wait_us: u64,
     windows: Vec<Window>,
-    found: Vec<Observation>,
+    observations: Vec<Observation>,
     cost: Cost,
 }
 
@@ -145,14 +162,14 @@ impl Windows {
     ) -> Result<Self, AttrsError> {
         attrs.validate()?;
         let mut rng = Rng::new(seed);
-        let explored = rng.below(1 << 32);
+        let explore_place = rng.below(1 << 32);
         Ok(Self {
             attrs: attrs.in_whole_ticks(),
             auto_intervals: options.auto_intervals,
             rng,
             budget: Budget::new(options.max_overhead.unwrap_or(DEFAULT_MAX_OVERHEAD)),
-            meshes: Vec::new(),
-            looks: Vec::new(),
+            targets: Vec::new(),
+            samples: Vec::new(),
             armed_us: None,
             interval: 0,
             start_us: 0,
@@ -160,29 +177,29 @@ impl Windows {
             next_update_us: 0,
             round_us: 0,
             rounds: 0,
-            curious: false,
+            wants_round: false,
             changes: 0,
-            spreads: false,
-            stretch: 0,
-            unwatched: 0,
-            explored,
-            explorers: 0,
+            is_widespread: false,
+            doublings: 0,
+            recheck_from: 0,
+            explore_place,
+            nr_explored: 0,
             explored_pages: 0,
             explored_bytes: 0,
-            turn: 0,
+            first_probe: 0,
             most_pages: u64::from(MAX_WINDOW_PAGES),
             started: false,
             planned_us: 0,
             wait_us: 0,
             windows: Vec::new(),
-            found: Vec::new(),
+            observations: Vec::new(),
             cost: Cost::default(),
         })
     }
 
-    /// Length of an aggregation interval, stretched if need be, in microseconds.
+    /// Length of an aggregation interval in microseconds, doubled as often as need be.
     fn aggregation_us(&self) -> u64 {
-        self.attrs.aggregation_us << self.stretch
+        self.attrs.aggregation_us << self.doublings
     }
 
     fn begin_interval(&mut self, start_us: u64) {
@@ -194,32 +211,32 @@ impl Windows {
 
     /// Bytes mapped, by all targets together.
     fn bytes(&self) -> u64 {
-        self.meshes.iter().map(Mesh::bytes).sum()
+        self.targets.iter().map(TargetSubregions::bytes).sum()
     }
 
-    /// Cells are cut to at most this many bytes.
+    /// Most bytes of a subregion; larger ones are split.
     fn size_limit(&self) -> u64 {
         (self.bytes() / u64::from(self.attrs.max_regions / 2).max(3)).max(PAGE_SIZE)
     }
 
-    /// How many cells more there may be.
+    /// How many subregions more there may be: in total, four for each region.
     fn room(&self) -> usize {
-        let cells: usize = self.meshes.iter().map(|m| m.cells.len()).sum();
-        (4 * self.attrs.max_regions as usize).saturating_sub(cells)
+        let subregions: usize = self.targets.iter().map(|m| m.subregions.len()).sum();
+        (4 * self.attrs.max_regions as usize).saturating_sub(subregions)
     }
 
-    /// Cells that nobody has looked at yet.
-    fn fresh_cells(&self) -> usize {
-        self.meshes.iter().flat_map(|m| &m.cells).filter(|c| c.fresh).count()
+    /// Subregions that are to be sampled soon.
+    fn nr_unsure(&self) -> usize {
+        self.targets.iter().flat_map(|m| &m.subregions).filter(|c| c.unsure).count()
     }
 
-    /// Looks that a tick may make.
-    fn most_looks(&self) -> usize {
+    /// Most windows that may be armed or read in a tick.
+    fn max_samples(&self) -> usize {
         self.attrs.max_regions as usize
     }
 
     fn count_check(&mut self) {
-        self.budget.look();
+        self.budget.note_sampling();
         self.cost.checks.push(self.windows.len() as u32);
         self.cost.pages += self.windows.iter().map(|w| u64::from(w.pages)).sum::<u64>();
     }
@@ -238,11 +255,11 @@ impl Monitor for Windows {
     }
 
     fn has_targets(&self) -> bool {
-        !self.meshes.is_empty()
+        !self.targets.is_empty()
     }
 
-    /// Checks what the tick before armed, closes the aggregation interval when it is
-    /// over, and, when a round is due, chooses what to look at and arms it.
+    /// Checks what the tick before armed, ends the aggregation interval when it is over,
+    /// and, when a round is due, selects what to sample and arms it.
     fn tick<A: AccessCheck + ?Sized>(
         &mut self,
         access: &mut A,
@@ -264,9 +281,9 @@ impl Monitor for Windows {
             && now_us >= armed_us + sample_us * 3 / 4
         {
             self.armed_us = None;
-            self.look(access, now_us, armed_us)?;
-            let again = self.curious
-                && (self.spreads || self.fresh_cells() >= WORTH_A_ROUND)
+            self.check_samples(access, now_us, armed_us)?;
+            let again = self.wants_round
+                && (self.is_widespread || self.nr_unsure() >= UNSURE_FOR_ROUND)
                 && self.rounds < MAX_ROUNDS
                 && now_us + 2 * sample_us <= self.end_us;
             if again {
@@ -276,7 +293,7 @@ impl Monitor for Windows {
         let mut snapshot = None;
         if self.armed_us.is_none() {
             if now_us >= self.end_us {
-                snapshot = Some(self.close(now_us));
+                snapshot = Some(self.end_interval(now_us));
             }
             if now_us >= self.next_update_us {
                 self.update(access)?;
@@ -284,7 +301,7 @@ impl Monitor for Windows {
             }
             if now_us >= self.round_us {
                 self.draw_round();
-                self.round(access, now_us)?;
+                self.begin_round(access, now_us)?;
             }
         }
         // Where the driver thinks we are: it leaves out ticks that were missed.
@@ -300,35 +317,37 @@ impl Monitor for Windows {
     fn update<A: AccessCheck + ?Sized>(&mut self, access: &mut A) -> Result<(), A::Error> {
         let live = access.targets()?;
         let now_us = self.start_us;
-        self.looks.clear();
+        self.samples.clear();
         self.armed_us = None;
-        self.meshes.retain(|m| live.iter().any(|l| l.id == m.id));
+        self.targets.retain(|m| live.iter().any(|l| l.id == m.id));
         for target in live {
-            let at = match self.meshes.binary_search_by_key(&target.id, |m| m.id) {
+            let at = match self.targets.binary_search_by_key(&target.id, |m| m.id) {
                 Ok(at) => at,
                 Err(at) => {
-                    self.meshes.insert(at, Mesh::new(target.id));
+                    self.targets.insert(at, TargetSubregions::new(target.id));
                     at
                 }
             };
             let ranges = target.ranges.into_iter().filter(|r| r.pages() > 0).collect();
-            self.meshes[at].resident_bytes = target.resident_bytes;
-            self.meshes[at].fit(ranges, now_us);
+            self.targets[at].resident_bytes = target.resident_bytes;
+            self.targets[at].fit(ranges, now_us);
         }
         let bytes = self.bytes();
         if bytes.abs_diff(self.explored_bytes) > self.explored_bytes / 8 {
-            // There is much that nobody has seen.
-            (self.explorers, self.explored_pages, self.explored_bytes) = (0, 0, bytes);
+            // There is much that was never sampled.
+            (self.nr_explored, self.explored_pages, self.explored_bytes) = (0, 0, bytes);
         }
         let limit = self.size_limit();
-        for at in 0..self.meshes.len() {
-            let most = self.meshes[at].cells.len() + self.room();
-            self.meshes[at].cut_large(limit, most);
+        for at in 0..self.targets.len() {
+            let most = self.targets[at].subregions.len() + self.room();
+            self.targets[at].split_large(limit, most);
             let (rng, interval) = (&mut self.rng, self.interval);
-            for cell in self.meshes[at].cells.iter_mut().filter(|c| c.fresh && c.looks == 0) {
-                if cell.probe.pages() > FINE {
-                    cell.place_probe(COLD_PROBE, rng);
-                    cell.due = interval;
+            for subregion in
+                self.targets[at].subregions.iter_mut().filter(|c| c.unsure && c.nr_samples == 0)
+            {
+                if subregion.probe.pages() > EDGE_PAGES {
+                    subregion.place_probe(IDLE_PROBE_PAGES, rng);
+                    subregion.due = interval;
                 }
             }
         }
@@ -339,7 +358,7 @@ impl Monitor for Windows {
         self.wait_us
     }
 
-    fn charge(&mut self, spent: Spent) {
+    fn charge(&mut self, spent: CpuCost) {
         self.cost.charge(spent);
         self.budget.charge(spent);
     }

@@ -1,15 +1,14 @@
-//! From cells to regions.
+//! Aggregation: from subregions to regions.
 //!
-//! Neighbours are one region unless the evidence says that their rates differ. When
+//! Neighbours are one region unless the estimate says that their rates differ. When
 //! that leaves more regions than may be, those that differ least are taken for one.
 
-use super::cell::Cell;
-use super::mesh::Mesh;
-use daos_core::addr::{AddrRange, PAGE_SIZE};
-use daos_core::snapshot::{PageRun, RegionSnapshot};
+use super::subregion::Subregion;
+use super::target::TargetSubregions;
+use daos_core::{AddrRange, PAGE_SIZE, PageRun, RegionSnapshot};
 
-/// Rates below this are taken for none: chosen, an access in 2000 sampling intervals. What
-/// is left in the evidence of accesses long ago is smaller.
+/// Rates below this are taken for none. Chosen: an access in 2000 sampling intervals. What
+/// is left in an estimate of accesses long ago is smaller.
 const IDLE_RATE: f64 = 0.0005;
 
 /// A rate that is 0 where there is as good as no access, and at most 1.
@@ -17,22 +16,22 @@ pub(super) fn stated_rate(rate: f64) -> f64 {
     if rate < IDLE_RATE { 0.0 } else { rate.min(1.0) }
 }
 
-/// Neighbouring cells that are alike.
+/// Neighbouring subregions that are alike.
 #[derive(Debug, Clone, Copy)]
 struct Run {
-    cell: Cell,
+    subregion: Subregion,
     /// Sums over its pages: the rate, and what could not be observed.
     rate: f64,
     unobserved: f64,
-    /// Pages of its cells, without the gaps between them.
+    /// Pages of its subregions, without the gaps between them.
     pages: f64,
 }
 
 impl Run {
-    fn of(cell: &Cell) -> Self {
-        let pages = cell.range.pages() as f64;
-        let rate = cell.evidence.rate() * pages;
-        Self { cell: *cell, rate, unobserved: cell.unobserved * pages, pages }
+    fn of(subregion: &Subregion) -> Self {
+        let pages = subregion.range.pages() as f64;
+        let rate = subregion.estimate.rate() * pages;
+        Self { subregion: *subregion, rate, unobserved: subregion.unobserved * pages, pages }
     }
 
     fn mean_rate(&self) -> f64 {
@@ -41,12 +40,12 @@ impl Run {
 
     fn absorb(&mut self, next: &Self) {
         let share = next.pages / (self.pages + next.pages);
-        let (old, new) = (self.cell.since_us, next.cell.since_us);
+        let (old, new) = (self.subregion.since_us, next.subregion.since_us);
         // The mean age, weighted by size.
         let since = old as f64 + (new as f64 - old as f64) * share;
-        self.cell.since_us = since.max(0.0) as u64;
-        self.cell.range.end = next.cell.range.end;
-        self.cell.evidence = self.cell.evidence.with(&next.cell.evidence, share);
+        self.subregion.since_us = since.max(0.0) as u64;
+        self.subregion.range.end = next.subregion.range.end;
+        self.subregion.estimate = self.subregion.estimate.with(&next.subregion.estimate, share);
         self.rate += next.rate;
         self.unobserved += next.unobserved;
         self.pages += next.pages;
@@ -58,22 +57,22 @@ impl Run {
         if slack < 1.0 && (hidden(self) - hidden(next)).abs() > 0.5 {
             return false;
         }
-        if slack == 0.0 && self.cell.is_of_another_age(&next.cell, now_us) {
+        if slack == 0.0 && self.subregion.is_of_another_age(&next.subregion, now_us) {
             return false;
         }
         let off = (self.mean_rate() - next.mean_rate()).abs();
-        off <= slack || self.cell.evidence.is_like(&next.cell.evidence)
+        off <= slack || self.subregion.estimate.is_like(&next.subregion.estimate)
     }
 }
 
-/// The regions of each mesh, at most `max` and as a rule at least `min` in total, and what
+/// The regions of each target, at most `max` and as a rule at least `min` in total, and what
 /// they were made of where they had to be made coarser than what is known.
-pub(super) fn sum_up(
-    meshes: &[Mesh],
+pub(super) fn aggregate(
+    targets: &[TargetSubregions],
     (min, max): (usize, usize),
     now_us: u64,
 ) -> Vec<(Vec<RegionSnapshot>, Vec<PageRun>)> {
-    let mut runs: Vec<Vec<Run>> = meshes.iter().map(|m| joined(m, now_us)).collect();
+    let mut runs: Vec<Vec<Run>> = targets.iter().map(|m| joined(m, now_us)).collect();
     let total = |runs: &[Vec<Run>]| runs.iter().map(Vec::len).sum::<usize>();
     let (mut slack, mut gap) = (0.0, 0);
     let mut known = Vec::new();
@@ -95,7 +94,7 @@ pub(super) fn sum_up(
         }
     }
 
-    let bytes: u64 = runs.iter().flatten().map(|r| r.cell.range.len()).sum();
+    let bytes: u64 = runs.iter().flatten().map(|r| r.subregion.range.len()).sum();
     let limit = (bytes / PAGE_SIZE / min.max(1) as u64).max(1);
     let mut room = max.saturating_sub(total(&runs)) as u64;
     let mut regions = Vec::with_capacity(runs.len());
@@ -105,10 +104,10 @@ pub(super) fn sum_up(
         let mut of_target = Vec::with_capacity(runs.len());
         for run in runs {
             let region = RegionSnapshot {
-                range: run.cell.range,
+                range: run.subregion.range,
                 access_rate: stated_rate(run.mean_rate()),
                 unobserved: (run.unobserved / run.pages).clamp(0.0, 1.0),
-                age_us: now_us.saturating_sub(run.cell.since_us),
+                age_us: now_us.saturating_sub(run.subregion.since_us),
             };
             let pages = region.range.pages();
             let parts = pages.div_ceil(limit).min(room + 1);
@@ -116,7 +115,7 @@ pub(super) fn sum_up(
             let at = |part: u64| region.range.start + pages * part / parts * PAGE_SIZE;
             let cut = (0..parts).map(|part| AddrRange::new(at(part), at(part + 1)));
             // A cut may fall into a gap that was bridged.
-            let cut = cut.filter_map(|range| meshes[target].without_gaps_at_ends(range));
+            let cut = cut.filter_map(|range| targets[target].without_gaps_at_ends(range));
             of_target.extend(cut.map(|range| RegionSnapshot { range, ..region }));
         }
         regions.push((of_target, finer));
@@ -124,14 +123,15 @@ pub(super) fn sum_up(
     regions
 }
 
-/// The cells of a mesh, those that touch and are alike as one.
-fn joined(mesh: &Mesh, now_us: u64) -> Vec<Run> {
+/// The subregions of a target, those that touch and are alike as one.
+fn joined(target: &TargetSubregions, now_us: u64) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
-    for cell in &mesh.cells {
-        let run = Run::of(cell);
+    for subregion in &target.subregions {
+        let run = Run::of(subregion);
         match runs.last_mut() {
             Some(last)
-                if last.cell.range.end == cell.range.start && last.is_like(&run, 0.0, now_us) =>
+                if last.subregion.range.end == subregion.range.start
+                    && last.is_like(&run, 0.0, now_us) =>
             {
                 last.absorb(&run);
             }
@@ -146,15 +146,15 @@ fn runs_inside(known: &[Run], runs: &[Run], now_us: u64) -> Vec<PageRun> {
     let mut finer = Vec::new();
     let mut rest = known;
     for run in runs {
-        let parts = rest.partition_point(|k| k.cell.range.start < run.cell.range.end);
+        let parts = rest.partition_point(|k| k.subregion.range.start < run.subregion.range.end);
         let (inside, behind) = rest.split_at(parts);
         rest = behind;
         if inside.len() > 1 {
             finer.extend(inside.iter().map(|part| {
                 let access_rate = stated_rate(part.mean_rate());
-                let idle_us = now_us.saturating_sub(part.cell.since_us);
+                let idle_us = now_us.saturating_sub(part.subregion.since_us);
                 let age_us = if access_rate == 0.0 { idle_us } else { 0 };
-                PageRun { range: part.cell.range, access_rate, age_us }
+                PageRun { range: part.subregion.range, access_rate, age_us }
             }));
         }
     }
@@ -164,7 +164,7 @@ fn runs_inside(known: &[Run], runs: &[Run], now_us: u64) -> Vec<PageRun> {
 /// Joins neighbours that are alike, over gaps of up to `gap` bytes.
 fn join(runs: &mut Vec<Run>, slack: f64, gap: u64, now_us: u64) {
     runs.dedup_by(|next, left| {
-        let near = next.cell.range.start - left.cell.range.end <= gap;
+        let near = next.subregion.range.start - left.subregion.range.end <= gap;
         let alike = near && left.is_like(next, slack, now_us);
         if alike {
             left.absorb(next);
@@ -175,25 +175,25 @@ fn join(runs: &mut Vec<Run>, slack: f64, gap: u64, now_us: u64) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::evidence::Evidence;
+    use super::super::estimate::RateEstimate;
     use super::*;
-    use daos_core::access::TargetId;
+    use daos_core::TargetId;
 
-    fn mesh(cells: &[(u64, u64, f64)]) -> Mesh {
-        let mut mesh = Mesh::new(TargetId(0));
-        mesh.cells = cells
+    fn target(subregions: &[(u64, u64, f64)]) -> TargetSubregions {
+        let mut target = TargetSubregions::new(TargetId(0));
+        target.subregions = subregions
             .iter()
             .map(|&(start, end, rate)| {
                 let range = AddrRange::new(start * PAGE_SIZE, end * PAGE_SIZE);
-                let evidence = Evidence::of(rate * 100.0, 100.0);
-                Cell { evidence, fresh: false, ..Cell::new(range, start) }
+                let estimate = RateEstimate::of(rate * 100.0, 100.0);
+                Subregion { estimate, unsure: false, ..Subregion::new(range, start) }
             })
             .collect();
-        mesh
+        target
     }
 
-    fn regions(cells: &[(u64, u64, f64)], min: usize, max: usize) -> Vec<(u64, u64, u32)> {
-        let all = sum_up(&[mesh(cells)], (min, max), 0);
+    fn regions(subregions: &[(u64, u64, f64)], min: usize, max: usize) -> Vec<(u64, u64, u32)> {
+        let all = aggregate(&[target(subregions)], (min, max), 0);
         all[0]
             .0
             .iter()
@@ -206,14 +206,15 @@ mod tests {
 
     #[test]
     fn alike_neighbours_are_one_region() {
-        let cells = [(0, 10, 0.0), (10, 30, 0.0), (30, 40, 0.9), (40, 50, 0.88), (60, 70, 0.9)];
-        assert_eq!(regions(&cells, 1, 100), [(0, 30, 0), (30, 50, 890), (60, 70, 900)]);
+        let subregions =
+            [(0, 10, 0.0), (10, 30, 0.0), (30, 40, 0.9), (40, 50, 0.88), (60, 70, 0.9)];
+        assert_eq!(regions(&subregions, 1, 100), [(0, 30, 0), (30, 50, 890), (60, 70, 900)]);
     }
 
     #[test]
     fn the_bounds_hold() {
-        let cells: Vec<_> = (0..100).map(|i| (i, i + 1, (i % 10) as f64 / 10.0)).collect();
-        assert!(regions(&cells, 1, 30).len() <= 30);
+        let subregions: Vec<_> = (0..100).map(|i| (i, i + 1, (i % 10) as f64 / 10.0)).collect();
+        assert!(regions(&subregions, 1, 30).len() <= 30);
         let apart: Vec<_> = (0..100).map(|i| (i * 1000, i * 1000 + 1, 0.0)).collect();
         assert!(regions(&apart, 1, 7).len() <= 7);
         assert_eq!(regions(&[(0, 100, 0.5)], 10, 100).len(), 10);

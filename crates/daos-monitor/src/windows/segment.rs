@@ -5,10 +5,12 @@
 //! ratio test). Only additions, multiplications and divisions: the same bits give the
 //! same cut on every machine.
 
-use daos_core::access::{PageBits, has_page};
+use daos_core::PageBits;
+use daos_core::access::has_page;
 
-/// Twice the gain in log likelihood from which on a run is believed.
-const BELIEVED: f64 = 9.0;
+/// Twice the gain in log likelihood from which on a run or an edge is believed: 3 sigma,
+/// chi-squared with one degree of freedom.
+const SIGNIFICANT: f64 = 9.0;
 
 /// Natural logarithm of a number above 0, to seven digits.
 pub(super) fn ln(x: f64) -> f64 {
@@ -41,7 +43,7 @@ pub(super) fn best_run(bits: &PageBits, pages: u32) -> Option<(u32, u32)> {
         return None;
     }
     let as_one = likelihood(f64::from(all), f64::from(pages));
-    let mut best = (BELIEVED / 2.0, None);
+    let mut best = (SIGNIFICANT / 2.0, None);
     for start in 0..pages {
         // A run that begins or ends in the midst of pages alike is never the best.
         if start > 0 && has_page(bits, start) == has_page(bits, start - 1) {
@@ -90,7 +92,7 @@ pub(super) fn best_cut(
             as_expected = likelihood;
         }
     }
-    if best.0 - as_expected > BELIEVED / 2.0 { best.1 } else { expected }
+    if best.0 - as_expected > SIGNIFICANT / 2.0 { best.1 } else { expected }
 }
 
 #[cfg(test)]

@@ -1,8 +1,7 @@
-//! The monitor against a small memory that the tests write themselves.
+//! The windows monitor against memory whose every page the tests know.
 
 mod bound;
 mod finding;
 mod invariants;
-mod memory;
 mod run;
 mod time;

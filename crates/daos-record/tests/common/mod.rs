@@ -2,12 +2,11 @@
 
 #![allow(dead_code, reason = "no test uses all of it")]
 
-use daos_core::Host;
 use daos_core::{
-    AddrRange, Cost, Interval, Mapping, MonitorAttrs, PAGE_SIZE, RegionSnapshot, Rng, Snapshot,
-    TargetId, TargetInfo, TargetSnapshot,
+    AddrRange, Cost, Host, Interval, Mapping, MonitorAttrs, PAGE_SIZE, RegionSnapshot, Rng,
+    Snapshot, TargetId, TargetInfo, TargetSnapshot,
 };
-use daos_record::{End, Header, Record, Writer};
+use daos_record::{End, Flaw, Header, ReadError, Record, Writer};
 use std::path::PathBuf;
 use tempfile::TempDir;
 
@@ -137,6 +136,15 @@ impl TestFile {
 
     pub fn record(&self) -> Record {
         Record::open(&self.path).unwrap()
+    }
+
+    /// How many of its snapshots can be decoded, and what is wrong then.
+    pub fn first_undecodable(&self) -> (usize, Flaw) {
+        let intervals: Vec<_> = self.record().intervals().collect();
+        match intervals.last() {
+            Some(Err(ReadError::Undecodable { flaw, .. })) => (intervals.len() - 1, *flaw),
+            other => panic!("{other:?}"),
+        }
     }
 
     /// What `message` says of the file, with its name alone.

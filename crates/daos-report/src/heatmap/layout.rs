@@ -1,6 +1,6 @@
 //! From what the snapshots cover to columns and rows.
 
-use super::Options;
+use super::HeatmapOptions;
 use super::coverage::Coverage;
 use super::edges::{self, Edges};
 use daos_core::{AddrRange, Snapshot, TargetId, TargetInfo};
@@ -46,7 +46,7 @@ pub struct Extent {
 
 impl Extent {
     /// Nothing yet.
-    pub fn new(options: &Options, targets: &[TargetInfo]) -> Self {
+    pub fn new(options: &HeatmapOptions, targets: &[TargetInfo]) -> Self {
         let view = View {
             address: options.address.unwrap_or(AddrRange::new(0, u64::MAX)),
             time: options.time.unwrap_or((0, u64::MAX)),
@@ -92,7 +92,7 @@ impl Extent {
     }
 
     /// The edges of the columns, and the rows by target and rising address.
-    pub fn lay_out(&self, options: &Options) -> (Vec<u64>, Vec<Row>) {
+    pub fn lay_out(&self, options: &HeatmapOptions) -> (Vec<u64>, Vec<Row>) {
         let segments = self.segments(options.rows);
         let Some((from, to)) = self.time.filter(|_| !segments.is_empty()) else {
             return (Vec::new(), Vec::new());
@@ -125,7 +125,7 @@ impl Extent {
 
 /// How many rows each segment gets: one for each page where there are few pages, else
 /// its share.
-fn row_counts(segments: &[(TargetId, AddrRange)], options: &Options) -> Vec<usize> {
+fn row_counts(segments: &[(TargetId, AddrRange)], options: &HeatmapOptions) -> Vec<usize> {
     let pages = segments.iter().map(|(_, range)| edges::pages(*range));
     match pages.clone().fold(0, u64::saturating_add) {
         few if few <= options.page_rows as u64 => pages.map(|pages| pages as usize).collect(),

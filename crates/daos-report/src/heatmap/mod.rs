@@ -16,7 +16,6 @@
 //! Making one takes two passes over the snapshots: the first finds what is
 //! covered, the second fills the cells.
 
-mod acted;
 mod cells;
 mod coverage;
 mod edges;
@@ -26,13 +25,12 @@ mod picture;
 mod table;
 mod text;
 
-use crate::error::RenderError;
 use crate::format::Format;
+use crate::format::RenderError;
 use crate::names;
-use crate::style::Style;
-use daos_core::Action;
+use crate::terminal::Style;
 use daos_core::units::display;
-use daos_core::{AddrRange, Interval, TargetId, TargetInfo};
+use daos_core::{Action, AddrRange, Interval, TargetId, TargetInfo};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
@@ -41,7 +39,7 @@ pub const FORMATS: &[Format] = &Format::ALL;
 
 /// What to show, and how finely.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Options {
+pub struct HeatmapOptions {
     /// Only these addresses.
     pub address: Option<AddrRange>,
     /// Only from the first to the second moment, in microseconds since the
@@ -60,7 +58,7 @@ pub struct Options {
     pub actions: bool,
 }
 
-impl Options {
+impl HeatmapOptions {
     /// Everything, as finely as `format` can show it.
     pub fn new(format: Format, style: &Style) -> Self {
         let ((columns, rows), page_rows) = match format {
@@ -173,7 +171,7 @@ enum Break {
 pub fn compute<I, E>(
     mut intervals: impl FnMut() -> Result<I, E>,
     targets: &[TargetInfo],
-    options: &Options,
+    options: &HeatmapOptions,
 ) -> Result<Heatmap, E>
 where
     I: Iterator<Item = Result<Interval, E>>,

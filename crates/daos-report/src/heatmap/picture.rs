@@ -2,9 +2,9 @@
 
 use super::marks::Mask;
 use super::{Break, Heatmap, Segment};
-use crate::actions::hatch;
 use crate::canvas::{Anchor, Canvas, GREY, INK, Rect};
-use crate::ramp::{self, MARKS, SHADES};
+use crate::colors::hatch;
+use crate::colors::{self, MARKS, SHADES};
 use crate::ticks;
 use daos_core::Action;
 use daos_core::units::display;
@@ -82,17 +82,17 @@ fn draw_cells(canvas: &mut Canvas, segment: &Segment, times: &[u64], area: Rect)
     let mut shades: Vec<Vec<Rect>> = vec![Vec::new(); SHADES];
     for (row, rates) in segment.rates.iter().enumerate() {
         let mut column = 0;
-        for run in rates.chunk_by(|a, b| a.map(ramp::shade) == b.map(ramp::shade)) {
+        for run in rates.chunk_by(|a, b| a.map(colors::shade) == b.map(colors::shade)) {
             let (left, right) = (x[column], x[column + run.len()]);
             column += run.len();
             if let Some(rate) = run[0] {
                 let rect = Rect { x: left, y: y[row + 1], w: right - left, h: y[row] - y[row + 1] };
-                shades[ramp::shade(rate)].push(rect);
+                shades[colors::shade(rate)].push(rect);
             }
         }
     }
     for (shade, rects) in shades.iter().enumerate().filter(|(_, rects)| !rects.is_empty()) {
-        canvas.rects(rects, &ramp::hex(ramp::shade_color(shade)));
+        canvas.rects(rects, &colors::hex(colors::shade_color(shade)));
     }
     for (&action, bytes) in &segment.acted {
         let marked = bytes.iter().map(|row| row.iter().map(|&bytes| bytes > 0).collect());
@@ -157,10 +157,10 @@ fn draw_legend(canvas: &mut Canvas, actions: &BTreeSet<Action>) {
     let height = bar.h / SHADES as f64;
     for shade in 0..SHADES {
         let y = bar.bottom() - (shade + 1) as f64 * height;
-        canvas.rect(Rect { y, h: height, ..bar }, &ramp::hex(ramp::shade_color(shade)));
+        canvas.rect(Rect { y, h: height, ..bar }, &colors::hex(colors::shade_color(shade)));
     }
     for mark in MARKS {
-        let y = bar.bottom() - ramp::position(mark) * bar.h;
+        let y = bar.bottom() - colors::position(mark) * bar.h;
         canvas.line((bar.right(), y), (bar.right() + 5.0, y), GREY);
         canvas.text(
             (bar.right() + 10.0, y + 4.0),
@@ -182,7 +182,7 @@ fn draw_legend(canvas: &mut Canvas, actions: &BTreeSet<Action>) {
     canvas.text((bar.x, swatch.y + 62.0), 13.0, Anchor::Start, GREY, "schemes did");
     for (line, &action) in actions.iter().enumerate() {
         let swatch = Rect { y: swatch.y + 74.0 + 26.0 * line as f64, ..swatch };
-        canvas.rect(swatch, &ramp::hex(ramp::color(0.0)));
+        canvas.rect(swatch, &colors::hex(colors::color(0.0)));
         let (x, y) = ([swatch.x, swatch.right()], [swatch.bottom(), swatch.y]);
         Mask { x: &x, y: &y, marked: vec![vec![true]] }.draw(canvas, &hatch(action));
         let beside = (swatch.right() + 10.0, swatch.y + 13.0);

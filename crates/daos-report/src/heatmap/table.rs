@@ -2,8 +2,9 @@
 
 use super::{Heatmap, Segment};
 use crate::csv;
-use crate::error::RenderError;
+use crate::format::RenderError;
 use daos_core::Action;
+use daos_record::json::six_decimals;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -30,7 +31,7 @@ struct SegmentMatrix<'a> {
 /// for what was not monitored. A segment in which schemes acted has
 /// `"acted_bytes":{"pageout":[[…],…],…}`, too: in the same order, the bytes in each cell.
 pub fn json(heatmap: &Heatmap, out: &mut impl Write) -> Result<(), RenderError> {
-    let rounded = |rate: &Option<f64>| rate.map(csv::six_decimals);
+    let rounded = |rate: &Option<f64>| rate.map(six_decimals);
     let segment = |segment: &Segment| -> Vec<Vec<_>> {
         segment.rates.iter().map(|row| row.iter().map(rounded).collect()).collect()
     };
@@ -61,7 +62,7 @@ pub fn csv(heatmap: &Heatmap, out: &mut impl Write) -> Result<(), RenderError> {
                 let bytes = |action| segment.acted.get(action).map_or(0, |all| all[row][column]);
                 let acted: String =
                     actions.iter().map(|action| format!(",{}", bytes(action))).collect();
-                let rate = csv::optional(rate.map(csv::six_decimals));
+                let rate = csv::optional(rate.map(six_decimals));
                 let ([from, to], [start, end]) = (pair(times), pair(addresses));
                 writeln!(out, "{from},{to},{start},{end},{rate},{}{acted}", segment.target.0)?;
             }

@@ -3,13 +3,12 @@ use crate::testing::NOTHING;
 use crate::testing::{
     HEAP, MIB, MMAP, acting, record, region, run, snapshot, source, targets, written,
 };
-use daos_core::Done;
-use daos_core::{Mapping, RegionSnapshot, Snapshot};
+use daos_core::{Done, Mapping, RegionSnapshot, Snapshot};
 use proptest::prelude::*;
 use std::convert::Infallible;
 
-fn options(columns: usize, rows: usize) -> Options {
-    Options {
+fn options(columns: usize, rows: usize) -> HeatmapOptions {
+    HeatmapOptions {
         address: None,
         time: None,
         target: None,
@@ -20,7 +19,7 @@ fn options(columns: usize, rows: usize) -> Options {
     }
 }
 
-fn map<T: Clone + Into<Interval>>(intervals: &[T], options: Options) -> Heatmap {
+fn map<T: Clone + Into<Interval>>(intervals: &[T], options: HeatmapOptions) -> Heatmap {
     let mut targets = targets();
     targets[0].mappings.clear();
     map_of(intervals, &targets, options)
@@ -29,7 +28,7 @@ fn map<T: Clone + Into<Interval>>(intervals: &[T], options: Options) -> Heatmap 
 fn map_of<T: Clone + Into<Interval>>(
     intervals: &[T],
     targets: &[TargetInfo],
-    options: Options,
+    options: HeatmapOptions,
 ) -> Heatmap {
     let Ok(map) = compute(|| Ok::<_, Infallible>(source(intervals)), targets, &options);
     map
@@ -110,7 +109,7 @@ fn targets_are_stacked_or_chosen() {
     assert_eq!(all.title, "redis-server *:6379 (pid 4711) and 1 more");
     let text = rendered(&all, Format::Text, NARROW);
     assert!(text.contains("target 7"), "{text}");
-    let one = map(&[both], Options { target: Some(TargetId(7)), ..options(1, 2) });
+    let one = map(&[both], HeatmapOptions { target: Some(TargetId(7)), ..options(1, 2) });
     assert_eq!(one.segments[0].rates, [[Some(0.25)]], "no row is less than a page");
 }
 
@@ -125,7 +124,7 @@ fn failures_of_the_source_pass_through() {
 #[test]
 fn nothing_is_said_to_be_nothing() {
     let empty = snapshot(5, 5, &[region(0, 4096, 1)]);
-    let elsewhere = Options { address: Some(AddrRange::new(7, 7)), ..options(9, 9) };
+    let elsewhere = HeatmapOptions { address: Some(AddrRange::new(7, 7)), ..options(9, 9) };
     let nothings =
         [map(NOTHING, options(9, 9)), map(&[empty], options(9, 9)), map(&record(), elsewhere)];
     for nothing in nothings {
@@ -143,7 +142,7 @@ fn nothing_is_said_to_be_nothing() {
 #[test]
 fn one_snapshot_is_enough() {
     for format in Format::ALL {
-        let map = map(&record()[..1], Options::new(format, &NARROW));
+        let map = map(&record()[..1], HeatmapOptions::new(format, &NARROW));
         let mut out = Vec::new();
         render(&map, format, &NARROW, &mut out).unwrap();
         assert!(!String::from_utf8_lossy(&out).contains("NaN"));
@@ -152,17 +151,17 @@ fn one_snapshot_is_enough() {
 
 #[test]
 fn text() {
-    let map = map(&record(), Options::new(Format::Text, &NARROW));
+    let map = map(&record(), HeatmapOptions::new(Format::Text, &NARROW));
     insta::assert_snapshot!(rendered(&map, Format::Text, NARROW));
 }
 
 #[test]
 fn text_in_ascii() {
     let style = Style { unicode: false, ..NARROW };
-    let zoomed = Options {
+    let zoomed = HeatmapOptions {
         address: Some(AddrRange::new(MMAP, MMAP + 64 * MIB)),
         time: Some((0, 700_000)),
-        ..Options::new(Format::Text, &style)
+        ..HeatmapOptions::new(Format::Text, &style)
     };
     insta::assert_snapshot!(rendered(&map(&record(), zoomed), Format::Text, style));
 }
@@ -170,7 +169,7 @@ fn text_in_ascii() {
 #[test]
 fn text_in_colour() {
     let style = Style { color: true, width: 40, height: 16, ..NARROW };
-    let map = map(&record(), Options::new(Format::Text, &style));
+    let map = map(&record(), HeatmapOptions::new(Format::Text, &style));
     insta::assert_snapshot!(rendered(&map, Format::Text, style).replace('\x1b', "^"));
 }
 
@@ -202,23 +201,23 @@ fn actions_are_in_the_cell_of_their_moment() {
     moments[1].done = vec![done(8192, 12288), done(12288, 16384)];
     moments[3].done = vec![done(1 << 30, 1 << 31), Done { target: TargetId(9), ..done(0, 4096) }];
     let of = |columns, time| {
-        let map = map(&moments, Options { time, ..options(columns, 2) });
+        let map = map(&moments, HeatmapOptions { time, ..options(columns, 2) });
         map.segments[0].acted.get(&Action::Pageout).cloned().unwrap_or_default()
     };
     assert_eq!(of(4, None), [[4096, 0, 0, 0], [4096, 8192, 0, 0]]);
     assert_eq!(of(2, None), [[4096, 0], [12288, 0]]);
     assert_eq!(of(2, Some((10, 20))), [[0, 0], [0, 8192]], "what ends at 10 is before it");
     assert!(of(2, Some((20, 40))).is_empty());
-    let hidden = map(&moments, Options { actions: false, ..options(4, 2) });
+    let hidden = map(&moments, HeatmapOptions { actions: false, ..options(4, 2) });
     assert!(hidden.actions().is_empty());
 }
 
 #[test]
 fn actions_in_text() {
-    let plain = map(&acting(), Options::new(Format::Text, &NARROW));
+    let plain = map(&acting(), HeatmapOptions::new(Format::Text, &NARROW));
     insta::assert_snapshot!("actions_text", rendered(&plain, Format::Text, NARROW));
     let style = Style { color: true, width: 40, height: 16, ..NARROW };
-    let coloured = map(&acting(), Options::new(Format::Text, &style));
+    let coloured = map(&acting(), HeatmapOptions::new(Format::Text, &style));
     let text = rendered(&coloured, Format::Text, style).replace('\x1b', "^");
     insta::assert_snapshot!("actions_in_colour", text);
 }
@@ -288,9 +287,9 @@ fn stripes() -> Vec<Snapshot> {
     (0..10).map(moment).collect()
 }
 
-fn close(format: Format, pages: u64) -> Options {
+fn close(format: Format, pages: u64) -> HeatmapOptions {
     let address = Some(AddrRange::new(HEAP, HEAP + pages * 4096));
-    Options { address, columns: 10, ..Options::new(format, &CLOSE) }
+    HeatmapOptions { address, columns: 10, ..HeatmapOptions::new(format, &CLOSE) }
 }
 
 const CLOSE: Style = Style { height: 48, ..NARROW };
@@ -320,7 +319,7 @@ fn a_close_view_is_as_sharp_in_every_format() {
 
 #[test]
 fn an_edge_is_at_its_page_also_where_rows_are_larger() {
-    let options = Options { rows: 6, page_rows: 6, ..close(Format::Json, 40) };
+    let options = HeatmapOptions { rows: 6, page_rows: 6, ..close(Format::Json, 40) };
     let map = map(&stripes()[..5], options);
     let segment = &map.segments[0];
     let pages: Vec<_> = segment.addresses.iter().map(|edge| (edge - HEAP) / 4096).collect();
@@ -355,7 +354,7 @@ proptest! {
         let time = (whole.times[column], whole.times[column + 1]);
         let segment = &whole.segments[0];
         let address = AddrRange::new(segment.addresses[row], segment.addresses[row + 1]);
-        let zoom = Options { address: Some(address), time: Some(time), ..options(1, 1) };
+        let zoom = HeatmapOptions { address: Some(address), time: Some(time), ..options(1, 1) };
         let cell = map(&snapshots, zoom).segments[0].rates[0][0].unwrap();
         prop_assert!((cell - segment.rates[row][column].unwrap()).abs() < 1e-9);
     }

@@ -6,9 +6,9 @@
 //! between shows the heat.
 
 use super::{Break, Heatmap, Segment};
-use crate::error::RenderError;
-use crate::ramp::{self, MARKS};
-use crate::style::Style;
+use crate::colors::{self, MARKS};
+use crate::format::RenderError;
+use crate::terminal::{Cell, Style, axis, painted, row};
 use crate::ticks;
 use daos_core::Action;
 use daos_core::units::display;
@@ -16,6 +16,9 @@ use std::io::Write;
 
 /// Characters to the left of the cells: an address, a blank and the axis.
 const GUTTER: usize = 16;
+
+/// Characters to the left of the axis and a blank.
+const AXIS: usize = GUTTER - 2;
 
 /// Lines that are not cells: two of headline, two breaks, three of axis and
 /// legend, and one for the prompt.
@@ -60,11 +63,11 @@ fn write_segment(
 ) -> Result<(), RenderError> {
     let lines: Vec<_> = segment.rates.chunks(cells_per_character(style)).collect();
     let labels = labels(segment, lines.len(), cells_per_character(style));
-    let axis = if style.unicode { '│' } else { '|' };
     for (index, (cells, label)) in lines.iter().zip(labels).enumerate().rev() {
         let first = index * cells_per_character(style);
         let marks = marks(segment, first..first + cells.len());
-        writeln!(out, "{label:>14} {axis}{}", line(cells, &marks, style))?;
+        let cells = painted(&line(cells, &marks, style), style);
+        writeln!(out, "{}", row(&label, AXIS, &cells, style))?;
     }
     Ok(())
 }
@@ -119,50 +122,28 @@ fn letter(action: Action) -> char {
 }
 
 /// One line of cells: one row, or two of which the first is the lower.
-fn line(rows: &[Vec<Option<f64>>], marks: &[Option<Action>], style: &Style) -> String {
-    let lower = &rows[0];
-    if !style.color {
-        let cell = |(&rate, mark): (_, &Option<_>)| match mark {
-            Some(action) => letter(*action),
-            None => ramp::character(rate, style.unicode),
-        };
-        return lower.iter().zip(marks).map(cell).collect();
-    }
-    let mut line = String::new();
-    let mut before = None;
-    for (column, &rate) in lower.iter().enumerate() {
-        let upper = rows.get(1).map(|row| color(row[column]));
-        let mark = marks[column];
-        let cell = (upper, color(rate), mark.is_some());
-        if before.replace(cell) != Some(cell) {
-            line += &match mark {
-                Some(_) => marked(rate),
-                None => escape((upper, color(rate))),
-            };
+fn line(rows: &[Vec<Option<f64>>], marks: &[Option<Action>], style: &Style) -> Vec<Cell> {
+    let cell = |(column, &rate): (usize, &Option<f64>)| match marks[column] {
+        Some(action) => marked(action, rate),
+        None if !style.color => Cell::new(colors::character(rate, style.unicode), None),
+        None => {
+            // Where there is no upper one, the lower one fills the character.
+            let upper = rows.get(1).map_or(rate, |row| row[column]);
+            let character = if style.unicode { '▀' } else { ' ' };
+            Cell { character, fg: Some(color(upper)), bg: Some(color(rate)) }
         }
-        line.push(match mark {
-            Some(action) => letter(action),
-            None if style.unicode => '▀',
-            None => ' ',
-        });
-    }
-    line + "\x1b[0m"
+    };
+    rows[0].iter().enumerate().map(cell).collect()
 }
 
-/// Sets the colours of an upper and a lower cell. Where there is no upper one, the
-/// lower one fills the character.
-fn escape((upper, lower): (Option<u8>, u8)) -> String {
-    format!("\x1b[38;5;{};48;5;{lower}m", upper.unwrap_or(lower))
-}
-
-/// Sets the colours of a letter on a cell: blue, or white on what is dark.
-fn marked(rate: Option<f64>) -> String {
-    let ink = if rate > Some(0.3) { 231 } else { 21 };
-    format!("\x1b[38;5;{ink};48;5;{}m", color(rate))
+/// The letter of an action on a cell: blue, or white on what is dark.
+fn marked(action: Action, rate: Option<f64>) -> Cell {
+    let fg = if rate > Some(0.3) { 231 } else { 21 };
+    Cell { character: letter(action), fg: Some(fg), bg: Some(color(rate)) }
 }
 
 fn color(rate: Option<f64>) -> u8 {
-    ramp::palette(rate.map_or(ramp::UNMONITORED, ramp::color))
+    colors::palette(rate.map_or(colors::UNMONITORED, colors::color))
 }
 
 fn gap_line(bytes: u64, columns: usize, style: &Style) -> String {
@@ -179,28 +160,20 @@ fn write_time_axis(
     style: &Style,
     out: &mut impl Write,
 ) -> Result<(), RenderError> {
-    let (corner, dash, mark) = if style.unicode { ('└', '─', '┬') } else { ('+', '-', '+') };
-    let mut axis = vec![dash; columns];
-    let mut numbers = String::new();
-    let span = (to - from) as f64 / 1e6;
-    for tick in ticks::decimal(from as f64 / 1e6, to as f64 / 1e6, (columns / 10).max(2)) {
-        let column = ((tick.value - from as f64 / 1e6) / span * columns as f64) as usize;
-        axis[column.min(columns - 1)] = mark;
-        let start = column.saturating_sub(tick.label.len() / 2);
-        if numbers.is_empty() || numbers.len() < start {
-            numbers = format!("{numbers:start$}{}", tick.label);
-        }
-    }
-    let axis: String = axis.into_iter().collect();
-    writeln!(out, "{:>14} {corner}{axis}", "")?;
-    writeln!(out, "{:>14}  {numbers}", "time (s)")?;
+    let (from, to) = (from as f64 / 1e6, to as f64 / 1e6);
+    let ticks = ticks::decimal(from, to, (columns / 10).max(2));
+    let column = |at: f64| ((at - from) / (to - from) * columns as f64) as usize;
+    let labels = ticks.iter().map(|tick| (column(tick.value), &tick.label[..]));
+    let (line, numbers) = axis(columns, &labels.collect::<Vec<_>>(), style);
+    writeln!(out, "{:AXIS$} {line}", "")?;
+    writeln!(out, "{:>AXIS$} {numbers}", "time (s)")?;
     Ok(())
 }
 
 fn write_legend(style: &Style, out: &mut impl Write) -> Result<(), RenderError> {
     let swatch = |rate: Option<f64>| match style.color {
-        true => format!("\x1b[48;5;{}m  \x1b[0m", color(rate)),
-        false => ramp::character(rate, style.unicode).to_string(),
+        true => painted(&[Cell { bg: Some(color(rate)), ..Cell::BLANK }; 2], style),
+        false => colors::character(rate, style.unicode).to_string(),
     };
     let bound = |mark: f64| match style.color || mark == 0.0 {
         true => display::percent(mark),
@@ -208,7 +181,7 @@ fn write_legend(style: &Style, out: &mut impl Write) -> Result<(), RenderError> 
     };
     let marks = MARKS.map(|mark| format!("{} {}", swatch(Some(mark)), bound(mark)));
     let none = if style.color { swatch(None) } else { "blank".to_owned() };
-    writeln!(out, "{:>14}  {}   {none} not monitored", "access rate", marks.join("  "))?;
+    writeln!(out, "{:>AXIS$}  {}   {none} not monitored", "access rate", marks.join("  "))?;
     Ok(())
 }
 
@@ -218,14 +191,11 @@ fn write_actions(
     style: &Style,
     out: &mut impl Write,
 ) -> Result<(), RenderError> {
-    let swatch = |action| match style.color {
-        true => format!("{}{}\x1b[0m", marked(Some(0.0)), letter(action)),
-        false => letter(action).to_string(),
-    };
+    let swatch = |action| painted(&[marked(action, Some(0.0))], style);
     let all = heatmap.actions().into_iter();
     let all: Vec<_> = all.map(|action| format!("{} {action}", swatch(action))).collect();
     if !all.is_empty() {
-        writeln!(out, "{:>14}  {}", "schemes did", all.join("  "))?;
+        writeln!(out, "{:>AXIS$}  {}", "schemes did", all.join("  "))?;
     }
     Ok(())
 }

@@ -13,10 +13,10 @@ mod text;
 mod worst;
 
 use crate::distribution::Distribution;
-use crate::error::RenderError;
 use crate::format::Format;
+use crate::format::RenderError;
 use crate::series::Series;
-use crate::style::Style;
+use crate::terminal::Style;
 use crate::{names, png};
 use daos_core::{Interval, Snapshot, TargetInfo};
 use std::collections::BTreeSet;
@@ -28,7 +28,7 @@ pub const FORMATS: &[Format] = &Format::ALL;
 
 /// What the snapshots don't say.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Options {
+pub struct OverheadOptions {
     /// The bound on regions, and so on the checks of a tick.
     pub max_regions: Option<u32>,
     /// The bound on what monitoring costs, in percent of one CPU, if one was given.
@@ -45,7 +45,7 @@ pub struct Overhead {
     /// What the targets are called.
     pub title: String,
     /// What was given.
-    pub options: Options,
+    pub options: OverheadOptions,
     /// From the start of the first to the end of the last snapshot, in
     /// microseconds since the record began; zero to zero without snapshots.
     pub time: (u64, u64),
@@ -114,7 +114,7 @@ impl Moment {
 pub fn compute<E>(
     intervals: impl IntoIterator<Item = Result<Interval, E>>,
     targets: &[TargetInfo],
-    options: &Options,
+    options: &OverheadOptions,
 ) -> Result<Overhead, E> {
     let mut overhead = Overhead::new(*options);
     let mut ids = BTreeSet::new();
@@ -128,7 +128,7 @@ pub fn compute<E>(
 }
 
 impl Overhead {
-    fn new(options: Options) -> Self {
+    fn new(options: OverheadOptions) -> Self {
         Self {
             title: String::new(),
             options,

@@ -3,7 +3,8 @@
 use super::Overhead;
 use crate::csv;
 use crate::distribution::Distribution;
-use crate::error::RenderError;
+use crate::format::RenderError;
+use daos_record::json::six_decimals;
 use serde::Serialize;
 use std::io::Write;
 
@@ -64,15 +65,15 @@ pub fn json(overhead: &Overhead, out: &mut impl Write) -> Result<(), RenderError
         missed_ticks: overhead.missed_ticks,
         checks_per_tick: Checks::of(&overhead.checks_per_tick),
         regions: Regions::of(&overhead.regions),
-        cpu_percent: overhead.cpu_percent().map(csv::six_decimals),
+        cpu_percent: overhead.cpu_percent().map(six_decimals),
         elapsed_us: overhead.elapsed_us(),
         setup_cpu_us: overhead.options.setup_cpu_us,
         peak_rss_bytes: overhead.options.peak_rss_bytes,
-        pages_per_tick: overhead.pages_per_tick().map(|(pages, _)| csv::six_decimals(pages)),
-        armed_per_tick: overhead.pages_per_tick().map(|(_, armed)| csv::six_decimals(armed)),
-        target_percent: overhead.target_percent().map(csv::six_decimals),
-        total_percent: overhead.total_percent().map(csv::six_decimals),
-        worst_10s_percent: overhead.worst_10s_percent().map(csv::six_decimals),
+        pages_per_tick: overhead.pages_per_tick().map(|(pages, _)| six_decimals(pages)),
+        armed_per_tick: overhead.pages_per_tick().map(|(_, armed)| six_decimals(armed)),
+        target_percent: overhead.target_percent().map(six_decimals),
+        total_percent: overhead.total_percent().map(six_decimals),
+        worst_10s_percent: overhead.worst_10s_percent().map(six_decimals),
         max_overhead_percent: overhead.options.max_overhead_percent,
         bound_kept: overhead.bound_kept(),
     };
@@ -94,14 +95,14 @@ pub fn csv(overhead: &Overhead, out: &mut impl Write) -> Result<(), RenderError>
             moment.end_us,
             moment.ticks,
             moment.checks,
-            csv::optional(moment.checks_per_tick().map(csv::six_decimals)),
+            csv::optional(moment.checks_per_tick().map(six_decimals)),
             moment.regions,
             moment.cpu_us,
-            csv::optional(moment.cpu_percent().map(csv::six_decimals)),
+            csv::optional(moment.cpu_percent().map(six_decimals)),
             moment.pages,
             moment.armed,
             moment.target_us,
-            csv::optional(moment.target_percent().map(csv::six_decimals))
+            csv::optional(moment.target_percent().map(six_decimals))
         )?;
     }
     Ok(())

@@ -4,7 +4,7 @@ use crate::testing::{record, snapshot, source, targets, written};
 
 const STYLE: Style = Style { color: false, unicode: true, width: 80, height: 30 };
 
-const GIVEN: Options = Options {
+const GIVEN: OverheadOptions = OverheadOptions {
     max_regions: Some(1000),
     setup_cpu_us: Some(210_000),
     peak_rss_bytes: Some(11_700_000),
@@ -27,7 +27,7 @@ fn windows() -> Vec<Snapshot> {
 
 #[test]
 fn the_targets_side_and_the_bound_are_told() {
-    let bound = |percent| Options { max_overhead_percent: Some(percent), ..GIVEN };
+    let bound = |percent| OverheadOptions { max_overhead_percent: Some(percent), ..GIVEN };
     let overhead = of(&windows(), bound(0.5));
     // 10 s of 2500 us each half second, and two halves of 2000 us more.
     assert_eq!(overhead.worst_10s_percent(), Some(0.54));
@@ -42,7 +42,7 @@ fn the_targets_side_and_the_bound_are_told() {
     assert!(picture.contains("bound: 0.5 %"), "{picture}");
 }
 
-fn of<T: Clone + Into<Interval>>(intervals: &[T], options: Options) -> Overhead {
+fn of<T: Clone + Into<Interval>>(intervals: &[T], options: OverheadOptions) -> Overhead {
     let Ok(overhead) = compute(source(intervals), &targets(), &options);
     overhead
 }
@@ -64,7 +64,7 @@ fn the_histogram_holds_every_tick() {
     let (width, ticks) = of(&record(), GIVEN).histogram(10);
     assert_eq!((width, ticks.len()), (100, 10));
     assert_eq!(ticks.iter().sum::<u64>(), 400);
-    assert_eq!(of(NOTHING, Options::default()).histogram(10), (1, vec![0]));
+    assert_eq!(of(NOTHING, OverheadOptions::default()).histogram(10), (1, vec![0]));
 }
 
 #[test]
@@ -72,14 +72,16 @@ fn the_json_keeps_its_fields() {
     insta::assert_snapshot!("json", rendered(&of(&record(), GIVEN), Format::Json));
     insta::assert_snapshot!(
         "json_of_nothing",
-        rendered(&of(NOTHING, Options::default()), Format::Json)
+        rendered(&of(NOTHING, OverheadOptions::default()), Format::Json)
     );
 }
 
 #[test]
 fn little_is_shown_without_nonsense() {
-    let unticked = of(&[snapshot(0, 0, &[])], Options::default());
-    for overhead in [&of(NOTHING, GIVEN), &unticked, &of(&record()[..1], Options::default())] {
+    let unticked = of(&[snapshot(0, 0, &[])], OverheadOptions::default());
+    for overhead in
+        [&of(NOTHING, GIVEN), &unticked, &of(&record()[..1], OverheadOptions::default())]
+    {
         for format in Format::ALL {
             let mut out = Vec::new();
             render(overhead, format, &STYLE, &mut out).unwrap();

@@ -1,10 +1,9 @@
 //! The overhead in a terminal.
 
 use super::Overhead;
-use crate::bars;
 use crate::distribution::Distribution;
-use crate::error::RenderError;
-use crate::style::Style;
+use crate::format::RenderError;
+use crate::terminal::{Style, bars};
 use daos_core::units::display;
 use std::io::Write;
 

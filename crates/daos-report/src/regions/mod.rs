@@ -5,9 +5,9 @@
 
 mod text;
 
-use crate::error::StreamError;
 use crate::format::Format;
-use crate::style::Style;
+use crate::format::StreamError;
+use crate::terminal::Style;
 use crate::{csv, names};
 use daos_core::{Interval, Snapshot, TargetId, TargetInfo};
 use daos_record::json::{RegionJson, SnapshotJson};
@@ -18,7 +18,7 @@ pub const FORMATS: &[Format] = &[Format::Text, Format::Json, Format::Csv];
 
 /// Which snapshots to list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Options {
+pub struct RegionsOptions {
     /// Only snapshots that overlap the time from the first to the second moment,
     /// in microseconds since the record began.
     pub time: Option<(u64, u64)>,
@@ -41,7 +41,7 @@ pub struct Options {
 pub fn render<E>(
     intervals: impl IntoIterator<Item = Result<Interval, E>>,
     targets: &[TargetInfo],
-    options: &Options,
+    options: &RegionsOptions,
     format: Format,
     style: &Style,
     out: &mut impl Write,
@@ -74,7 +74,7 @@ pub fn render<E>(
     failed.map_or(Ok(()), |error| Err(StreamError::Source(error)))
 }
 
-impl Options {
+impl RegionsOptions {
     fn shows(&self, snapshot: &Snapshot) -> bool {
         self.time.is_none_or(|(from, to)| from < snapshot.end_us && snapshot.start_us < to)
     }
@@ -83,7 +83,7 @@ impl Options {
 fn write_one(
     list: &mut dyn List,
     mut interval: Interval,
-    options: &Options,
+    options: &RegionsOptions,
     out: &mut impl Write,
 ) -> io::Result<()> {
     interval
@@ -154,8 +154,8 @@ impl List for CsvRows<'_> {
                     interval.snapshot.start_us,
                     interval.snapshot.end_us,
                     target.id.0,
-                    csv::six_decimals(access_rate),
-                    csv::six_decimals(unobserved),
+                    access_rate,
+                    unobserved,
                     csv::field(&mapping),
                     pages.len()
                 )?;

@@ -2,7 +2,11 @@ use super::*;
 use crate::testing::NOTHING;
 use crate::testing::{HEAP, MIB, record, run, source, targets, written};
 
-fn listed<T: Clone + Into<Interval>>(intervals: &[T], options: Options, format: Format) -> String {
+fn listed<T: Clone + Into<Interval>>(
+    intervals: &[T],
+    options: RegionsOptions,
+    format: Format,
+) -> String {
     let style = Style::default();
     written(|out| render(source(intervals), &targets(), &options, format, &style, out))
 }
@@ -11,7 +15,7 @@ fn listed<T: Clone + Into<Interval>>(intervals: &[T], options: Options, format: 
 fn text_shows_the_last_snapshot() {
     let mut moments = record();
     moments[19].targets[0].regions[1].unobserved = 0.25;
-    insta::assert_snapshot!(listed(&moments, Options::default(), Format::Text));
+    insta::assert_snapshot!(listed(&moments, RegionsOptions::default(), Format::Text));
 }
 
 #[test]
@@ -24,9 +28,9 @@ fn runs_of_pages_are_shown_with_their_region() {
         run(edge + MIB, edge + MIB + 4096, 2),
     ];
     for (name, format) in [("runs_text", Format::Text), ("runs_csv", Format::Csv)] {
-        insta::assert_snapshot!(name, listed(&[moment.clone()], Options::default(), format));
+        insta::assert_snapshot!(name, listed(&[moment.clone()], RegionsOptions::default(), format));
     }
-    let json = listed(&[moment], Options::default(), Format::Json);
+    let json = listed(&[moment], RegionsOptions::default(), Format::Json);
     let list: Vec<SnapshotJson> = serde_json::from_str(&json).unwrap();
     let low = [[HEAP, HEAP + 12288, 0], [edge - 4096, edge, 200_000]];
     assert_eq!(list[0].regions[0].pages, low);
@@ -35,31 +39,34 @@ fn runs_of_pages_are_shown_with_their_region() {
 
 #[test]
 fn a_time_shows_all_snapshots_in_it() {
-    let options = Options { time: Some((50_000, 150_000)), ..Options::default() };
+    let options = RegionsOptions { time: Some((50_000, 150_000)), ..RegionsOptions::default() };
     let text = listed(&record(), options, Format::Text);
     assert_eq!(text.matches("regions").count(), 2, "{text}");
-    let last = Options { last: Some(true), ..options };
+    let last = RegionsOptions { last: Some(true), ..options };
     assert_eq!(listed(&record(), last, Format::Json).matches("start_us").count(), 1);
 }
 
 #[test]
 fn data() {
-    insta::assert_snapshot!("json", listed(&record()[..2], Options::default(), Format::Json));
-    insta::assert_snapshot!("csv", listed(&record()[..2], Options::default(), Format::Csv));
+    insta::assert_snapshot!(
+        "json",
+        listed(&record()[..2], RegionsOptions::default(), Format::Json)
+    );
+    insta::assert_snapshot!("csv", listed(&record()[..2], RegionsOptions::default(), Format::Csv));
 }
 
 #[test]
 fn the_json_is_a_list_whatever_is_in_it() {
     for (length, options) in [
-        (0, Options::default()),
-        (3, Options::default()),
-        (3, Options { target: Some(TargetId(9)), ..Options::default() }),
+        (0, RegionsOptions::default()),
+        (3, RegionsOptions::default()),
+        (3, RegionsOptions { target: Some(TargetId(9)), ..RegionsOptions::default() }),
     ] {
         let json = listed(&record()[..length], options, Format::Json);
         let list: Vec<SnapshotJson> = serde_json::from_str(&json).unwrap();
         assert_eq!(list.len(), if options.target.is_some() { 0 } else { length });
     }
-    assert_eq!(listed(NOTHING, Options::default(), Format::Text), "no snapshots\n");
+    assert_eq!(listed(NOTHING, RegionsOptions::default(), Format::Text), "no snapshots\n");
 }
 
 #[test]
@@ -67,7 +74,7 @@ fn what_came_before_a_failure_is_written() {
     let first = record().into_iter().take(1).map(|snapshot| Ok(Interval::from(snapshot)));
     let broken = first.chain([Err(io::Error::other("torn"))]);
     let mut out = Vec::new();
-    let options = Options::default();
+    let options = RegionsOptions::default();
     let error =
         render(broken, &[], &options, Format::Json, &Style::default(), &mut out).unwrap_err();
     assert_eq!(error.to_string(), "torn");
@@ -76,7 +83,7 @@ fn what_came_before_a_failure_is_written() {
 
 #[test]
 fn regions_are_no_picture() {
-    let options = Options::default();
+    let options = RegionsOptions::default();
     let style = Style::default();
     let error = render(source(NOTHING), &[], &options, Format::Png, &style, &mut Vec::new());
     assert_eq!(error.unwrap_err().to_string(), "regions can be text, json or csv, not png");

@@ -1,8 +1,8 @@
 //! Snapshots as tables in a terminal.
 
 use super::List;
-use crate::style::Style;
-use crate::{bars, names};
+use crate::names;
+use crate::terminal::{Style, bars};
 use daos_core::units::display;
 use daos_core::{Interval, RegionSnapshot, TargetInfo, TargetSnapshot};
 use std::io::{self, Write};

@@ -9,13 +9,12 @@ mod picture;
 mod table;
 mod text;
 
-use crate::error::RenderError;
 use crate::format::Format;
-use crate::style::Style;
+use crate::format::RenderError;
+use crate::terminal::Style;
 use crate::{names, png};
 use daos_core::units::display;
-use daos_core::{Action, Stats};
-use daos_core::{Interval, TargetId, TargetInfo};
+use daos_core::{Action, Interval, SchemeStats, TargetId, TargetInfo};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
@@ -24,7 +23,7 @@ pub const FORMATS: &[Format] = &Format::ALL;
 
 /// What to count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Options {
+pub struct SchemesOptions {
     /// Only what was done after the first and not after the second moment, in
     /// microseconds since the record began.
     pub time: Option<(u64, u64)>,
@@ -34,11 +33,11 @@ pub struct Options {
 
 /// What a record knows of a scheme beside its snapshots.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Known {
+pub struct RecordedScheme {
     /// Its name or its text.
     pub label: String,
     /// Its counters at the end of the record, if it has an end.
-    pub stats: Option<Stats>,
+    pub stats: Option<SchemeStats>,
 }
 
 /// What all schemes did.
@@ -70,11 +69,11 @@ pub struct Scheme {
     /// bytes it acted on.
     pub timeline: Vec<(u64, u64)>,
     /// Its counters over the whole record, whatever was asked for.
-    pub stats: Option<Stats>,
+    pub stats: Option<SchemeStats>,
 }
 
 impl Scheme {
-    fn new(number: u32, known: Known) -> Self {
+    fn new(number: u32, known: RecordedScheme) -> Self {
         let last_word = known.label.split_whitespace().next_back();
         let action = Action::ALL.iter().find(|action| Some(action.name()) == last_word);
         Self {
@@ -122,8 +121,8 @@ impl Scheme {
 pub fn compute<E>(
     intervals: impl IntoIterator<Item = Result<Interval, E>>,
     targets: &[TargetInfo],
-    known: Vec<Known>,
-    options: &Options,
+    known: Vec<RecordedScheme>,
+    options: &SchemesOptions,
 ) -> Result<Schemes, E> {
     let numbered = (0..).zip(known);
     let mut schemes: BTreeMap<u32, Scheme> =
@@ -144,7 +143,7 @@ pub fn compute<E>(
             continue;
         }
         for done in done.iter().filter(|done| wanted(done.target)) {
-            let new = || Scheme::new(done.scheme, Known::default());
+            let new = || Scheme::new(done.scheme, RecordedScheme::default());
             let scheme = schemes.entry(done.scheme).or_insert_with(new);
             scheme.action = Some(done.action);
             scheme.add(snapshot.end_us, done.range.len());

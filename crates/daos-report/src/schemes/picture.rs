@@ -1,8 +1,8 @@
 //! What schemes did, as a picture: a plot for each, one below the other.
 
 use super::{Scheme, Schemes};
-use crate::actions::hatch;
 use crate::canvas::{Anchor, BLUE, Canvas, GREY, INK, Rect};
+use crate::colors::hatch;
 use crate::panel::{Axis, Panel};
 use crate::{names, series};
 use daos_core::units::display;

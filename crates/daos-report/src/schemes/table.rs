@@ -2,8 +2,8 @@
 
 use super::{Scheme, Schemes};
 use crate::csv;
-use crate::error::RenderError;
-use daos_core::{Action, Stats};
+use crate::format::RenderError;
+use daos_core::{Action, SchemeStats};
 use serde::Serialize;
 use std::io::Write;
 
@@ -25,7 +25,7 @@ struct SchemeJson<'a> {
     last_us: Option<u64>,
     timeline: &'a [(u64, u64)],
     #[serde(skip_serializing_if = "Option::is_none")]
-    stats: Option<&'a Stats>,
+    stats: Option<&'a SchemeStats>,
 }
 
 impl<'a> SchemeJson<'a> {
@@ -64,7 +64,7 @@ pub fn csv(schemes: &Schemes, out: &mut impl Write) -> Result<(), RenderError> {
     )?;
     for scheme in &schemes.schemes {
         let stats = scheme.stats.as_ref();
-        let count = |of: fn(&Stats) -> u64| csv::optional(stats.map(of));
+        let count = |of: fn(&SchemeStats) -> u64| csv::optional(stats.map(of));
         writeln!(
             out,
             "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",

@@ -5,13 +5,13 @@ use daos_core::Refusal;
 
 const STYLE: Style = Style { color: false, unicode: true, width: 90, height: 30 };
 
-fn known() -> Vec<Known> {
-    SCHEMES.map(|label| Known { label: label.to_owned(), stats: None }).into()
+fn known() -> Vec<RecordedScheme> {
+    SCHEMES.map(|label| RecordedScheme { label: label.to_owned(), stats: None }).into()
 }
 
-fn with_stats() -> Vec<Known> {
+fn with_stats() -> Vec<RecordedScheme> {
     let mut known = known();
-    known[0].stats = Some(Stats {
+    known[0].stats = Some(SchemeStats {
         tried_regions: 40,
         tried_bytes: 160 * MIB,
         applied_regions: 12,
@@ -25,11 +25,15 @@ fn with_stats() -> Vec<Known> {
         slept: 5,
         fitting_bytes: 0,
     });
-    known[2].stats = Some(Stats::default());
+    known[2].stats = Some(SchemeStats::default());
     known
 }
 
-fn of<T: Clone + Into<Interval>>(intervals: &[T], known: Vec<Known>, options: Options) -> Schemes {
+fn of<T: Clone + Into<Interval>>(
+    intervals: &[T],
+    known: Vec<RecordedScheme>,
+    options: SchemesOptions,
+) -> Schemes {
     let Ok(schemes) = compute(source(intervals), &targets(), known, &options);
     schemes
 }
@@ -40,7 +44,7 @@ fn rendered(schemes: &Schemes, format: Format) -> String {
 
 #[test]
 fn what_each_scheme_did_is_summed() {
-    let all = of(&acting(), known(), Options::default());
+    let all = of(&acting(), known(), SchemesOptions::default());
     let counted: Vec<_> =
         all.schemes.iter().map(|s| (s.times, s.bytes / MIB, s.first_us(), s.last_us())).collect();
     let expected = [
@@ -57,33 +61,33 @@ fn what_each_scheme_did_is_summed() {
 #[test]
 fn time_and_target_narrow_it() {
     let in_time = |from, to| {
-        let options = Options { time: Some((from, to)), ..Options::default() };
+        let options = SchemesOptions { time: Some((from, to)), ..SchemesOptions::default() };
         let all = of(&acting(), known(), options);
         (all.time, all.schemes[0].times, all.schemes[1].times)
     };
     assert_eq!(in_time(400_000, 600_000), ((400_000, 600_000), 1, 1));
     assert_eq!(in_time(450_000, 650_000), ((450_000, 650_000), 1, 1));
     assert_eq!(in_time(9_000_000, 9_500_000), ((0, 0), 0, 0));
-    let other = Options { target: Some(TargetId(7)), ..Options::default() };
+    let other = SchemesOptions { target: Some(TargetId(7)), ..SchemesOptions::default() };
     assert_eq!(of(&acting(), known(), other).schemes[0].times, 0);
 }
 
 #[test]
 fn schemes_that_nothing_is_known_of_are_shown() {
-    let all = of(&acting(), Vec::new(), Options::default());
+    let all = of(&acting(), Vec::new(), SchemesOptions::default());
     let shown: Vec<_> = all.schemes.iter().map(|s| (s.number, s.action.unwrap())).collect();
     assert_eq!(shown, [(0, Action::Pageout), (1, Action::Hugepage)]);
-    let idle = of(&record(), known(), Options::default());
+    let idle = of(&record(), known(), SchemesOptions::default());
     let actions = idle.schemes.iter().map(|scheme| scheme.action);
     assert!(actions.eq([Some(Action::Pageout), Some(Action::Hugepage), None]));
 }
 
 #[test]
 fn nothing_is_said_to_be_nothing() {
-    let none = of(&record(), Vec::new(), Options::default());
+    let none = of(&record(), Vec::new(), SchemesOptions::default());
     assert!(rendered(&none, Format::Text).ends_with("the record has no schemes\n"));
     assert_eq!(rendered(&none, Format::Csv).lines().count(), 1);
-    let idle = of(NOTHING, known(), Options::default());
+    let idle = of(NOTHING, known(), SchemesOptions::default());
     for format in Format::ALL {
         for schemes in [&none, &idle] {
             let mut out = Vec::new();
@@ -95,20 +99,20 @@ fn nothing_is_said_to_be_nothing() {
 
 #[test]
 fn text() {
-    let all = of(&acting(), with_stats(), Options::default());
+    let all = of(&acting(), with_stats(), SchemesOptions::default());
     insta::assert_snapshot!(rendered(&all, Format::Text));
 }
 
 #[test]
 fn data() {
-    let all = of(&acting(), with_stats(), Options::default());
+    let all = of(&acting(), with_stats(), SchemesOptions::default());
     insta::assert_snapshot!("json", rendered(&all, Format::Json));
     insta::assert_snapshot!("csv", rendered(&all, Format::Csv));
 }
 
 #[test]
 fn picture() {
-    let all = of(&acting(), with_stats(), Options::default());
+    let all = of(&acting(), with_stats(), SchemesOptions::default());
     let svg = rendered(&all, Format::Svg);
     assert!(svg.contains("scheme 0, pageout: 4K max min min 5s max pageout"), "{svg}");
     assert!(svg.contains("3 schemes, 2 acted"), "{svg}");

@@ -1,11 +1,11 @@
 //! What schemes did, in a terminal.
 
 use super::{Scheme, Schemes};
-use crate::error::RenderError;
-use crate::style::Style;
-use crate::{bars, names};
+use crate::format::RenderError;
+use crate::names;
+use crate::terminal::{Style, bars};
 use daos_core::units::display;
-use daos_core::{Refusal, Stats};
+use daos_core::{Refusal, SchemeStats};
 use std::io::Write;
 
 /// Writes a row for each scheme, a row of its counters if there are any, and when it acted.
@@ -48,7 +48,7 @@ fn moment(us: Option<u64>) -> String {
 /// The counters, and why what was refused was.
 fn write_stats(schemes: &Schemes, out: &mut impl Write) -> Result<(), RenderError> {
     let with = |scheme: &Scheme| Some((scheme.number, scheme.stats.clone()?));
-    let all: Vec<(u32, Stats)> = schemes.schemes.iter().filter_map(with).collect();
+    let all: Vec<(u32, SchemeStats)> = schemes.schemes.iter().filter_map(with).collect();
     if all.is_empty() {
         return Ok(());
     }

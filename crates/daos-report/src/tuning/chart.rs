@@ -3,16 +3,13 @@
 use super::legend::Sign;
 use super::scale::Scale;
 use super::{Expected, PointKind, TuningPanel};
-use crate::style::Style;
-
-/// A character and its colour, of the palette of 256; none is the colour of text.
-pub type Cell = (char, Option<u8>);
+use crate::terminal::{Cell, Style};
 
 /// Shades of grey, for what is not the matter.
 const GREY: u8 = 245;
 
 /// What is drawn for a sign: in Unicode, in ASCII, and in which colour.
-fn look(sign: Sign) -> (char, char, Option<u8>) {
+fn glyph(sign: Sign) -> (char, char, Option<u8>) {
     match sign {
         Sign::Point(PointKind::Explore) => ('○', 'o', None),
         Sign::Point(PointKind::Improve) => ('◆', 'x', Some(208)),
@@ -29,8 +26,8 @@ fn look(sign: Sign) -> (char, char, Option<u8>) {
 
 /// What is drawn for a sign on this terminal.
 pub fn cell(sign: Sign, unicode: bool) -> Cell {
-    let (character, ascii, color) = look(sign);
-    (if unicode { character } else { ascii }, color)
+    let (character, ascii, color) = glyph(sign);
+    Cell::new(if unicode { character } else { ascii }, color)
 }
 
 /// The cells of one panel.
@@ -48,7 +45,7 @@ pub struct Chart<'a> {
 impl<'a> Chart<'a> {
     /// Without anything in it.
     pub fn new(columns: usize, lines: usize, scale: &'a Scale, style: &Style) -> Self {
-        let cells = vec![vec![(' ', None); columns]; lines];
+        let cells = vec![vec![Cell::BLANK; columns]; lines];
         Self { cells, columns, scale, unicode: style.unicode }
     }
 
@@ -79,15 +76,15 @@ impl<'a> Chart<'a> {
         let zero = if self.unicode { '─' } else { '-' };
         self.bands(panel);
         if let Some(line) = self.line(0.0) {
-            self.cells[line].fill((zero, Some(GREY)));
+            self.cells[line].fill(Cell::new(zero, Some(GREY)));
         }
         if let Some((mean, _)) = baseline {
             (0..self.columns).for_each(|column| self.put(column, mean, Sign::Baseline));
         }
         if let Some((place, ..)) = panel.peak {
             let upright = if self.unicode { '┊' } else { '!' };
-            let (column, color) = (self.column(place), look(Sign::Peak).2);
-            self.cells.iter_mut().for_each(|line| line[column] = (upright, color));
+            let (column, color) = (self.column(place), glyph(Sign::Peak).2);
+            self.cells.iter_mut().for_each(|line| line[column] = Cell::new(upright, color));
         }
         for point in panel.points.iter().filter(|point| !self.scale.is_below(point.score)) {
             let sd = point.sd.unwrap_or(0.0);
@@ -145,18 +142,4 @@ fn between(panel: &TuningPanel, place: f64) -> Option<Expected> {
         low: mix(before.low, after.low),
         high: mix(before.high, after.high),
     })
-}
-
-/// Cells as text, without the blanks at their end.
-pub fn painted(cells: &[Cell], color: bool) -> String {
-    let end = cells.iter().rposition(|cell| cell.0 != ' ').map_or(0, |last| last + 1);
-    let mut line = String::new();
-    for run in cells[..end].chunk_by(|a, b| a.1 == b.1) {
-        let text: String = run.iter().map(|cell| cell.0).collect();
-        match run[0].1.filter(|_| color) {
-            Some(ink) => line += &format!("\x1b[38;5;{ink}m{text}\x1b[0m"),
-            None => line += &text,
-        }
-    }
-    line
 }

@@ -7,7 +7,6 @@
 
 mod chart;
 mod clean;
-mod labels;
 mod legend;
 mod marks;
 mod picture;
@@ -15,10 +14,10 @@ mod plot;
 mod scale;
 mod text;
 
-use crate::error::RenderError;
 use crate::format::Format;
+use crate::format::RenderError;
 use crate::png;
-use crate::style::Style;
+use crate::terminal::Style;
 use std::io::Write;
 
 /// The formats of a tuning. Its data is what the tuner keeps anyway.

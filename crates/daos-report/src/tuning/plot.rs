@@ -1,12 +1,12 @@
 //! One panel of a tuning's picture.
 
 use super::scale::Scale;
-use super::{TuningPanel, labels, marks};
+use super::{TuningPanel, marks};
 use crate::canvas::{
     Anchor, BLUE, Canvas, GREY, INK, LIGHT_BLUE, Point, RED, Rect, fitting, text_width,
 };
-use crate::names;
 use crate::panel::{Axis, Panel};
+use crate::{names, ticks};
 
 /// From an end of the axis to the place that is drawn there, in dots.
 const INSET: f64 = 16.0;
@@ -63,7 +63,7 @@ impl Plot<'_> {
     fn axis(&self, canvas: &mut Canvas, panel: &TuningPanel) {
         let x = |place| self.at(place, 0.0).0;
         let widths = panel.ticks.iter().map(|(at, label)| (x(*at), text_width(label, SIZE)));
-        let step = labels::step(&widths.collect::<Vec<_>>(), 10.0);
+        let step = ticks::step(&widths.collect::<Vec<_>>(), 10.0);
         let floor = self.area.bottom();
         for (index, (place, label)) in panel.ticks.iter().enumerate() {
             let (x, written) = (x(*place), index % step == 0);

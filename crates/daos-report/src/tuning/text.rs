@@ -1,12 +1,12 @@
 //! A tuning in a terminal: a chart of characters for each threshold.
 
-use super::chart::{Chart, cell, painted};
+use super::chart::{Chart, cell};
 use super::legend::{self, Sign};
 use super::scale::Scale;
-use super::{TuningPanel, TuningView, labels};
-use crate::error::RenderError;
+use super::{TuningPanel, TuningView};
+use crate::format::RenderError;
 use crate::names;
-use crate::style::Style;
+use crate::terminal::{Style, axis, painted, row};
 use std::io::Write;
 
 /// Most columns of a chart.
@@ -44,8 +44,7 @@ pub fn write(view: &TuningView, style: &Style, out: &mut impl Write) -> Result<(
             }
         }
         for (cells, label) in chart.cells.iter().zip(labels) {
-            let edge = if style.unicode { '│' } else { '|' };
-            writeln!(out, "{label:>gutter$} {edge}{}", painted(cells, style.color))?;
+            writeln!(out, "{}", row(&label, gutter, &painted(cells, style), style))?;
         }
         write_axis(panel, &chart, gutter, style, out)?;
     }
@@ -76,23 +75,9 @@ fn write_axis(
     style: &Style,
     out: &mut impl Write,
 ) -> Result<(), RenderError> {
-    let (corner, dash, mark) = if style.unicode { ('└', '─', '┬') } else { ('+', '-', '+') };
-    let mut axis = vec![dash; chart.columns];
-    let middle = |(place, label): &(f64, String)| {
-        (chart.column(*place) as f64, label.chars().count() as f64)
-    };
-    let step = labels::step(&panel.ticks.iter().map(middle).collect::<Vec<_>>(), 2.0);
-    let mut numbers = String::new();
-    for (place, label) in panel.ticks.iter().step_by(step) {
-        let (column, length) = (chart.column(*place), label.chars().count());
-        axis[column] = mark;
-        // The line begins a column to the left of the chart, so that the first label fits.
-        let start = (column + 1).saturating_sub(length / 2);
-        let used = numbers.chars().count();
-        numbers += &format!("{:1$}{label}", "", start.saturating_sub(used));
-    }
-    let axis: String = axis.into_iter().collect();
-    writeln!(out, "{:gutter$} {corner}{axis}", "")?;
+    let labels = panel.ticks.iter().map(|(place, label)| (chart.column(*place), &label[..]));
+    let (line, numbers) = axis(chart.columns, &labels.collect::<Vec<_>>(), style);
+    writeln!(out, "{:gutter$} {line}", "")?;
     if !numbers.is_empty() {
         writeln!(out, "{:gutter$} {numbers}", "")?;
     }
@@ -117,7 +102,7 @@ fn write_legend(
     for row in legend::rows(entries, style.room(2) as f64, width) {
         let entry = |(sign, text): &(Sign, String)| {
             let text = if style.unicode { text.clone() } else { text.replace('±', "+-") };
-            format!("{} {text}", painted(&[cell(*sign, style.unicode)], style.color))
+            format!("{} {text}", painted(&[cell(*sign, style.unicode)], style))
         };
         let row: Vec<_> = row.iter().map(entry).collect();
         writeln!(out, "  {}", row.join("   "))?;

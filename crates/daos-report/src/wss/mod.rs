@@ -4,7 +4,7 @@
 //! each region counted whole, as the kernel's tool counts too. That leans to the
 //! high side: one access in a large region counts all of its bytes. So where the
 //! pages of a region are known one by one, those count and not the region.
-//! A threshold on the access rate ([`Options::min_rate`]) tells what is used often
+//! A threshold on the access rate ([`WssOptions::min_rate`]) tells what is used often
 //! from what was touched once. Every snapshot counts, the first ones too.
 
 mod picture;
@@ -12,10 +12,10 @@ mod table;
 mod text;
 
 use crate::distribution::Distribution;
-use crate::error::RenderError;
 use crate::format::Format;
+use crate::format::RenderError;
 use crate::series::Series;
-use crate::style::Style;
+use crate::terminal::Style;
 use crate::{names, png};
 use daos_core::units::display;
 use daos_core::{Interval, Snapshot, TargetId, TargetInfo, TargetSnapshot};
@@ -27,7 +27,7 @@ pub const FORMATS: &[Format] = &Format::ALL;
 
 /// What to count, and what to say of it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Options {
+pub struct WssOptions {
     /// Count regions, and runs of pages, whose access rate, 0 to 1, is at least this. With 0, the
     /// default, count all that were accessed at all; with [`daos_core::HOT_RATE`], hot
     /// memory.
@@ -43,7 +43,7 @@ pub struct Options {
     pub timeline: bool,
 }
 
-impl Default for Options {
+impl Default for WssOptions {
     fn default() -> Self {
         Self {
             min_rate: 0.0,
@@ -68,7 +68,7 @@ pub struct Wss {
     /// What the targets counted are called.
     pub title: String,
     /// What was asked for.
-    pub options: Options,
+    pub options: WssOptions,
     /// From the start of the first to the end of the last snapshot, in
     /// microseconds since the record began; zero to zero without snapshots.
     pub time: (u64, u64),
@@ -85,7 +85,7 @@ pub struct Wss {
 pub fn compute<E>(
     intervals: impl IntoIterator<Item = Result<Interval, E>>,
     targets: &[TargetInfo],
-    options: &Options,
+    options: &WssOptions,
 ) -> Result<Wss, E> {
     let mut time = None;
     let mut timeline = Vec::new();
@@ -111,7 +111,7 @@ pub fn compute<E>(
 }
 
 /// The resident set of the targets counted, where it is known.
-fn resident_set(snapshot: &Snapshot, options: &Options) -> Option<u64> {
+fn resident_set(snapshot: &Snapshot, options: &WssOptions) -> Option<u64> {
     let counted = |target: &&TargetSnapshot| options.target.is_none_or(|id| id == target.id);
     let mut counted = snapshot.targets.iter().filter(counted).peekable();
     counted.peek()?;
@@ -119,7 +119,7 @@ fn resident_set(snapshot: &Snapshot, options: &Options) -> Option<u64> {
 }
 
 /// The working set of one snapshot. Adds the targets that it counts to `ids`.
-fn working_set(snapshot: &Snapshot, options: &Options, ids: &mut BTreeSet<TargetId>) -> u64 {
+fn working_set(snapshot: &Snapshot, options: &WssOptions, ids: &mut BTreeSet<TargetId>) -> u64 {
     let wanted = |id| options.target.is_none_or(|target| target == id);
     let mut bytes = 0;
     for target in snapshot.targets.iter().filter(|target| wanted(target.id)) {

@@ -1,7 +1,7 @@
 //! The working set as data.
 
 use super::Wss;
-use crate::error::RenderError;
+use crate::format::RenderError;
 use serde::{Serialize, Serializer};
 use std::io::Write;
 

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 const STYLE: Style = Style { color: false, unicode: true, width: 80, height: 30 };
 
-fn of<T: Clone + Into<Interval>>(intervals: &[T], options: Options) -> Wss {
+fn of<T: Clone + Into<Interval>>(intervals: &[T], options: WssOptions) -> Wss {
     let Ok(wss) = compute(source(intervals), &targets(), &options);
     wss
 }
@@ -18,8 +18,9 @@ fn rendered(wss: &Wss, format: Format) -> String {
 #[test]
 fn regions_count_whole_from_the_threshold_on() {
     let moment = snapshot(0, 10, &[region(0, 10, 0), region(10, 30, 1), region(30, 70, 5)]);
-    let bytes =
-        |min_rate| of(std::slice::from_ref(&moment), Options { min_rate, ..Options::default() });
+    let bytes = |min_rate| {
+        of(std::slice::from_ref(&moment), WssOptions { min_rate, ..WssOptions::default() })
+    };
     let at = [0.0, 0.05, HOT_RATE, 0.26].map(|rate| bytes(rate).percentile(50.0).unwrap());
     assert_eq!(at, [60, 60, 40, 0]);
 }
@@ -32,7 +33,7 @@ fn pages_count_where_they_are_known() {
     moment.targets[0].pages =
         vec![run(0, 10, 12), run(30, 50, 0), run(150, 155, 1), run(200, 250, 0)];
     let bytes = |min_rate| {
-        let options = Options { min_rate, ..Options::default() };
+        let options = WssOptions { min_rate, ..WssOptions::default() };
         of(std::slice::from_ref(&moment), options).percentile(50.0).unwrap()
     };
     assert_eq!([0.0, 0.1, 0.5, 0.7].map(bytes), [80 + 5, 80, 10, 0]);
@@ -40,7 +41,7 @@ fn pages_count_where_they_are_known() {
 
 #[test]
 fn time_narrows_the_snapshots() {
-    let options = Options { time: Some((300_000, 500_000)), ..Options::default() };
+    let options = WssOptions { time: Some((300_000, 500_000)), ..WssOptions::default() };
     let wss = of(&record(), options);
     assert_eq!((wss.snapshots(), wss.time), (2, (300_000, 500_000)));
 }
@@ -57,11 +58,11 @@ fn percentiles_can_be_a_range() {
 fn the_json_keeps_its_fields() {
     let small = [snapshot(0, 10, &[region(0, 10, 1)]), snapshot(10, 20, &[region(0, 21, 1)])];
     assert_eq!(
-        rendered(&of(&small, Options::default()), Format::Json),
+        rendered(&of(&small, WssOptions::default()), Format::Json),
         "{\"unit\":\"bytes\",\"snapshots\":2,\"percentiles\":\
          {\"0\":10,\"25\":10,\"50\":10,\"75\":21,\"100\":21},\"mean\":15.5}\n"
     );
-    let asked = Options { percentiles: vec![99.5], timeline: true, ..Options::default() };
+    let asked = WssOptions { percentiles: vec![99.5], timeline: true, ..WssOptions::default() };
     assert_eq!(
         rendered(&of(&small, asked), Format::Json),
         "{\"unit\":\"bytes\",\"snapshots\":2,\"percentiles\":{\"99.5\":21},\"mean\":15.5,\
@@ -71,11 +72,11 @@ fn the_json_keeps_its_fields() {
 
 #[test]
 fn no_snapshots_have_no_working_set() {
-    let none = of(NOTHING, Options::default());
+    let none = of(NOTHING, WssOptions::default());
     assert!(rendered(&none, Format::Json).contains("\"0\":null"));
     assert!(rendered(&none, Format::Text).ends_with("no snapshots\n"));
     for format in Format::ALL {
-        for wss in [&none, &of(&record()[..1], Options::default())] {
+        for wss in [&none, &of(&record()[..1], WssOptions::default())] {
             let mut out = Vec::new();
             render(wss, format, &STYLE, &mut out).unwrap();
             assert!(!String::from_utf8_lossy(&out).contains("NaN"));
@@ -88,12 +89,12 @@ fn text() {
     let mut record = record();
     record[1].targets[0].resident_bytes = Some(321 * MIB);
     record[2].targets[0].resident_bytes = Some(320 * MIB);
-    insta::assert_snapshot!(rendered(&of(&record, Options::default()), Format::Text));
+    insta::assert_snapshot!(rendered(&of(&record, WssOptions::default()), Format::Text));
 }
 
 #[test]
 fn csv() {
-    insta::assert_snapshot!(rendered(&of(&record()[..3], Options::default()), Format::Csv));
+    insta::assert_snapshot!(rendered(&of(&record()[..3], WssOptions::default()), Format::Csv));
 }
 
 proptest! {
@@ -107,7 +108,7 @@ proptest! {
             region(at - size, at, count)
         }).collect();
         let moment = [snapshot(0, 10, &regions)];
-        let used = |min_rate| of(&moment, Options { min_rate, ..Options::default() }).percentile(0.0);
+        let used = |min_rate| of(&moment, WssOptions { min_rate, ..WssOptions::default() }).percentile(0.0);
         prop_assert!(used(rate) <= used(0.0));
         prop_assert!(used(0.0) <= Some(at));
     }

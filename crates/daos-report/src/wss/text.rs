@@ -1,9 +1,8 @@
 //! The working set in a terminal.
 
 use super::Wss;
-use crate::bars;
-use crate::error::RenderError;
-use crate::style::Style;
+use crate::format::RenderError;
+use crate::terminal::{Style, bars};
 use daos_core::units::display;
 use std::io::Write;
 

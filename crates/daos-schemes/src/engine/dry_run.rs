@@ -1,15 +1,14 @@
 //! Schemes that only say what they would do.
 
-use super::look::look;
-use super::spans::Spans;
-use daos_core::access::{AccessCheck, Capabilities, Observation, Prices, Target, TargetId, Window};
-use daos_core::action::Action;
-use daos_core::addr::{AddrRange, PAGE_SIZE};
-use daos_core::sink::{ActionSink, Outcome};
-use daos_core::snapshot::{Mapping, TargetInfo};
+use super::interval_map::IntervalMap;
+use super::proof::sample;
+use daos_core::{
+    AccessCheck, Action, ActionReport, ActionSink, AddrRange, Capabilities, Mapping, Observation,
+    PAGE_SIZE, Prices, Target, TargetId, TargetInfo, Window,
+};
 use std::collections::BTreeMap;
 
-/// Looks like what it wraps, and counts instead of acting: memory that would be acted on
+/// Samples what it wraps, and counts instead of acting: memory that would be acted on
 /// several times, once.
 #[derive(Debug)]
 pub struct DryRun<'a, S> {
@@ -19,7 +18,7 @@ pub struct DryRun<'a, S> {
 
 /// What was counted so far.
 #[derive(Debug, Clone, Default)]
-pub struct Counted(BTreeMap<(Action, TargetId), Spans>);
+pub struct Counted(BTreeMap<(Action, TargetId), IntervalMap>);
 
 impl<'a, S: ActionSink> DryRun<'a, S> {
     /// Counts in `counted` what would be done to the memory behind `real`.
@@ -39,7 +38,7 @@ impl<S: ActionSink> ActionSink for DryRun<'_, S> {
         action: Action,
         target: TargetId,
         ranges: &[AddrRange],
-    ) -> Result<Outcome, S::Error> {
+    ) -> Result<ActionReport, S::Error> {
         let counted = self.counted.0.entry((action, target)).or_default();
         let mut fresh = Vec::new();
         for range in ranges {
@@ -47,8 +46,8 @@ impl<S: ActionSink> ActionSink for DryRun<'_, S> {
             fresh.extend(parts.map(|(part, _)| part));
         }
         fresh.iter().for_each(|range| counted.set(*range, 0));
-        let mut outcome = Outcome::default();
-        for (window, seen) in look(self.real, target, &fresh)? {
+        let mut outcome = ActionReport::default();
+        for (window, seen) in sample(self.real, target, &fresh)? {
             let pages = match action {
                 // What is there already needs not be brought back.
                 Action::Willneed | Action::Lock => window.pages - seen.present,

@@ -6,60 +6,63 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `pieces` | memory that is alike, as old as what was done to it allows |
-//! | `rule` | what fits a scheme |
-//! | `job` | acting on it, batch by batch, within bounds |
-//! | `look` | looking at ranges |
-//! | `priority`, `charge` | what comes first, and what a quota has left |
-//! | `spans` | what was when, by address |
+//! | `candidates` | what a snapshot offers: memory that is alike, no older than what was done to it |
+//! | `scheme_state` | a scheme at work: when it is due, what it has done |
+//! | `selection` | the candidates that fit its pattern and pass its filters, by priority |
+//! | `pass` | acting on what was selected, batch by batch, within bounds |
+//! | `proof` | which single pages are idle, or used, by their own accessed bits |
+//! | `quota` | what a quota has left, its feedback, and priorities |
+//! | `watermarks`, `filters` | when a scheme is active, and what is exempt |
+//! | `interval_map` | a value by address: when memory was acted on, or armed |
 //! | [`dry_run`] | counts instead of acting |
 
-mod charge;
+mod candidates;
 pub mod dry_run;
-mod job;
-mod look;
-mod pieces;
-mod priority;
-mod rule;
-mod spans;
+mod filters;
+mod interval_map;
+mod pass;
+mod proof;
+mod quota;
+mod scheme_state;
+mod selection;
 #[cfg(test)]
 mod tests;
+mod watermarks;
 
 pub use dry_run::DryRun;
 
 use crate::scheme::Scheme;
-use daos_core::access::TargetId;
-use daos_core::metrics::Metrics;
-use daos_core::sink::ActionSink;
-use daos_core::snapshot::Snapshot;
-use daos_core::stats::{Done, Stats};
-use job::Job;
-use pieces::Piece;
-use rule::Rule;
-use spans::Spans;
+use candidates::{Candidate, candidates};
+use daos_core::{ActionSink, Done, Metrics, SchemeStats, Snapshot, TargetId};
+use interval_map::IntervalMap;
+use pass::Pass;
+use scheme_state::SchemeState;
 use std::collections::BTreeMap;
 
-/// The share of an aggregation interval that a pass may take.
+/// The share of an aggregation interval that the passes of all schemes may take together.
+/// Chosen: enough to act, while the monitor is held up by less than it can make good.
 const SLICE: f64 = 0.25;
-/// Microseconds between two times that what is too old to matter is forgotten.
+/// Microseconds between two times that what is too old to matter is forgotten. Chosen:
+/// seldom enough to cost nothing, as it goes over all that is remembered.
 const FORGET_US: u64 = 10_000_000;
 
 /// Finds memory that fits schemes, and has it acted on.
 #[derive(Debug, Clone, Default)]
 pub struct Engine {
-    rules: Vec<Rule>,
-    past: Past,
+    schemes: Vec<SchemeState>,
+    history: History,
     forgot_us: u64,
-    pieces: Vec<Piece>,
+    /// Of the last snapshot; kept for its allocation.
+    candidates: Vec<Candidate>,
 }
 
 /// What is remembered of memory, whichever scheme it was for.
 #[derive(Debug, Clone, Default)]
-struct Past {
+struct History {
     /// When it was acted on: its age starts anew.
-    acted: BTreeMap<TargetId, Spans>,
-    /// Since when each page of it is watched, by its own accessed bit.
-    armed: BTreeMap<TargetId, Spans>,
+    acted: BTreeMap<TargetId, IntervalMap>,
+    /// Since when the accessed bit of each page of it tells, and of that page alone.
+    armed: BTreeMap<TargetId, IntervalMap>,
 }
 
 impl Engine {
@@ -73,19 +76,19 @@ impl Engine {
     /// Goes on with other schemes. Those that were there before keep their counters and
     /// what is left of their quotas; what was done to memory is remembered.
     pub fn replace(&mut self, schemes: Vec<Scheme>) {
-        let mut before = std::mem::take(&mut self.rules);
-        self.rules = schemes
+        let mut before = std::mem::take(&mut self.schemes);
+        self.schemes = schemes
             .into_iter()
-            .map(|scheme| match before.iter().position(|rule| rule.scheme == scheme) {
+            .map(|scheme| match before.iter().position(|state| state.scheme == scheme) {
                 Some(at) => before.swap_remove(at),
-                None => Rule::new(scheme),
+                None => SchemeState::new(scheme),
             })
             .collect();
     }
 
     /// The schemes and what they did so far.
-    pub fn stats(&self) -> impl Iterator<Item = (&Scheme, &Stats)> {
-        self.rules.iter().map(|rule| (&rule.scheme, &rule.stats))
+    pub fn stats(&self) -> impl Iterator<Item = (&Scheme, &SchemeStats)> {
+        self.schemes.iter().map(|state| (&state.scheme, &state.stats))
     }
 
     /// Acts on what fits in `snapshot`, the last of its monitor, and says what was done.
@@ -99,41 +102,41 @@ impl Engine {
         let mut done = Vec::new();
         let now_us = snapshot.end_us;
         let begun_us = sink.clock_us();
-        let slice_us = snapshot.aggregation_us as f64 * SLICE / self.rules.len().max(1) as f64;
+        let slice_us = snapshot.aggregation_us as f64 * SLICE / self.schemes.len().max(1) as f64;
         self.forget(snapshot);
         // The monitor arms the same pages: what it cleared proves nothing any more.
         for (target, range) in sink.take_cleared() {
-            if let Some(armed) = self.past.armed.get_mut(&target) {
+            if let Some(armed) = self.history.armed.get_mut(&target) {
                 armed.clear(range);
             }
         }
         let mut stale = true;
-        for at in 0..self.rules.len() {
-            let rule = &mut self.rules[at];
-            if !rule.is_up(now_us, metrics) {
+        for at in 0..self.schemes.len() {
+            let state = &mut self.schemes[at];
+            if !state.begin_pass(now_us, metrics) {
                 continue;
             }
             if std::mem::take(&mut stale) {
-                pieces::of(snapshot, &self.past.acted, &mut self.pieces);
+                candidates(snapshot, &self.history.acted, &mut self.candidates);
             }
-            let candidates = rule.candidates(&self.pieces, snapshot, sink)?;
-            if candidates.is_empty() || !rule.acts() {
+            let selected = state.select(&self.candidates, snapshot, sink)?;
+            if selected.is_empty() || !state.acts() {
                 continue;
             }
             let deadline_us = sink.clock_us() + slice_us;
-            let mut job = Job {
-                rule,
-                number: at as u32,
+            let mut pass = Pass {
+                state,
+                index: at as u32,
                 now_us,
                 begun_us,
                 aggregation_us: snapshot.aggregation_us,
                 deadline_us,
-                past: &mut self.past,
+                history: &mut self.history,
                 sink: &mut *sink,
                 done: &mut done,
             };
             // What was acted on is younger for the schemes that follow.
-            stale = job.run(&candidates)?;
+            stale = pass.run(&selected)?;
         }
         // What was armed here is known.
         sink.take_cleared();
@@ -147,15 +150,16 @@ impl Engine {
             return;
         }
         self.forgot_us = now_us;
-        let longest = self.rules.iter().map(|rule| rule.longest_us(snapshot.aggregation_us)).max();
+        let longest =
+            self.schemes.iter().map(|state| state.history_us(snapshot.aggregation_us)).max();
         let since_us = now_us.saturating_sub(longest.unwrap_or(0).saturating_add(FORGET_US));
         let lives = |id: &TargetId| snapshot.targets.iter().any(|target| target.id == *id);
-        for spans in [&mut self.past.acted, &mut self.past.armed] {
-            spans.retain(|id, _| lives(id));
-            spans.values_mut().for_each(|spans| spans.retain(|at_us| at_us >= since_us));
+        for maps in [&mut self.history.acted, &mut self.history.armed] {
+            maps.retain(|id, _| lives(id));
+            maps.values_mut().for_each(|map| map.retain(|at_us| at_us >= since_us));
         }
-        for rule in &mut self.rules {
-            rule.forget(now_us, lives);
+        for state in &mut self.schemes {
+            state.forget(now_us, lives);
         }
     }
 }

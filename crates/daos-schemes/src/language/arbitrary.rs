@@ -1,8 +1,7 @@
 //! Any valid scheme, for property tests.
 
-use crate::{Age, Bounds, Filter, Goal, Matter, Pattern, Quota, Scheme, Watermarks, Weights};
-use daos_core::addr::AddrRange;
-use daos_core::{Action, Metric};
+use crate::{Age, Bounds, Filter, FilterType, Goal, Pattern, Quota, Scheme, Watermarks, Weights};
+use daos_core::{Action, AddrRange, Metric};
 use proptest::option::of;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -106,16 +105,16 @@ fn goal() -> impl Strategy<Value = Goal> {
 
 fn filter() -> impl Strategy<Value = Filter> {
     let range = (0..1u64 << 47, 1..1u64 << 40)
-        .prop_map(|(start, size)| Matter::Addresses(AddrRange::new(start, start + size)));
-    let what = prop_oneof![
+        .prop_map(|(start, size)| FilterType::Addresses(AddrRange::new(start, start + size)));
+    let filter_type = prop_oneof![
         range,
-        "/[a-z.\"' ]{0,6}[a-z]".prop_map(Matter::Cgroup),
-        Just(Matter::Anonymous),
-        Just(Matter::File),
-        Just(Matter::Huge),
+        "/[a-z.\"' ]{0,6}[a-z]".prop_map(FilterType::Cgroup),
+        Just(FilterType::Anonymous),
+        Just(FilterType::File),
+        Just(FilterType::Huge),
     ];
-    (what, any::<bool>(), any::<bool>()).prop_map(|(what, inverted, allow)| Filter {
-        what,
+    (filter_type, any::<bool>(), any::<bool>()).prop_map(|(filter_type, inverted, allow)| Filter {
+        filter_type,
         inverted,
         allow,
     })

@@ -1,6 +1,6 @@
 //! What is wrong with a scheme, where, and what belongs there.
 
-use super::value::Unfit;
+use super::value::ValueError;
 use thiserror::Error;
 
 /// Schemes that can't be read. Shown as `SOURCE:LINE:COLUMN: what is wrong`.
@@ -65,15 +65,15 @@ pub enum Problem {
 
 impl Problem {
     /// A value that is none.
-    pub(super) fn unfit(found: &str, unfit: Unfit) -> Self {
-        let Unfit { expected, nearest } = unfit;
+    pub(super) fn of_value(found: &str, error: ValueError) -> Self {
+        let ValueError { expected, nearest } = error;
         Self::Unexpected { found: quoted(found), expected, nearest: nearest.map(str::to_owned) }
     }
 }
 
 /// Part of a scheme.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum SchemePart {
     /// Its name.
     Name,
     /// The bounds of sizes.
@@ -99,13 +99,14 @@ pub enum Part {
 #[error("{why}")]
 pub struct Invalid {
     /// The part that is wrong.
-    pub part: Part,
+    pub part: SchemePart,
     /// Why, in words, with the values.
     pub why: String,
 }
 
 /// Puts what was found into quotes, shortened where it is long.
 pub(super) fn quoted(text: &str) -> String {
+    /// Chosen: what is longer would hide the rest of the message.
     const MOST: usize = 40;
     if text.chars().count() <= MOST {
         return format!("{text:?}");

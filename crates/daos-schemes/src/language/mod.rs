@@ -7,16 +7,17 @@
 //! | module | holds |
 //! |---|---|
 //! | [`text`], [`toml`] | the two forms |
+//! | [`value`] | single values, in either form |
 //! | [`builtin`] | schemes that come with the program |
-//! | [`mistake`] | what is wrong with a scheme, and where |
 //! | `validate` | what makes no sense in either form |
-//! | `value`, `form` | single values; the shape of TOML |
+//! | [`mistake`] | what is wrong with a scheme, and where |
+//! | [`nearest`] | what someone who mistyped a word meant |
 
 #[cfg(test)]
 mod arbitrary;
 pub mod builtin;
-mod form;
 pub mod mistake;
+pub mod nearest;
 pub mod text;
 pub mod toml;
 mod validate;

@@ -8,12 +8,10 @@
 //! Fields are separated by white space, which may also stand between a number and its
 //! unit; a `#` starts a comment. What a field may hold is in `schemes/README.md`.
 
-use super::mistake::{Part, Problem, TextError, quoted};
-use super::value::{self, Side, Unfit};
-use crate::pattern::{Bounds, Pattern};
-use crate::scheme::Scheme;
-use daos_core::action::Action;
-use daos_core::units;
+use super::mistake::{Problem, SchemePart, TextError, quoted};
+use super::value::{self, Side, ValueError};
+use crate::scheme::{Bounds, Pattern, Scheme};
+use daos_core::{Action, units};
 
 /// Names of the fields.
 pub const FIELDS: [&str; 7] =
@@ -109,9 +107,9 @@ fn scheme(fields: &[Field<'_>]) -> Result<Scheme, (usize, Problem)> {
     let scheme = Scheme::new(pattern, action);
     scheme.validate().map_err(|invalid| {
         let at = match invalid.part {
-            Part::Size => 1,
-            Part::Frequency => 3,
-            Part::Age => 5,
+            SchemePart::Size => 1,
+            SchemePart::Frequency => 3,
+            SchemePart::Age => 5,
             _ => 0,
         };
         (fields[at].column, Problem::Invalid(invalid))
@@ -123,19 +121,19 @@ fn scheme(fields: &[Field<'_>]) -> Result<Scheme, (usize, Problem)> {
 fn read<T>(
     fields: &[Field<'_>],
     at: usize,
-    value: impl Fn(&str) -> Result<T, Unfit>,
+    value: impl Fn(&str) -> Result<T, ValueError>,
 ) -> Result<T, (usize, Problem)> {
     let end = fields.last().map_or(1, |last| last.column + last.text.chars().count());
     let (column, text) = fields.get(at).map_or((end, ""), |field| (field.column, field.text));
-    let unfit = match value(text) {
+    let error = match value(text) {
         Ok(value) => return Ok(value),
-        Err(unfit) => unfit,
+        Err(error) => error,
     };
     let found = if text.is_empty() { "the end of the line".to_owned() } else { quoted(text) };
-    let nearest = unfit.nearest.map(str::to_owned);
+    let nearest = error.nearest.map(str::to_owned);
     let expected = match FIELDS[at] {
-        "action" => unfit.expected,
-        name => format!("{name}, {}", unfit.expected),
+        "action" => error.expected,
+        name => format!("{name}, {}", error.expected),
     };
     let count = fields.len();
     Err((
@@ -149,10 +147,10 @@ fn read<T>(
 }
 
 /// An action by its name or another name of it, in any case.
-pub(super) fn action(text: &str) -> Result<Action, Unfit> {
+pub(super) fn action(text: &str) -> Result<Action, ValueError> {
     Action::named(text).ok_or_else(|| {
         let names: Vec<_> = Action::ALL.iter().map(|action| action.name()).collect();
-        Unfit::none_of(text, "an action", &names)
+        ValueError::none_of(text, "an action", &names)
     })
 }
 

@@ -14,12 +14,21 @@
 //! ```
 //!
 //! Values are spelt as in the [text](super::text). All keys are in `schemes/README.md`.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `table` | the tables and keys there are |
+//! | `read`, `write` | from tables to schemes, and back |
 
-use super::form::{self, Form};
+mod read;
+mod table;
+mod write;
+
 use super::mistake::{Problem, TextError, place};
-use crate::nearest::nearest;
+use super::nearest::nearest;
 use crate::scheme::Scheme;
 use serde::Serialize;
+use table::SchemeFile;
 
 /// Reads the schemes in `text`; `source` is its name in errors. There is at least one,
 /// and all of them are [valid](Scheme::validate).
@@ -28,24 +37,24 @@ pub fn parse(text: &str, source: &str) -> Result<Vec<Scheme>, TextError> {
         let (line, column) = place(text, offset);
         TextError { origin: source.to_owned(), line, column, problem }
     };
-    let form: Form = ::toml::from_str(text)
+    let file: SchemeFile = ::toml::from_str(text)
         .map_err(|err| wrong(err.span().map_or(0, |span| span.start), problem(err.message())))?;
-    if form.scheme.is_empty() {
+    if file.scheme.is_empty() {
         return Err(wrong(text.len(), Problem::EmptyToml));
     }
-    let read = |scheme| form::read(scheme).map_err(|(at, problem)| wrong(at.start, problem));
-    form.scheme.iter().map(read).collect()
+    let read = |scheme| read::read(scheme).map_err(|(at, problem)| wrong(at.start, problem));
+    file.scheme.iter().map(read).collect()
 }
 
 /// Writes schemes, each in one way.
 pub fn format(schemes: &[Scheme]) -> String {
     // Strings, numbers, lists and tables with text for keys: there is nothing to fail.
-    ::toml::to_string(&form::write(schemes)).unwrap_or_default()
+    ::toml::to_string(&write::write(schemes)).unwrap_or_default()
 }
 
 /// The same keys and values for any other format: `{"scheme":[{"size":["4K","max"],…}]}`.
-pub fn form(schemes: &[Scheme]) -> impl Serialize {
-    form::write(schemes)
+pub fn tables(schemes: &[Scheme]) -> impl Serialize {
+    write::write(schemes)
 }
 
 /// What serde says about keys has words in backticks: the one found, then the valid ones.
@@ -67,5 +76,4 @@ fn problem(message: &str) -> Problem {
 }
 
 #[cfg(test)]
-#[path = "toml_tests.rs"]
 mod tests;

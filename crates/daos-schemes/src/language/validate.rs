@@ -2,15 +2,10 @@
 //!
 //! In one place, for schemes from a text, from TOML and from a program alike.
 
-use super::mistake::{Invalid, Part};
+use super::mistake::{Invalid, SchemePart};
 use super::value::{show_age_bound, show_rate_bound, show_size_bound};
-use crate::filter::{Filter, Matter};
-use crate::goal::Goal;
-use crate::pattern::{Age, Pattern};
-use crate::quota::Quota;
-use crate::scheme::Scheme;
-use crate::watermarks::Watermarks;
-use daos_core::addr::PAGE_SIZE;
+use crate::scheme::{Age, Filter, FilterType, Goal, Pattern, Quota, Scheme, Watermarks};
+use daos_core::PAGE_SIZE;
 use daos_core::units::show_share;
 
 impl Scheme {
@@ -21,12 +16,14 @@ impl Scheme {
     /// only be compared where it is known how long an interval is: not here.
     pub fn validate(&self) -> Result<(), Invalid> {
         if let Some(name) = &self.name {
-            check(!name.trim().is_empty() && !name.contains(char::is_control), Part::Name, || {
-                format!("the name {name:?} is blank or has characters that can't be shown")
-            })?;
+            check(
+                !name.trim().is_empty() && !name.contains(char::is_control),
+                SchemePart::Name,
+                || format!("the name {name:?} is blank or has characters that can't be shown"),
+            )?;
         }
         pattern(&self.pattern)?;
-        check(self.apply_interval_us != Some(0), Part::ApplyInterval, || {
+        check(self.apply_interval_us != Some(0), SchemePart::ApplyInterval, || {
             "the apply interval is 0; leave it out to apply the scheme every aggregation \
              interval"
                 .to_owned()
@@ -40,71 +37,71 @@ impl Scheme {
 
 fn pattern(pattern: &Pattern) -> Result<(), Invalid> {
     let Pattern { size, rate, age } = pattern;
-    check(size.min <= size.max, Part::Size, || {
+    check(size.min <= size.max, SchemePart::Size, || {
         reversed("size", show_size_bound(size.min), show_size_bound(size.max))
     })?;
     for rate in [rate.min, rate.max] {
-        check((0.0..=1.0).contains(&rate), Part::Frequency, || {
+        check((0.0..=1.0).contains(&rate), SchemePart::Frequency, || {
             format!("a frequency of {rate} is no share of the checks, 0 to 1")
         })?;
     }
-    check(rate.min <= rate.max, Part::Frequency, || {
+    check(rate.min <= rate.max, SchemePart::Frequency, || {
         reversed("freq", show_rate_bound(rate.min), show_rate_bound(rate.max))
     })?;
-    check(!is_longer(age.min, age.max), Part::Age, || {
+    check(!is_longer(age.min, age.max), SchemePart::Age, || {
         reversed("age", show_age_bound(age.min), show_age_bound(age.max))
     })
 }
 
 fn quota(quota: &Quota) -> Result<(), Invalid> {
     let none = |what: &str| format!("a quota of 0 {what}; a scheme that may do nothing is no use");
-    check(quota.bytes != Some(0), Part::Quota, || none("bytes"))?;
-    check(quota.bytes.is_none_or(|bytes| bytes >= PAGE_SIZE), Part::Quota, || {
+    check(quota.bytes != Some(0), SchemePart::Quota, || none("bytes"))?;
+    check(quota.bytes.is_none_or(|bytes| bytes >= PAGE_SIZE), SchemePart::Quota, || {
         format!("a quota of less than a page, {PAGE_SIZE} bytes; that allows nothing")
     })?;
-    check(quota.time_us != Some(0), Part::Quota, || none("time"))?;
-    check(quota.reset_us > 0, Part::Quota, || "the quota's reset interval is 0".to_owned())?;
+    check(quota.time_us != Some(0), SchemePart::Quota, || none("time"))?;
+    check(quota.reset_us > 0, SchemePart::Quota, || "the quota's reset interval is 0".to_owned())?;
     let weights = [quota.weights.size, quota.weights.rate, quota.weights.age];
     let are_numbers = weights.iter().all(|weight| weight.is_finite() && *weight >= 0.0);
     let sum: f64 = weights.iter().sum();
-    check(are_numbers && sum.is_finite(), Part::Quota, || {
+    check(are_numbers && sum.is_finite(), SchemePart::Quota, || {
         "a weight is negative or no finite number".to_owned()
     })?;
-    check(sum > 0.0, Part::Quota, || "all weights are 0; at least one must count".to_owned())
+    check(sum > 0.0, SchemePart::Quota, || "all weights are 0; at least one must count".to_owned())
 }
 
 fn watermarks(marks: &Watermarks) -> Result<(), Invalid> {
     let Watermarks { interval_us, high, mid, low, .. } = *marks;
-    check(interval_us > 0, Part::Watermarks, || "the watermarks' interval is 0".to_owned())?;
+    check(interval_us > 0, SchemePart::Watermarks, || "the watermarks' interval is 0".to_owned())?;
     for mark in [high, mid, low] {
-        check((0.0..=1.0).contains(&mark), Part::Watermarks, || {
+        check((0.0..=1.0).contains(&mark), SchemePart::Watermarks, || {
             format!("a watermark of {mark} is no share, 0 to 1")
         })?;
     }
-    check(low <= mid && mid <= high, Part::Watermarks, || {
+    check(low <= mid && mid <= high, SchemePart::Watermarks, || {
         let [low, mid, high] = [low, mid, high].map(show_share);
         format!("watermarks out of order: expected low ({low}) <= mid ({mid}) <= high ({high})")
     })
 }
 
 fn filter(at: usize, filter: &Filter) -> Result<(), Invalid> {
-    match &filter.what {
-        Matter::Addresses(range) => check(!range.is_empty(), Part::Filter(at), || {
+    match &filter.filter_type {
+        FilterType::Addresses(range) => check(!range.is_empty(), SchemePart::Filter(at), || {
             format!("no address lies in the filter's range {range:?}")
         }),
-        Matter::Cgroup(path) => {
+        FilterType::Cgroup(path) => {
             let is_path = path.starts_with('/') && !path.contains(char::is_control);
-            check(is_path, Part::Filter(at), || {
+            check(is_path, SchemePart::Filter(at), || {
                 format!("the cgroup {path:?} is no path from the root of the hierarchy, as /a/b")
             })
         }
-        Matter::Anonymous | Matter::File | Matter::Huge => Ok(()),
+        FilterType::Anonymous | FilterType::File | FilterType::Huge => Ok(()),
     }
 }
 
 fn goal(goal: &Goal) -> Result<(), Invalid> {
     let target = goal.target;
-    check(target > 0.0 && target <= 1.0, Part::Goal, || {
+    check(target > 0.0 && target <= 1.0, SchemePart::Goal, || {
         format!("the goal's target of {} is not above 0% and at most 100%", 100.0 * target)
     })
 }
@@ -123,7 +120,7 @@ fn reversed(field: &str, min: String, max: String) -> String {
     format!("bounds reversed: min_{field} ({min}) is above max_{field} ({max})")
 }
 
-fn check(holds: bool, part: Part, why: impl FnOnce() -> String) -> Result<(), Invalid> {
+fn check(holds: bool, part: SchemePart, why: impl FnOnce() -> String) -> Result<(), Invalid> {
     if holds { Ok(()) } else { Err(Invalid { part, why: why() }) }
 }
 
@@ -131,8 +128,7 @@ fn check(holds: bool, part: Part, why: impl FnOnce() -> String) -> Result<(), In
 mod tests {
     use super::*;
     use crate::{Bounds, Weights};
-    use daos_core::addr::AddrRange;
-    use daos_core::{Action, Metric};
+    use daos_core::{Action, AddrRange, Metric};
 
     fn refused(change: impl FnOnce(&mut Scheme)) -> Invalid {
         let mut scheme = Scheme::new(Pattern::ANY, Action::Stat);
@@ -157,41 +153,50 @@ mod tests {
                 s.quota.weights = Weights { size: 0.0, rate: w, age: 0.0 };
             }
         };
-        let about = |what| {
+        let about = |filter_type| {
             move |s: &mut Scheme| {
-                s.filters = vec![Filter { what, inverted: false, allow: true }];
+                s.filters = vec![Filter { filter_type, inverted: false, allow: true }];
             }
         };
         let parts = [
-            (refused(|s| s.name = Some(" ".into())), Part::Name),
-            (refused(|s| s.pattern.size = Bounds { min: 2, max: 1 }), Part::Size),
-            (refused(rates(0.5, 0.4)), Part::Frequency),
-            (refused(rates(-0.1, 0.4)), Part::Frequency),
-            (refused(rates(0.1, 1.1)), Part::Frequency),
-            (refused(rates(f64::NAN, 1.0)), Part::Frequency),
-            (refused(ages(Age::Time(2), Age::Time(1))), Part::Age),
-            (refused(ages(Age::Intervals(2), Age::Intervals(1))), Part::Age),
-            (refused(ages(Age::Intervals(2), Age::MIN)), Part::Age),
-            (refused(ages(Age::MAX, Age::Intervals(2))), Part::Age),
-            (refused(|s| s.apply_interval_us = Some(0)), Part::ApplyInterval),
-            (refused(|s| s.quota.bytes = Some(0)), Part::Quota),
-            (refused(|s| s.quota.time_us = Some(0)), Part::Quota),
-            (refused(|s| s.quota.reset_us = 0), Part::Quota),
-            (refused(weigh(0.0)), Part::Quota),
-            (refused(weigh(-1.0)), Part::Quota),
-            (refused(weigh(f64::INFINITY)), Part::Quota),
-            (refused(|s| s.watermarks = Some(Watermarks { mid: 0.6, ..marks })), Part::Watermarks),
-            (refused(|s| s.watermarks = Some(Watermarks { low: 0.45, ..marks })), Part::Watermarks),
-            (refused(|s| s.watermarks = Some(Watermarks { high: 1.5, ..marks })), Part::Watermarks),
+            (refused(|s| s.name = Some(" ".into())), SchemePart::Name),
+            (refused(|s| s.pattern.size = Bounds { min: 2, max: 1 }), SchemePart::Size),
+            (refused(rates(0.5, 0.4)), SchemePart::Frequency),
+            (refused(rates(-0.1, 0.4)), SchemePart::Frequency),
+            (refused(rates(0.1, 1.1)), SchemePart::Frequency),
+            (refused(rates(f64::NAN, 1.0)), SchemePart::Frequency),
+            (refused(ages(Age::Time(2), Age::Time(1))), SchemePart::Age),
+            (refused(ages(Age::Intervals(2), Age::Intervals(1))), SchemePart::Age),
+            (refused(ages(Age::Intervals(2), Age::MIN)), SchemePart::Age),
+            (refused(ages(Age::MAX, Age::Intervals(2))), SchemePart::Age),
+            (refused(|s| s.apply_interval_us = Some(0)), SchemePart::ApplyInterval),
+            (refused(|s| s.quota.bytes = Some(0)), SchemePart::Quota),
+            (refused(|s| s.quota.time_us = Some(0)), SchemePart::Quota),
+            (refused(|s| s.quota.reset_us = 0), SchemePart::Quota),
+            (refused(weigh(0.0)), SchemePart::Quota),
+            (refused(weigh(-1.0)), SchemePart::Quota),
+            (refused(weigh(f64::INFINITY)), SchemePart::Quota),
+            (
+                refused(|s| s.watermarks = Some(Watermarks { mid: 0.6, ..marks })),
+                SchemePart::Watermarks,
+            ),
+            (
+                refused(|s| s.watermarks = Some(Watermarks { low: 0.45, ..marks })),
+                SchemePart::Watermarks,
+            ),
+            (
+                refused(|s| s.watermarks = Some(Watermarks { high: 1.5, ..marks })),
+                SchemePart::Watermarks,
+            ),
             (
                 refused(|s| s.watermarks = Some(Watermarks { interval_us: 0, ..marks })),
-                Part::Watermarks,
+                SchemePart::Watermarks,
             ),
-            (refused(about(Matter::Cgroup("a".into()))), Part::Filter(0)),
-            (refused(about(Matter::Addresses(AddrRange::new(1, 1)))), Part::Filter(0)),
+            (refused(about(FilterType::Cgroup("a".into()))), SchemePart::Filter(0)),
+            (refused(about(FilterType::Addresses(AddrRange::new(1, 1)))), SchemePart::Filter(0)),
             (
                 refused(|s| s.goal = Some(Goal { metric: Metric::Resident, target: 0.0 })),
-                Part::Goal,
+                SchemePart::Goal,
             ),
         ];
         for (invalid, part) in parts {

@@ -3,8 +3,8 @@
 //! Both forms of a scheme read and write them here, so a value means the same in each.
 //! Each is written so that reading it gives the same value again.
 
-use crate::nearest::nearest;
-use crate::pattern::Age;
+use super::nearest::nearest;
+use crate::scheme::Age;
 use daos_core::units::{self, Fault, UnitsError};
 
 /// Words for the ends of what a field can take.
@@ -21,14 +21,14 @@ pub enum Side {
 
 /// Why a value is none.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unfit {
+pub struct ValueError {
     /// What would have been one.
     pub expected: String,
     /// The valid word that is most like it.
     pub nearest: Option<&'static str>,
 }
 
-impl Unfit {
+impl ValueError {
     /// Not one of these words.
     pub fn none_of(text: &str, what: &str, words: &[&'static str]) -> Self {
         let expected = format!("{what}: {}", words.join(", "));
@@ -36,26 +36,26 @@ impl Unfit {
     }
 }
 
-impl From<UnitsError> for Unfit {
+impl From<UnitsError> for ValueError {
     fn from(error: UnitsError) -> Self {
         Self { expected: error.expected.to_owned(), nearest: None }
     }
 }
 
 /// A bound of sizes, in bytes.
-pub fn size_bound(text: &str, side: Side) -> Result<u64, Unfit> {
+pub fn size_bound(text: &str, side: Side) -> Result<u64, ValueError> {
     let expected = "a size (4096, 4K, 2MiB; units B, K, M, G, T), min, max or null";
     bound(text, side, (0, u64::MAX), expected, units::bytes)
 }
 
 /// A bound of frequencies, as a share of the checks, 0 to 1.
-pub fn rate_bound(text: &str, side: Side) -> Result<f64, Unfit> {
+pub fn rate_bound(text: &str, side: Side) -> Result<f64, ValueError> {
     let expected = "a frequency in percent (5, 5%, 0.5%), min, max or null";
     bound(text, side, (0.0, 1.0), expected, units::percent)
 }
 
 /// A bound of ages: a time, or a number of aggregation intervals.
-pub fn age_bound(text: &str, side: Side) -> Result<Age, Unfit> {
+pub fn age_bound(text: &str, side: Side) -> Result<Age, ValueError> {
     let expected = "an age (5s, 100ms; units us, ms, s, m, h, d; or, without a unit, a number \
                     of aggregation intervals), min, max or null";
     bound(text, side, (Age::MIN, Age::MAX), expected, |text| match text.parse() {
@@ -65,12 +65,16 @@ pub fn age_bound(text: &str, side: Side) -> Result<Age, Unfit> {
 }
 
 /// One of these words, in any case.
-pub fn word<T: Clone>(text: &str, what: &str, words: &[(&'static str, T)]) -> Result<T, Unfit> {
+pub fn word<T: Clone>(
+    text: &str,
+    what: &str,
+    words: &[(&'static str, T)],
+) -> Result<T, ValueError> {
     match words.iter().find(|(word, _)| word.eq_ignore_ascii_case(text)) {
         Some((_, value)) => Ok(value.clone()),
         None => {
             let words: Vec<_> = words.iter().map(|(word, _)| *word).collect();
-            Err(Unfit::none_of(text, what, &words))
+            Err(ValueError::none_of(text, what, &words))
         }
     }
 }
@@ -117,17 +121,17 @@ fn bound<T>(
     (least, most): (T, T),
     expected: &str,
     read: impl Fn(&str) -> Result<T, UnitsError>,
-) -> Result<T, Unfit> {
+) -> Result<T, ValueError> {
     let end = ENDS.iter().find(|end| end.eq_ignore_ascii_case(text));
     match (end.copied(), side) {
         (Some("min"), _) | (Some("null"), Side::Min) => Ok(least),
         (Some(_), _) => Ok(most),
         (None, _) if text.starts_with(|c: char| c.is_alphabetic()) => {
-            Err(Unfit { expected: expected.to_owned(), nearest: nearest(text, ENDS) })
+            Err(ValueError { expected: expected.to_owned(), nearest: nearest(text, ENDS) })
         }
         (None, _) => read(text).map_err(|error| match error.fault {
             Fault::TooLarge | Fault::TooSmall => error.into(),
-            _ => Unfit { expected: expected.to_owned(), nearest: None },
+            _ => ValueError { expected: expected.to_owned(), nearest: None },
         }),
     }
 }

@@ -8,7 +8,8 @@
 pub(crate) mod linalg;
 pub(crate) mod student;
 
-use daos_core::rng::{Rng, mix};
+use daos_core::Rng;
+use daos_core::rng::mix;
 use serde::Serialize;
 
 /// A mean, and the standard deviation around it.

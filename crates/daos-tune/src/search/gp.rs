@@ -12,7 +12,8 @@ use super::model::Model;
 use super::{Ask, At, ConfidenceInterval, Estimate, Sample, Search, Why};
 use crate::math::{MeanSd, evenly_spread, gaussian};
 use crate::space::SearchSpace;
-use daos_core::rng::{Rng, mix};
+use daos_core::Rng;
+use daos_core::rng::mix;
 
 /// At least one sample in so many is a baseline, but not the last: everything is compared with
 /// these.

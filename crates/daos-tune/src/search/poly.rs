@@ -12,7 +12,8 @@ use super::polynomial::Polynomial;
 use super::{Ask, At, ConfidenceInterval, Estimate, Sample, Search, Why};
 use crate::math::MeanSd;
 use crate::space::SearchSpace;
-use daos_core::rng::{Rng, mix};
+use daos_core::Rng;
+use daos_core::rng::mix;
 use thiserror::Error;
 
 /// Share of the samples that are taken over the whole range (the paper).

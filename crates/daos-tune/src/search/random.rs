@@ -3,7 +3,8 @@
 use super::groups::highest;
 use super::{Ask, At, Estimate, Sample, Search, Why};
 use crate::space::SearchSpace;
-use daos_core::rng::{Rng, mix};
+use daos_core::Rng;
+use daos_core::rng::mix;
 
 /// Points at random.
 #[derive(Debug, Clone)]

@@ -3,7 +3,8 @@
 use super::groups::highest;
 use super::{Ask, At, Estimate, Sample, Search, Why};
 use crate::space::{SearchSpace, SpaceError};
-use daos_core::rng::{Rng, mix};
+use daos_core::Rng;
+use daos_core::rng::mix;
 
 /// Every point of a grid, some times, and no scheme as often. Each round takes them in
 /// another order, so that what changes with time does not pass for an effect.

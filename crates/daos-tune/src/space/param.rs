@@ -1,8 +1,7 @@
 //! A threshold that is tuned: its unit, its range, and how far apart two values are.
 
 use daos_core::units;
-use daos_schemes::Scheme;
-use daos_schemes::pattern::Age;
+use daos_schemes::{Age, Scheme};
 
 /// One of the six bounds of a scheme's pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

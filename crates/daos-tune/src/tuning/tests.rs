@@ -1,7 +1,7 @@
 use super::*;
 use crate::math::gaussian;
 use crate::score::{RSS, RUNTIME, Scoring};
-use daos_core::rng::Rng;
+use daos_core::Rng;
 use daos_schemes::text;
 use std::cell::Cell;
 use std::convert::Infallible;

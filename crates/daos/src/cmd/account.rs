@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use daos_cli::whole_file::WholeFile;
 use daos_core::units::display;
-use daos_core::{Action, Stats};
+use daos_core::{Action, SchemeStats};
 use daos_record::SchemeEnd;
 use daos_schemes::Scheme;
 use daos_session::{Account, ActiveSchemes, ByteSeries, MemorySeries, Session, Source};
@@ -38,7 +38,7 @@ struct SchemeJson<'a> {
     scheme: String,
     action: &'static str,
     #[serde(flatten)]
-    stats: &'a Stats,
+    stats: &'a SchemeStats,
 }
 
 impl<'a> Told<'a> {
@@ -106,7 +106,7 @@ impl<'a> Told<'a> {
     }
 
     /// What a scheme did, or would have done.
-    fn gist(&self, scheme: &Scheme, stats: &Stats) -> String {
+    fn gist(&self, scheme: &Scheme, stats: &SchemeStats) -> String {
         let would = if self.schemes.is_dry_run() { "would have " } else { "" };
         let done = match scheme.action {
             Action::Stat => {
@@ -125,7 +125,7 @@ impl<'a> Told<'a> {
 
     /// Each scheme's name and counters.
     pub fn scheme_ends(&self) -> Vec<SchemeEnd> {
-        let end = |(scheme, stats): (&Scheme, &Stats)| SchemeEnd {
+        let end = |(scheme, stats): (&Scheme, &SchemeStats)| SchemeEnd {
             label: scheme.label(),
             stats: stats.clone(),
         };
@@ -188,7 +188,7 @@ fn short(scheme: &Scheme) -> String {
 }
 
 /// What else there is to say of a scheme.
-fn details(stats: &Stats, seconds: f64) -> String {
+fn details(stats: &SchemeStats, seconds: f64) -> String {
     let mut text = String::new();
     if stats.spared_bytes > 0 {
         text +=

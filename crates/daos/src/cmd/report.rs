@@ -35,8 +35,8 @@ fn open(common: &Common) -> Result<(Source, Output)> {
 fn show_heatmap(args: &cli::Heatmap) -> Result<i32> {
     let (source, mut output) = open(&args.common)?;
     let style = style(&args.color);
-    let fitting = heatmap::Options::new(output.format, &style);
-    let options = heatmap::Options {
+    let fitting = heatmap::HeatmapOptions::new(output.format, &style);
+    let options = heatmap::HeatmapOptions {
         address: args.zoom.address,
         time: args.zoom.time,
         target: source.target(args.zoom.target)?,
@@ -53,7 +53,7 @@ fn show_heatmap(args: &cli::Heatmap) -> Result<i32> {
 
 fn show_wss(args: &cli::Wss) -> Result<i32> {
     let (source, mut output) = open(&args.common)?;
-    let options = wss::Options {
+    let options = wss::WssOptions {
         min_rate: args.min_rate.unwrap_or(0.0),
         time: args.zoom.time,
         target: source.target(args.zoom.target)?,
@@ -70,7 +70,7 @@ fn show_wss(args: &cli::Wss) -> Result<i32> {
 
 fn show_regions(args: &cli::Regions) -> Result<i32> {
     let (source, mut output) = open(&args.common)?;
-    let options = regions::Options {
+    let options = regions::RegionsOptions {
         time: args.zoom.time,
         target: source.target(args.zoom.target)?,
         last: args.all.then_some(false),
@@ -86,7 +86,7 @@ fn show_regions(args: &cli::Regions) -> Result<i32> {
 fn show_schemes(args: &cli::Schemes) -> Result<i32> {
     let (source, mut output) = open(&args.common)?;
     let target = source.target(args.zoom.target)?;
-    let options = schemes::Options { time: args.zoom.time, target };
+    let options = schemes::SchemesOptions { time: args.zoom.time, target };
     let intervals = source.intervals_in(args.zoom.address);
     let done = schemes::compute(intervals, &source.targets(), source.schemes(), &options)?;
     let format = output.format;
@@ -98,7 +98,7 @@ fn show_schemes(args: &cli::Schemes) -> Result<i32> {
 fn show_overhead(args: &cli::Overhead) -> Result<i32> {
     let (source, mut output) = open(&args.common)?;
     let (header, end) = (source.record.header(), source.record.end());
-    let options = overhead::Options {
+    let options = overhead::OverheadOptions {
         max_regions: Some(header.attrs.max_regions),
         max_overhead_percent: header.max_overhead_percent,
         setup_cpu_us: end.map(|end| end.setup_cpu_us),

@@ -1,7 +1,6 @@
 //! What reports show of schemes, from a record that is written here by hand.
 
-use daos_core::{Action, Done, Stats};
-use daos_core::{AddrRange, Interval, TargetId};
+use daos_core::{Action, AddrRange, Done, Interval, SchemeStats, TargetId};
 use daos_record::{Destination, Record, SchemeEnd};
 use daos_testing::Place;
 
@@ -17,7 +16,7 @@ fn place() -> Place {
     header.schemes = vec![LABEL.to_owned()];
     let intervals: Vec<Interval> = simulated.intervals().map(Result::unwrap).collect();
     let mut end = simulated.end().unwrap().clone();
-    let stats = Stats { applied_bytes: MIB, ..Stats::default() };
+    let stats = SchemeStats { applied_bytes: MIB, ..SchemeStats::default() };
     end.schemes = vec![SchemeEnd { label: LABEL.to_owned(), stats }];
 
     let path = place.path("schemes.data");

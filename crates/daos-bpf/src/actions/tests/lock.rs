@@ -27,9 +27,9 @@ fn least_resident(lock: bool) -> f64 {
         if lock {
             for start in (hot.memory.start..hot.memory.end).step_by(16 << 20) {
                 let batch = AddrRange::new(start, hot.memory.end.min(start + (16 << 20)));
-                let outcome = actor.apply(Action::Lock, &[batch]);
+                let report = actor.apply(Action::Lock, &[batch]);
                 // What is in swap comes back by parts.
-                assert!(outcome.refused.iter().all(|(why, _)| *why == Refusal::NoRoom));
+                assert!(report.refused.iter().all(|(why, _)| *why == Refusal::NoRoom));
             }
         }
         std::thread::sleep(Duration::from_millis(100));

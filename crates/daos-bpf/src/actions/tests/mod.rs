@@ -7,8 +7,9 @@ mod reclaim;
 mod target;
 
 use crate::VirtualMemory;
-use daos_core::{AccessCheck, AddrRange, PAGE_SIZE, TargetId};
-use daos_core::{Action, ActionSink, Outcome, Refusal};
+use daos_core::{
+    AccessCheck, Action, ActionReport, ActionSink, AddrRange, PAGE_SIZE, Refusal, TargetId,
+};
 use host::{OtherSwap, ThpPolicy, Zram};
 use target::{HUGE, Making, PageState, Target};
 
@@ -26,7 +27,7 @@ impl Actor {
         Self { sink, id }
     }
 
-    fn apply(&mut self, action: Action, ranges: &[AddrRange]) -> Outcome {
+    fn apply(&mut self, action: Action, ranges: &[AddrRange]) -> ActionReport {
         self.sink.apply(action, self.id, ranges).expect("the programs run")
     }
 }

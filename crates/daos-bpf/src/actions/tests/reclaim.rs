@@ -12,10 +12,10 @@ fn pageout_takes_what_is_asked_for_and_no_neighbours() {
     // Every fourth page, and a run across tables.
     let mut ranges: Vec<_> = (0..256).step_by(4).map(|page| target.range(page, 1)).collect();
     ranges.push(target.range(400, 700));
-    let outcome = actor.apply(Action::Pageout, &ranges);
-    assert_eq!(outcome.applied_bytes, bytes(64 + 700), "{outcome:?}");
-    assert_eq!(outcome.applied, ranges);
-    assert_eq!(outcome.refused, []);
+    let report = actor.apply(Action::Pageout, &ranges);
+    assert_eq!(report.applied_bytes, bytes(64 + 700), "{report:?}");
+    assert_eq!(report.applied, ranges);
+    assert_eq!(report.refused, []);
     let asked = |page| page < 256 && page % 4 == 0 || (400..1100).contains(&page);
     for (page, state) in target.pages().into_iter().enumerate() {
         let expected = if asked(page) { PageState::Swapped } else { PageState::Present };
@@ -23,7 +23,7 @@ fn pageout_takes_what_is_asked_for_and_no_neighbours() {
     }
 
     let again = actor.apply(Action::Pageout, &ranges);
-    assert_eq!(again, Outcome::default(), "what is paged out is not asked for again");
+    assert_eq!(again, ActionReport::default(), "what is paged out is not asked for again");
     assert!(target.is_intact());
     assert_eq!(target.count(PageState::Swapped), 0);
 }
@@ -35,9 +35,9 @@ fn memory_that_others_map_is_left() {
     let target = Target::start(Making { shared: true, ..Making::pages(HUGE) });
     let mut actor = Actor::on(&target);
     for action in [Action::Pageout, Action::Cold] {
-        let outcome = actor.apply(action, &[target.memory]);
-        assert_eq!(outcome.refused, [(Refusal::Shared, HUGE)], "{action}");
-        assert_eq!(outcome.applied_bytes, 0);
+        let report = actor.apply(action, &[target.memory]);
+        assert_eq!(report.refused, [(Refusal::Shared, HUGE)], "{action}");
+        assert_eq!(report.applied_bytes, 0);
     }
     assert_eq!(target.count(PageState::Present), 512);
     assert!(target.is_intact());
@@ -50,9 +50,9 @@ fn locked_memory_is_left() {
     let target = Target::start(Making { locked: true, ..Making::pages(HUGE) });
     let mut actor = Actor::on(&target);
     for action in [Action::Pageout, Action::Cold] {
-        let outcome = actor.apply(action, &[target.memory]);
-        assert_eq!(outcome.refused, [(Refusal::Unsuitable, HUGE)], "{action}");
-        assert_eq!(outcome.applied_bytes, 0);
+        let report = actor.apply(action, &[target.memory]);
+        assert_eq!(report.refused, [(Refusal::Unsuitable, HUGE)], "{action}");
+        assert_eq!(report.applied_bytes, 0);
     }
     assert_eq!(target.count(PageState::Present), 512);
 }
@@ -64,13 +64,13 @@ fn a_huge_page_is_paged_out_in_part() {
     let _policy = ThpPolicy::set("madvise");
     let target = Target::start(Making::huge(2 * HUGE));
     let mut actor = Actor::on(&target);
-    let outcome = actor.apply(Action::Pageout, &[target.range(100, 200)]);
-    assert_eq!(outcome.applied_bytes, bytes(200), "{outcome:?}");
+    let report = actor.apply(Action::Pageout, &[target.range(100, 200)]);
+    assert_eq!(report.applied_bytes, bytes(200), "{report:?}");
     assert_eq!(target.count(PageState::Swapped), 200);
     assert!(target.is_intact(), "and so it is accessed now");
-    let outcome = actor.apply(Action::Cold, &[target.range(600, 200)]);
+    let report = actor.apply(Action::Cold, &[target.range(600, 200)]);
     let expected: &[_] = &[(Refusal::Unsuitable, bytes(200))];
-    assert_eq!(outcome.refused, expected, "{outcome:?}: to make it cold is no reason to split it");
+    assert_eq!(report.refused, expected, "{report:?}: to make it cold is no reason to split it");
     assert!(target.is_intact());
 }
 
@@ -81,16 +81,16 @@ fn swap_that_is_full_is_no_room() {
     let zram = Zram::start(4 << 20);
     let target = Target::start(Making::pages(8 * HUGE));
     let mut actor = Actor::on(&target);
-    let outcome = actor.apply(Action::Pageout, &[target.memory]);
+    let report = actor.apply(Action::Pageout, &[target.memory]);
     let swapped = target.count(PageState::Swapped) as u64;
-    assert_eq!(outcome.applied_bytes, bytes(swapped), "{outcome:?}");
+    assert_eq!(report.applied_bytes, bytes(swapped), "{report:?}");
     assert!((500..1024).contains(&swapped), "{swapped} pages in 4 MiB");
-    assert_eq!(outcome.refused, [(Refusal::NoRoom, 8 * HUGE - bytes(swapped))]);
+    assert_eq!(report.refused, [(Refusal::NoRoom, 8 * HUGE - bytes(swapped))]);
     assert!(target.is_intact());
     drop(zram);
     // Whatever is without swap is kept, too.
-    let outcome = actor.apply(Action::Pageout, &[target.memory]);
-    assert_eq!(outcome.refused, [(Refusal::NoRoom, 8 * HUGE)]);
+    let report = actor.apply(Action::Pageout, &[target.memory]);
+    assert_eq!(report.refused, [(Refusal::NoRoom, 8 * HUGE)]);
     assert!(actor.sink.supports(Action::Pageout).unwrap_err().contains("no swap"));
 }
 
@@ -106,14 +106,14 @@ fn a_target_that_ends_meanwhile_is_gone() {
             std::thread::sleep(std::time::Duration::from_micros(delay_us));
             kill();
         });
-        let outcome = actor.apply(Action::Pageout, &[target.memory]);
+        let report = actor.apply(Action::Pageout, &[target.memory]);
         killer.join().expect("it kills");
-        let left: u64 = outcome.refused.iter().map(|(_, bytes)| bytes).sum();
-        assert!(outcome.applied_bytes + left <= 8 * HUGE, "{outcome:?}");
+        let left: u64 = report.refused.iter().map(|(_, bytes)| bytes).sum();
+        assert!(report.applied_bytes + left <= 8 * HUGE, "{report:?}");
         target.kill();
         for &action in Action::ALL.iter().filter(|&&action| action != Action::Stat) {
-            let outcome = actor.apply(action, &[target.memory]);
-            assert_eq!(outcome.refused, [(Refusal::Gone, 8 * HUGE)], "{action}");
+            let report = actor.apply(action, &[target.memory]);
+            assert_eq!(report.refused, [(Refusal::Gone, 8 * HUGE)], "{action}");
         }
     }
 }
@@ -124,14 +124,14 @@ fn cold_memory_is_made_cold_once() {
     let target = Target::start(Making::pages(2 * HUGE));
     let mut actor = Actor::on(&target);
     let most = bytes(1000);
-    let outcome = actor.apply(Action::Cold, &[target.memory]);
+    let report = actor.apply(Action::Cold, &[target.memory]);
     // Pages that were just written may not be on a list yet.
-    assert!(outcome.applied_bytes >= most && outcome.refused.is_empty(), "{outcome:?}");
+    assert!(report.applied_bytes >= most && report.refused.is_empty(), "{report:?}");
     let again = actor.apply(Action::Cold, &[target.memory]).applied_bytes;
     assert!(again <= 2 * HUGE - most, "{again} bytes are cold already");
     assert!(target.is_intact());
-    let outcome = actor.apply(Action::Cold, &[target.memory]);
-    assert!(outcome.applied_bytes >= most, "it was accessed again: {outcome:?}");
+    let report = actor.apply(Action::Cold, &[target.memory]);
+    assert!(report.applied_bytes >= most, "it was accessed again: {report:?}");
 }
 
 #[tag(root, quiet)]
@@ -144,9 +144,9 @@ fn what_is_paged_out_is_read_in_once() {
     assert_eq!(target.count(PageState::Swapped), 300);
     let swap_cached = || daos_linux::host::meminfo("/proc".as_ref(), "SwapCached").unwrap();
     let before = swap_cached();
-    let outcome = actor.apply(Action::Willneed, &[target.memory]);
-    assert_eq!(outcome.applied, [target.range(0, 300)]);
+    let report = actor.apply(Action::Willneed, &[target.memory]);
+    assert_eq!(report.applied, [target.range(0, 300)]);
     assert!(swap_cached() >= before + bytes(200), "{} from {before}", swap_cached());
-    assert_eq!(actor.apply(Action::Willneed, &[target.memory]), Outcome::default());
+    assert_eq!(actor.apply(Action::Willneed, &[target.memory]), ActionReport::default());
     assert!(target.is_intact());
 }

@@ -2,16 +2,16 @@
 //! coarse.
 
 use super::table::Table;
-use super::{HIGHEST, TRIALS};
-use daos_core::addr::{AddrRange, PAGE_SIZE};
-use daos_core::snapshot::{PageRun, RegionSnapshot};
+use super::{HIGHEST, SAMPLES};
+use daos_core::{AddrRange, PAGE_SIZE, PageRun, RegionSnapshot};
 
-/// A table is cut at its edges if it has no more of them than this.
+/// A table is cut at its edges if it has no more of them than this. Chosen: of those with
+/// more, runs of pages say where they are.
 const MOST_EDGES: usize = 8;
 
-/// Neighbouring pages.
+/// Neighbouring pages that may become a region.
 #[derive(Debug, Clone, Copy)]
-struct Piece {
+struct Candidate {
     range: AddrRange,
     /// The sum of their access frequencies.
     accesses: u64,
@@ -20,12 +20,12 @@ struct Piece {
     age: u32,
 }
 
-impl Piece {
+impl Candidate {
     fn mean(&self) -> u32 {
         mean(self.accesses, self.range)
     }
 
-    fn merge(&mut self, behind: &Piece) {
+    fn merge(&mut self, behind: &Candidate) {
         self.range.end = behind.range.end;
         self.accesses += behind.accesses;
         self.unobserved += behind.unobserved;
@@ -46,28 +46,28 @@ fn mean(sum: u64, range: AddrRange) -> u32 {
 
 /// At most `most` regions of tables, more only if there are more mappings, and the pages
 /// that differ from them.
-pub(super) fn describe(
+pub(super) fn regions_of(
     tables: &[Table],
     most: usize,
     aggregation_us: u64,
 ) -> (Vec<RegionSnapshot>, Vec<PageRun>) {
-    let mut pieces: Vec<Piece> = Vec::new();
+    let mut candidates: Vec<Candidate> = Vec::new();
     for table in tables {
-        add_pieces(table, &mut pieces);
+        add_candidates(table, &mut candidates);
     }
     let mut tolerance = 0;
-    merge(&mut pieces, tolerance);
-    while pieces.len() > most && tolerance < HIGHEST {
+    merge(&mut candidates, tolerance);
+    while candidates.len() > most && tolerance < HIGHEST {
         tolerance = (tolerance * 2).max(1);
-        merge(&mut pieces, tolerance);
+        merge(&mut candidates, tolerance);
     }
-    let regions: Vec<RegionSnapshot> = pieces
+    let regions: Vec<RegionSnapshot> = candidates
         .iter()
-        .map(|piece| RegionSnapshot {
-            range: piece.range,
-            access_rate: rate(piece.mean()),
-            unobserved: piece.unobserved as f64 / piece.range.pages().max(1) as f64,
-            age_us: u64::from(piece.age) * aggregation_us,
+        .map(|candidate| RegionSnapshot {
+            range: candidate.range,
+            access_rate: rate(candidate.mean()),
+            unobserved: candidate.unobserved as f64 / candidate.range.pages().max(1) as f64,
+            age_us: u64::from(candidate.age) * aggregation_us,
         })
         .collect();
     let runs = different(tables, &regions, aggregation_us);
@@ -75,11 +75,11 @@ pub(super) fn describe(
 }
 
 /// The parts of a table between its edges from pages in use to others.
-fn add_pieces(table: &Table, pieces: &mut Vec<Piece>) {
-    let piece = |first: u32, end: u32, accesses: u64| {
+fn add_candidates(table: &Table, candidates: &mut Vec<Candidate>) {
+    let candidate = |first: u32, end: u32, accesses: u64| {
         let at = |page: u32| table.start + u64::from(page) * PAGE_SIZE;
         let share = u64::from(table.unobservable) * u64::from(end - first);
-        Piece {
+        Candidate {
             range: AddrRange::new(at(first), at(end)),
             accesses,
             unobserved: share / u64::from(table.pages),
@@ -87,32 +87,32 @@ fn add_pieces(table: &Table, pieces: &mut Vec<Piece>) {
         }
     };
     if table.is_idle() {
-        pieces.push(piece(0, table.pages, 0));
+        candidates.push(candidate(0, table.pages, 0));
         return;
     }
-    let before = pieces.len();
+    let before = candidates.len();
     let (mut first, mut sum, mut total) = (0, 0, 0);
     let mut last = table.frequency(0);
     for page in 0..table.pages {
         let frequency = table.frequency(page);
         if (frequency > 0) != (last > 0) {
-            pieces.push(piece(first, page, sum));
+            candidates.push(candidate(first, page, sum));
             (first, sum) = (page, 0);
         }
         sum += u64::from(frequency);
         total += u64::from(frequency);
         last = frequency;
     }
-    pieces.push(piece(first, table.pages, sum));
-    if pieces.len() - before > MOST_EDGES + 1 {
-        pieces.truncate(before);
-        pieces.push(piece(0, table.pages, total));
+    candidates.push(candidate(first, table.pages, sum));
+    if candidates.len() - before > MOST_EDGES + 1 {
+        candidates.truncate(before);
+        candidates.push(candidate(0, table.pages, total));
     }
 }
 
 /// Merges neighbours that touch and whose means differ by no more than `tolerance`.
-fn merge(pieces: &mut Vec<Piece>, tolerance: u32) {
-    pieces.dedup_by(|behind, before| {
+fn merge(candidates: &mut Vec<Candidate>, tolerance: u32) {
+    candidates.dedup_by(|behind, before| {
         let alike = behind.mean().abs_diff(before.mean()) <= tolerance;
         let touch = before.range.end == behind.range.start;
         if touch && alike {
@@ -151,8 +151,8 @@ fn different(tables: &[Table], regions: &[RegionSnapshot], aggregation_us: u64) 
                 continue;
             }
             let range = AddrRange::new(start, start + PAGE_SIZE);
-            // How long ago a page was in use is known as far as its trials reach.
-            let age_us = if frequency == 0 { TRIALS as u64 * aggregation_us } else { 0 };
+            // How long ago a page was in use is known as far as its samples reach.
+            let age_us = if frequency == 0 { SAMPLES as u64 * aggregation_us } else { 0 };
             match runs.last_mut() {
                 Some(run) if run.range.end == start && run.access_rate == access_rate => {
                     run.range.end = range.end;

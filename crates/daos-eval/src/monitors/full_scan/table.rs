@@ -1,8 +1,8 @@
 //! What a full scan knows of the pages of a page table.
 
-use super::{HIGHEST, TRIALS};
-use daos_core::access::{MAX_WINDOW_PAGES, Observation, PageBits, TargetId, Window, has_page};
-use daos_core::addr::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE};
+use super::{HIGHEST, SAMPLES};
+use daos_core::access::{MAX_WINDOW_PAGES, has_page};
+use daos_core::{AddrRange, HUGE_PAGE_SIZE, Observation, PAGE_SIZE, PageBits, TargetId, Window};
 
 /// The mapped pages of a page table.
 #[derive(Debug, Clone, Default)]
@@ -15,12 +15,12 @@ pub(super) struct Table {
     pub young: u32,
     /// Pages of which nothing can be said.
     pub unobservable: u32,
-    /// Trials since it is known that the pages in use are as many as they are.
+    /// Samples since it is known that the pages in use are as many as they are.
     pub age: u32,
-    /// Trials so far, of which the last few are kept.
-    trials: u32,
+    /// Samples so far, of which the last few are kept.
+    samples: u32,
     in_use: u32,
-    history: [PageBits; TRIALS],
+    history: [PageBits; SAMPLES],
 }
 
 impl Table {
@@ -32,26 +32,26 @@ impl Table {
         Window { target, start: self.start, pages: self.pages }
     }
 
-    /// Takes in a trial. Where it is not said which pages were accessed, it is taken to be
+    /// Takes in a sample. Where it is not said which pages were accessed, it is taken to be
     /// the first ones.
     pub fn take(&mut self, seen: &Observation) {
-        let slot = self.trials as usize % TRIALS;
+        let slot = self.samples as usize % SAMPLES;
         self.history[slot] = seen.pages.unwrap_or_else(|| first(seen.accessed));
-        self.trials = self.trials.saturating_add(1);
+        self.samples = self.samples.saturating_add(1);
         self.unobservable = seen.unobservable;
         let changed = seen.accessed.abs_diff(self.in_use) > self.in_use.max(seen.accessed) / 10;
         self.age = if changed { 0 } else { self.age.saturating_add(1) };
         self.in_use = seen.accessed;
     }
 
-    /// Whether no page was accessed in the trials that are kept.
+    /// Whether no page was accessed in the samples that are kept.
     pub fn is_idle(&self) -> bool {
         self.history.iter().flatten().all(|word| *word == 0)
     }
 
     /// The access frequency of a page.
     pub fn frequency(&self, page: u32) -> u32 {
-        let known = self.trials.min(TRIALS as u32);
+        let known = self.samples.min(SAMPLES as u32);
         let accessed = self.history.iter().filter(|bits| has_page(bits, page)).count() as u32;
         (accessed * HIGHEST).checked_div(known).unwrap_or(0)
     }

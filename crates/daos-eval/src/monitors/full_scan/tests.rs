@@ -1,73 +1,24 @@
 //! The full scan over pages of which it is known which are in use.
 
 use super::*;
-use daos_core::access::{Capabilities, PageBits, Target};
-use daos_core::addr::{AddrRange, PAGE_SIZE};
-use daos_core::snapshot::PageRun;
-use std::convert::Infallible;
+use daos_core::testing::{Page, TestMemory};
+use daos_core::{AddrRange, PAGE_SIZE, PageRun};
 
-/// Memory of which some pages, by number, are accessed all the time.
-struct Pages {
-    ranges: Vec<AddrRange>,
-    busy: fn(u64) -> bool,
-    armed: Vec<Window>,
-}
-
-impl Pages {
-    fn new(pages: u64, busy: fn(u64) -> bool) -> Self {
-        let ranges = vec![AddrRange::new(0, pages * PAGE_SIZE)];
-        Self { ranges, busy, armed: Vec::new() }
-    }
-}
-
-impl AccessCheck for Pages {
-    type Error = Infallible;
-
-    fn capabilities(&self) -> Capabilities {
-        Capabilities { name: "pages", max_window_pages: 512, page_bits: true, sparse: true }
-    }
-
-    fn targets(&mut self) -> Result<Vec<Target>, Infallible> {
-        let ranges = self.ranges.clone();
-        Ok(vec![Target { id: TargetId(0), ranges, resident_bytes: None }])
-    }
-
-    fn arm(&mut self, windows: &[Window]) -> Result<(), Infallible> {
-        self.armed.extend(windows);
-        Ok(())
-    }
-
-    fn check(
-        &mut self,
-        windows: &[Window],
-        found: &mut Vec<Observation>,
-    ) -> Result<(), Infallible> {
-        for window in windows {
-            let mut bits = PageBits::default();
-            for page in 0..window.pages {
-                if (self.busy)(window.start / PAGE_SIZE + u64::from(page)) {
-                    bits[page as usize / 64] |= 1 << (page % 64);
-                }
-            }
-            let accessed = bits.iter().map(|word| word.count_ones()).sum();
-            let pages = Some(bits);
-            found.push(Observation {
-                present: window.pages,
-                accessed,
-                pages,
-                ..Default::default()
-            });
-        }
-        Ok(())
-    }
+/// Memory of so many pages, of which some, by number, are accessed all the time; nobody
+/// accessed the others before.
+fn memory(pages: u64, used: fn(u64) -> bool) -> TestMemory {
+    let page = |at| Page { used: used(at), young: false, ..Page::WRITTEN };
+    let memory = TestMemory::new(&[AddrRange::new(0, pages * PAGE_SIZE)], &[]);
+    TestMemory { pages: (0..pages).map(page).collect(), ..memory }
 }
 
 /// Runs it over so many aggregation intervals; the last snapshot.
-fn scan(pages: &mut Pages, attrs: MonitorAttrs, intervals: usize) -> Snapshot {
+fn scan(memory: &mut TestMemory, attrs: MonitorAttrs, intervals: usize) -> Snapshot {
     let mut monitor = FullScan::new(attrs).unwrap();
     let (mut now_us, mut last, mut seen) = (0, None, 0);
     while seen < intervals {
-        let Ok(snapshot) = monitor.tick(pages, now_us);
+        memory.use_pages();
+        let Ok(snapshot) = monitor.tick(memory, now_us);
         if let Some(snapshot) = snapshot {
             seen += 1;
             assert_eq!(snapshot.end_us - snapshot.start_us, attrs.aggregation_us);
@@ -89,23 +40,23 @@ fn regions(snapshot: &Snapshot) -> Vec<(u64, u64, u32)> {
 
 #[test]
 fn blocks_are_found_to_the_page() {
-    let mut pages = Pages::new(5000, |page| (700..2300).contains(&page) || page == 4000);
-    let snapshot = scan(&mut pages, MonitorAttrs::default(), 3);
+    let mut memory = memory(5000, |page| (700..2300).contains(&page) || page == 4000);
+    let snapshot = scan(&mut memory, MonitorAttrs::default(), 3);
     let expected =
         [(0, 700, 0), (700, 2300, 100), (2300, 4000, 0), (4000, 4001, 100), (4001, 5000, 0)];
     assert_eq!(regions(&snapshot), expected);
     assert!(snapshot.targets[0].pages.is_empty());
     // Five tables with pages in use, and only those, are armed each time.
     assert_eq!(snapshot.cost.armed, 1601);
-    let armed: Vec<u64> = pages.armed.iter().rev().take(5).map(|w| w.start / 4096).collect();
+    let armed: Vec<u64> = memory.armed.iter().rev().take(5).map(|w| w.start / 4096).collect();
     assert_eq!(armed, [3584, 2048, 1536, 1024, 512]);
     assert_eq!((snapshot.cost.checks.clone(), snapshot.cost.pages), (vec![10], 10_000));
 }
 
 #[test]
 fn stripes_are_pages_of_their_region() {
-    let mut pages = Pages::new(1024, |page| page % 4 == 0);
-    let snapshot = scan(&mut pages, MonitorAttrs::default(), 1);
+    let mut memory = memory(1024, |page| page % 4 == 0);
+    let snapshot = scan(&mut memory, MonitorAttrs::default(), 1);
     assert_eq!(regions(&snapshot), [(0, 1024, 25)]);
     let runs = &snapshot.targets[0].pages;
     assert_eq!(runs.len(), 512);
@@ -119,9 +70,9 @@ fn stripes_are_pages_of_their_region() {
 
 #[test]
 fn there_are_no_more_regions_than_allowed() {
-    let mut pages = Pages::new(512 * 100, |page| page / 512 % 2 == 0 && page % 512 < 300);
+    let mut memory = memory(512 * 100, |page| page / 512 % 2 == 0 && page % 512 < 300);
     let attrs = MonitorAttrs { max_regions: 20, ..MonitorAttrs::default() };
-    let snapshot = scan(&mut pages, attrs, 2);
+    let snapshot = scan(&mut memory, attrs, 2);
     assert!(snapshot.targets[0].regions.len() <= 20);
     // What regions can't say, pages do.
     let in_use: u64 = snapshot.targets[0]
@@ -136,20 +87,21 @@ fn there_are_no_more_regions_than_allowed() {
 #[test]
 fn one_interval_may_be_as_short_as_the_other() {
     let attrs = MonitorAttrs { sample_us: 100_000, ..MonitorAttrs::default() };
-    let snapshot = scan(&mut Pages::new(10, |page| page < 5), attrs, 3);
+    let snapshot = scan(&mut memory(10, |page| page < 5), attrs, 3);
     assert_eq!(regions(&snapshot), [(0, 5, 100), (5, 10, 0)]);
 }
 
 #[test]
 fn holes_are_not_bridged_and_what_stays_is_remembered() {
-    let mut pages = Pages::new(600, |page| page < 100);
-    pages.ranges.push(AddrRange::new(700 * 4096, 800 * 4096));
+    let mut memory = memory(600, |page| page < 100);
+    memory.targets[0].ranges.push(AddrRange::new(700 * 4096, 800 * 4096));
     let mut monitor = FullScan::new(MonitorAttrs::default()).unwrap();
     for _ in 0..3 {
-        let Ok(_) = monitor.tick(&mut pages, 0);
+        memory.use_pages();
+        let Ok(_) = monitor.tick(&mut memory, 0);
     }
-    pages.ranges[1].end -= 50 * 4096;
-    let Ok(()) = monitor.update(&mut pages);
+    memory.targets[0].ranges[1].end -= 50 * 4096;
+    let Ok(()) = monitor.update(&mut memory);
     let ranges: Vec<AddrRange> = monitor.targets[0].tables.iter().map(Table::range).collect();
     let page = |start: u64, end: u64| AddrRange::new(start * 4096, end * 4096);
     assert_eq!(ranges, [page(0, 512), page(512, 600), page(700, 750)]);

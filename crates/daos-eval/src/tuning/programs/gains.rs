@@ -4,10 +4,8 @@
 //! what is gained in time (negative where it is slower) and in resident memory while less
 //! than a tenth is lost; else the worst score, of which one is known: that of no scheme, 0.
 
-use super::watch::Ran;
-use crate::figures::Unit;
-use crate::finding::{Finding, Goal};
-use crate::rows::Row;
+use super::trial::ProgramTrial;
+use crate::metrics::{Goal, Measurement, MetricRow, Unit};
 use daos_core::median;
 use daos_tune::{Scoring, listing_2};
 
@@ -23,18 +21,18 @@ const LEVEL: f64 = Scoring::MAX_LOSS;
 
 /// A round: the program run in each way.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Round {
+pub struct ProgramRound {
     /// Alone.
-    pub alone: Ran,
+    pub alone: ProgramTrial,
     /// With the scheme as it is.
-    pub manual: Ran,
+    pub manual: ProgramTrial,
     /// With the tuned scheme.
-    pub tuned: Ran,
+    pub tuned: ProgramTrial,
 }
 
 /// What came of the runs in one way, as shares of what was without a scheme.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Way {
+pub struct RelativeToAlone {
     /// By how much it is slower.
     pub slowdown: f64,
     /// The score.
@@ -44,12 +42,12 @@ pub struct Way {
 /// What a program gains.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gains {
-    /// The figures, for a table.
-    pub rows: Vec<Row>,
+    /// The metrics, for a table.
+    pub rows: Vec<MetricRow>,
     /// With the scheme as it is.
-    pub manual: Way,
+    pub manual: RelativeToAlone,
     /// With the tuned scheme.
-    pub tuned: Way,
+    pub tuned: RelativeToAlone,
 }
 
 /// The medians of the runs without a scheme.
@@ -60,8 +58,10 @@ struct Alone {
 }
 
 impl Alone {
-    fn of(rounds: &[Round]) -> Option<Self> {
-        let of = |value: fn(&Ran) -> f64| median(rounds.iter().map(|round| value(&round.alone)));
+    fn of(rounds: &[ProgramRound]) -> Option<Self> {
+        let of = |value: fn(&ProgramTrial) -> f64| {
+            median(rounds.iter().map(|round| value(&round.alone)))
+        };
         Some(Self {
             work_s: of(|ran| ran.work_s)?,
             cpu_s: of(|ran| ran.cpu_s)?,
@@ -69,49 +69,52 @@ impl Alone {
         })
     }
 
-    fn slowdown(&self, ran: &Ran) -> f64 {
+    fn slowdown(&self, ran: &ProgramTrial) -> f64 {
         ran.work_s / self.work_s - 1.0
     }
 
-    fn slowdown_by_cpu(&self, ran: &Ran) -> f64 {
+    fn slowdown_by_cpu(&self, ran: &ProgramTrial) -> f64 {
         ran.cpu_s / self.cpu_s - 1.0
     }
 
-    fn saved(&self, ran: &Ran) -> f64 {
+    fn saved(&self, ran: &ProgramTrial) -> f64 {
         1.0 - ran.resident_bytes / self.resident_bytes
     }
 
-    fn saved_with_zram(&self, ran: &Ran) -> f64 {
+    fn saved_with_zram(&self, ran: &ProgramTrial) -> f64 {
         1.0 - (ran.resident_bytes + ran.zram_bytes) / self.resident_bytes
     }
 
     /// The score of many runs: that of their medians.
-    fn way<'a>(&self, runs: impl Iterator<Item = &'a Ran> + Clone) -> Option<Way> {
+    fn way<'a>(
+        &self,
+        runs: impl Iterator<Item = &'a ProgramTrial> + Clone,
+    ) -> Option<RelativeToAlone> {
         let slowdown = median(runs.clone().map(|ran| self.slowdown(ran)))?;
         let saved = median(runs.map(|ran| self.saved(ran)))?;
         let score = listing_2(-slowdown, saved, LEVEL, 0.0, Some(0.0));
-        Some(Way { slowdown, score })
+        Some(RelativeToAlone { slowdown, score })
     }
 }
 
 /// Of the slowdown of the scheme as it is the share that tuning removes; `None` if there is
 /// too little of it.
-pub fn removed(manual: Way, tuned: Way) -> Option<f64> {
+pub fn removed(manual: RelativeToAlone, tuned: RelativeToAlone) -> Option<f64> {
     (manual.slowdown > SLOW).then(|| 1.0 - tuned.slowdown / manual.slowdown)
 }
 
 impl Gains {
     /// `None` without a round.
-    pub fn of(rounds: &[Round]) -> Option<Self> {
+    pub fn of(rounds: &[ProgramRound]) -> Option<Self> {
         let alone = Alone::of(rounds)?;
         let manual = alone.way(rounds.iter().map(|round| &round.manual))?;
         let tuned = alone.way(rounds.iter().map(|round| &round.tuned))?;
-        let row = |key, name, unit, value: &dyn Fn(&Round) -> f64| {
-            let figure = Finding::new(key, name, unit, None).figure;
-            Row { figure, values: rounds.iter().map(|round| Some(value(round))).collect() }
+        let row = |key, name, unit, value: &dyn Fn(&ProgramRound) -> f64| {
+            let metric = Measurement::new(key, name, unit, None).metric;
+            MetricRow { metric, values: rounds.iter().map(|round| Some(value(round))).collect() }
         };
         use Unit::{Bytes, Number, Seconds, Share};
-        let broken = |of: fn(&Round) -> &Ran| {
+        let broken = |of: fn(&ProgramRound) -> &ProgramTrial| {
             let count = rounds.iter().filter(|round| alone.slowdown(of(round)) >= LEVEL).count();
             Some(count as f64)
         };
@@ -121,8 +124,8 @@ impl Gains {
             row("work_tuned_s", "… tuned", Seconds, &|r| r.tuned.work_s),
             row("slowdown_manual", "slowdown, as it is", Share, &|r| alone.slowdown(&r.manual)),
             row("slowdown_tuned", "… tuned", Share, &|r| alone.slowdown(&r.tuned)),
-            Row::of_all(
-                Finding::new("removed", "… removed by tuning", Share, removed(manual, tuned))
+            MetricRow::of_all(
+                Measurement::new("removed", "… removed by tuning", Share, removed(manual, tuned))
                     .with_goal(Goal::AtLeast(REMOVED)),
             ),
             row("slowdown_by_cpu_manual", "same by its own CPU time, as it is", Share, &|r| {
@@ -136,15 +139,20 @@ impl Gains {
                 alone.saved_with_zram(&r.manual)
             }),
             row("saved_with_zram_tuned", "… tuned", Share, &|r| alone.saved_with_zram(&r.tuned)),
-            Row::of_all(Finding::new("score_manual", "score, as it is", Share, Some(manual.score))),
-            Row::of_all(Finding::new("score_tuned", "… tuned", Share, Some(tuned.score))),
-            Row::of_all(Finding::new(
+            MetricRow::of_all(Measurement::new(
+                "score_manual",
+                "score, as it is",
+                Share,
+                Some(manual.score),
+            )),
+            MetricRow::of_all(Measurement::new("score_tuned", "… tuned", Share, Some(tuned.score))),
+            MetricRow::of_all(Measurement::new(
                 "broken_manual",
                 "runs slower by a tenth, as it is",
                 Number,
                 broken(|round| &round.manual),
             )),
-            Row::of_all(Finding::new(
+            MetricRow::of_all(Measurement::new(
                 "broken_tuned",
                 "… tuned",
                 Number,
@@ -158,7 +166,7 @@ impl Gains {
 }
 
 /// What all programs show together.
-pub fn of_all(gains: &[Gains]) -> Vec<Row> {
+pub fn of_all(gains: &[Gains]) -> Vec<MetricRow> {
     let removed: Vec<f64> = gains.iter().filter_map(|one| removed(one.manual, one.tuned)).collect();
     let least = removed.iter().copied().min_by(f64::total_cmp);
     let mean = |score: fn(&Gains) -> f64| {
@@ -169,34 +177,35 @@ pub fn of_all(gains: &[Gains]) -> Vec<Row> {
     let better = manual
         .zip(tuned)
         .and_then(|(manual, tuned)| (manual != 0.0).then(|| (tuned - manual) / manual.abs()));
-    let findings = [
-        Finding::new("programs", "programs", Unit::Number, Some(gains.len() as f64)),
-        Finding::new(
+    let measurements = [
+        Measurement::new("programs", "programs", Unit::Number, Some(gains.len() as f64)),
+        Measurement::new(
             "slowed",
             "… slowed by more than 5 %",
             Unit::Number,
             Some(removed.len() as f64),
         ),
-        Finding::new("least_removed", "least slowdown removed of these", Unit::Share, least)
+        Measurement::new("least_removed", "least slowdown removed of these", Unit::Share, least)
             .with_goal(Goal::AtLeast(REMOVED)),
-        Finding::new("mean_score_manual", "mean score, as it is", Unit::Share, manual),
-        Finding::new("mean_score_tuned", "… tuned", Unit::Share, tuned),
-        Finding::new("better", "… better by", Unit::Share, better).with_goal(Goal::AtLeast(BETTER)),
+        Measurement::new("mean_score_manual", "mean score, as it is", Unit::Share, manual),
+        Measurement::new("mean_score_tuned", "… tuned", Unit::Share, tuned),
+        Measurement::new("better", "… better by", Unit::Share, better)
+            .with_goal(Goal::AtLeast(BETTER)),
     ];
-    let findings = findings.into_iter().filter(|finding| finding.value.is_some());
-    findings.map(Row::of_all).collect()
+    let measurements = measurements.into_iter().filter(|measurement| measurement.value.is_some());
+    measurements.map(MetricRow::of_all).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn ran(work_s: f64, resident_bytes: f64) -> Ran {
-        Ran { work_s, cpu_s: work_s / 2.0, resident_bytes, zram_bytes: 10.0 }
+    fn ran(work_s: f64, resident_bytes: f64) -> ProgramTrial {
+        ProgramTrial { work_s, cpu_s: work_s / 2.0, resident_bytes, zram_bytes: 10.0 }
     }
 
-    fn rounds() -> Vec<Round> {
-        let round = |alone, manual, tuned| Round { alone, manual, tuned };
+    fn rounds() -> Vec<ProgramRound> {
+        let round = |alone, manual, tuned| ProgramRound { alone, manual, tuned };
         vec![
             round(ran(20.0, 100.0), ran(24.0, 60.0), ran(20.2, 70.0)),
             round(ran(20.0, 100.0), ran(23.0, 60.0), ran(20.2, 70.0)),
@@ -205,9 +214,9 @@ mod tests {
         ]
     }
 
-    fn value(rows: &[Row], key: &str) -> f64 {
-        let row = rows.iter().find(|row| row.figure.key == key);
-        row.and_then(Row::spread).unwrap_or_else(|| panic!("no {key}")).median
+    fn value(rows: &[MetricRow], key: &str) -> f64 {
+        let row = rows.iter().find(|row| row.metric.key == key);
+        row.and_then(MetricRow::median_range).unwrap_or_else(|| panic!("no {key}")).median
     }
 
     #[test]
@@ -232,22 +241,22 @@ mod tests {
 
     #[test]
     fn what_is_not_slowed_has_nothing_to_remove() {
-        let way = |slowdown| Way { slowdown, score: 0.1 };
+        let way = |slowdown| RelativeToAlone { slowdown, score: 0.1 };
         assert_eq!(removed(way(0.05), way(0.0)), None);
         assert_eq!(removed(way(0.1), way(0.0)), Some(1.0));
         assert_eq!(removed(way(0.1), way(0.2)), Some(-1.0));
         let mut calm = rounds();
         calm.iter_mut().for_each(|round| round.manual = round.alone);
         let gains = Gains::of(&calm).unwrap();
-        assert!(gains.rows.iter().all(|row| row.figure.key != "removed"));
+        assert!(gains.rows.iter().all(|row| row.metric.key != "removed"));
     }
 
     #[test]
     fn the_least_and_the_mean_of_all() {
         let gains = |manual: [f64; 2], tuned: [f64; 2]| Gains {
             rows: Vec::new(),
-            manual: Way { slowdown: manual[0], score: manual[1] },
-            tuned: Way { slowdown: tuned[0], score: tuned[1] },
+            manual: RelativeToAlone { slowdown: manual[0], score: manual[1] },
+            tuned: RelativeToAlone { slowdown: tuned[0], score: tuned[1] },
         };
         let rows = of_all(&[
             gains([0.2, -0.05], [0.0, 0.05]),

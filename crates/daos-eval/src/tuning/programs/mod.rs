@@ -1,7 +1,7 @@
 //! What tuning a scheme gains for programs, on real memory.
 //!
 //! `daos tune` chooses the scheme's thresholds for a program. Then the program is run in
-//! three ways, its *arms*: alone, with the scheme as somebody wrote it, and tuned. They are
+//! three *configurations*: alone, with the scheme as somebody wrote it, and tuned. They are
 //! run in turn, round by round, and each round begins with another; medians over the rounds
 //! are compared. A program does the same work in each run, so its run time is what counts.
 //!
@@ -9,7 +9,7 @@
 //! |---|---|
 //! | [`program`] | a program, and where they come from |
 //! | `tuned` | has `daos` tune for it; what that found |
-//! | `watch` | runs it once, and looks |
+//! | `trial` | runs it once, and samples it |
 //! | [`rounds`] | all that is planned |
 //! | [`gains`] | what the runs of a program show, and those of all |
 //! | [`table`] | tables and JSON |
@@ -18,10 +18,10 @@ pub mod gains;
 pub mod program;
 pub mod rounds;
 pub mod table;
+mod trial;
 mod tuned;
-mod watch;
 
 pub use program::Program;
-pub use rounds::{Limit, Outcome, Plan, Step, run};
+pub use rounds::{Limit, ProgramResult, ProgramsPlan, ProgramsProgress, run};
+pub use trial::ProgramTrial;
 pub use tuned::Tuned;
-pub use watch::Ran;

@@ -1,6 +1,6 @@
 //! A program that does the same work each time it is run.
 
-use crate::error::BenchError;
+use crate::error::EvalError;
 use std::fs;
 use std::path::Path;
 
@@ -32,8 +32,8 @@ impl Program {
     /// # Errors
     ///
     /// There are none, or the directory or one of them can't be read.
-    pub fn all_in(dir: &Path) -> Result<Vec<Self>, BenchError> {
-        let failed = |path: &Path, source| BenchError::Programs { path: path.to_owned(), source };
+    pub fn all_in(dir: &Path) -> Result<Vec<Self>, EvalError> {
+        let failed = |path: &Path, source| EvalError::Programs { path: path.to_owned(), source };
         let mut programs = Vec::new();
         for entry in fs::read_dir(dir).map_err(|err| failed(dir, err))? {
             let path = entry.map_err(|err| failed(dir, err))?.path();
@@ -48,7 +48,7 @@ impl Program {
             });
         }
         if programs.is_empty() {
-            return Err(BenchError::NoPrograms(dir.to_owned()));
+            return Err(EvalError::NoPrograms(dir.to_owned()));
         }
         programs.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(programs)

@@ -1,10 +1,10 @@
 //! All that is planned: program by program, the tuning first, then the rounds.
 
-use super::gains::{Gains, Round};
+use super::gains::{Gains, ProgramRound};
 use super::program::Program;
+use super::trial::{SchemeBeside, TrialSettings, run_trial};
 use super::tuned::{self, Tuned};
-use super::watch::{Watch, With, watch};
-use crate::error::BenchError;
+use crate::error::EvalError;
 use daos_tune::Method;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub enum Limit {
 
 /// What to run.
 #[derive(Debug)]
-pub struct Plan {
+pub struct ProgramsPlan {
     /// The programs.
     pub programs: Vec<Program>,
     /// The scheme, as it is: whatever `daos apply --scheme` takes.
@@ -52,29 +52,34 @@ pub struct Plan {
     pub stop: Arc<AtomicBool>,
 }
 
-impl Plan {
-    fn how(&self) -> Watch<'_> {
+impl ProgramsPlan {
+    fn settings(&self) -> TrialSettings<'_> {
         let settle_s = self.settle_us as f64 / 1e6;
-        Watch { daos: &self.daos, metric: self.metric.as_deref(), settle_s, stop: &self.stop }
+        TrialSettings {
+            daos: &self.daos,
+            metric: self.metric.as_deref(),
+            settle_s,
+            stop: &self.stop,
+        }
     }
 }
 
 /// What is about to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Step<'a> {
+pub struct ProgramsProgress<'a> {
     /// What is done. A tuning counts as much as its rounds.
     pub done: u64,
     /// What there will be.
     pub total: u64,
-    /// With this program
+    /// The name of the program.
     pub program: &'a str,
-    /// this.
+    /// What is done with it.
     pub doing: &'static str,
 }
 
-/// What the runs of a program showed.
+/// What the trials of a program showed.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Outcome {
+pub struct ProgramResult {
     /// Which.
     pub program: Program,
     /// What was tuned for it.
@@ -85,30 +90,34 @@ pub struct Outcome {
     pub gains: Gains,
 }
 
-/// The ways in which a program is run.
+/// A trial's configuration: one of the ways in which a program is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Arm {
+enum ProgramConfiguration {
     Alone,
     Manual,
     Tuned,
 }
 
-const ARMS: [(Arm, &str); 3] =
-    [(Arm::Alone, "alone"), (Arm::Manual, "the scheme as it is"), (Arm::Tuned, "tuned")];
+const CONFIGURATIONS: [(ProgramConfiguration, &str); 3] = [
+    (ProgramConfiguration::Alone, "alone"),
+    (ProgramConfiguration::Manual, "the scheme as it is"),
+    (ProgramConfiguration::Tuned, "tuned"),
+];
 
 /// Runs it all, and leaves nothing running, and the host as it was, also on an error. What
-/// is known until then is added to `outcomes` as it comes.
+/// is known until then is added to `results` as it comes.
 pub fn run(
-    plan: &Plan,
-    outcomes: &mut Vec<Outcome>,
-    mut tell: impl FnMut(Step<'_>),
-) -> Result<(), BenchError> {
-    let scratch = tempfile::tempdir().map_err(BenchError::Scratch)?;
-    let of_one = u64::from(plan.runs) * ARMS.len() as u64;
+    plan: &ProgramsPlan,
+    results: &mut Vec<ProgramResult>,
+    mut tell: impl FnMut(ProgramsProgress<'_>),
+) -> Result<(), EvalError> {
+    let scratch = tempfile::tempdir().map_err(EvalError::Scratch)?;
+    let of_one = u64::from(plan.runs) * CONFIGURATIONS.len() as u64;
     let total = 2 * of_one * plan.programs.len() as u64;
     let mut done = 0;
     for program in &plan.programs {
-        let mut tell = |done, doing| tell(Step { done, total, program: &program.name, doing });
+        let mut tell =
+            |done, doing| tell(ProgramsProgress { done, total, program: &program.name, doing });
         tell(done, "tuning");
         let dir = plan.out.as_deref().unwrap_or(scratch.path()).join(&program.name);
         let tuned = tuned::tune(plan, program, &dir)?;
@@ -116,8 +125,8 @@ pub fn run(
         let mut rounds = Vec::new();
         let mut ended = Ok(());
         for round in 0..plan.runs {
-            let told = |arm| {
-                tell(done, arm);
+            let told = |configuration| {
+                tell(done, configuration);
                 done += 1;
             };
             match run_round(plan, program, &tuned, round, told) {
@@ -130,34 +139,34 @@ pub fn run(
         }
         if let Some(gains) = Gains::of(&rounds) {
             let (program, runs) = (program.clone(), rounds.len());
-            outcomes.push(Outcome { program, tuned, runs, gains });
+            results.push(ProgramResult { program, tuned, runs, gains });
         }
         ended?;
     }
     Ok(())
 }
 
-/// All arms once; each round begins with another.
+/// All configurations once; each round begins with another.
 fn run_round(
-    plan: &Plan,
+    plan: &ProgramsPlan,
     program: &Program,
     tuned: &Tuned,
     round: u32,
     mut tell: impl FnMut(&'static str),
-) -> Result<Round, BenchError> {
-    let mut ran = Round::default();
-    for at in 0..ARMS.len() {
-        let (arm, name) = ARMS[(at + round as usize) % ARMS.len()];
+) -> Result<ProgramRound, EvalError> {
+    let mut ran = ProgramRound::default();
+    for at in 0..CONFIGURATIONS.len() {
+        let (configuration, name) = CONFIGURATIONS[(at + round as usize) % CONFIGURATIONS.len()];
         tell(name);
-        let (scheme, place) = match arm {
-            Arm::Alone => (None, &mut ran.alone),
-            Arm::Manual => (Some(plan.scheme.as_str()), &mut ran.manual),
+        let (scheme, place) = match configuration {
+            ProgramConfiguration::Alone => (None, &mut ran.alone),
+            ProgramConfiguration::Manual => (Some(plan.scheme.as_str()), &mut ran.manual),
             // Where no scheme is best, tuned is without one.
-            Arm::Tuned => (tuned.scheme.as_deref(), &mut ran.tuned),
+            ProgramConfiguration::Tuned => (tuned.scheme.as_deref(), &mut ran.tuned),
         };
         let seed = u64::from(round) + 1;
-        let with = scheme.map(|scheme| With { scheme, zram_bytes: plan.zram_bytes, seed });
-        *place = watch(program, with, plan.how())?;
+        let with = scheme.map(|scheme| SchemeBeside { scheme, zram_bytes: plan.zram_bytes, seed });
+        *place = run_trial(program, with, plan.settings())?;
     }
     Ok(ran)
 }
@@ -197,9 +206,9 @@ esac
         path
     }
 
-    fn plan(daos: PathBuf, command: &[&str]) -> Plan {
+    fn plan(daos: PathBuf, command: &[&str]) -> ProgramsPlan {
         let command: Vec<String> = command.iter().map(|&word| word.to_owned()).collect();
-        Plan {
+        ProgramsPlan {
             programs: vec![Program::of_command(&command)],
             scheme: "prcl".to_owned(),
             limit: Limit::Samples(10),
@@ -221,8 +230,8 @@ esac
         let dir = tempfile::tempdir().unwrap();
         let plan = plan(stub(dir.path(), "\"the tuned one\""), &["sleep", "0.3"]);
         let mut steps = Vec::new();
-        let mut outcomes = Vec::new();
-        run(&plan, &mut outcomes, |step| steps.push((step.done, step.doing))).unwrap();
+        let mut results = Vec::new();
+        run(&plan, &mut results, |step| steps.push((step.done, step.doing))).unwrap();
         let expected = [
             (0, "tuning"),
             (6, "alone"),
@@ -243,14 +252,14 @@ esac
         };
         let schemes = [("prcl", 1), ("the tuned one", 1), ("prcl", 2), ("the tuned one", 2)];
         assert_eq!(lines[1..], schemes.map(|(scheme, seed)| apply(scheme, seed)));
-        let tuned = &outcomes[0].gains.tuned;
-        assert!(tuned.slowdown.abs() < 0.3 && outcomes[0].tuned.samples == 10, "{tuned:?}");
+        let tuned = &results[0].gains.tuned;
+        assert!(tuned.slowdown.abs() < 0.3 && results[0].tuned.samples == 10, "{tuned:?}");
     }
 
     #[test]
     fn where_no_scheme_is_best_there_is_none() {
         let dir = tempfile::tempdir().unwrap();
-        let plan = Plan { runs: 1, ..plan(stub(dir.path(), "null"), &["sleep", "0.2"]) };
+        let plan = ProgramsPlan { runs: 1, ..plan(stub(dir.path(), "null"), &["sleep", "0.2"]) };
         run(&plan, &mut Vec::new(), |_| {}).unwrap();
         let log = fs::read_to_string(dir.path().join("daos.log")).unwrap();
         assert_eq!(log.lines().count(), 2, "a tuning, and the scheme as it is: {log}");
@@ -271,19 +280,19 @@ esac
         let plan = plan(stub(dir.path(), "null"), &["sleep", "30"]);
         plan.stop.store(true, std::sync::atomic::Ordering::Relaxed);
         let ended = run(&plan, &mut Vec::new(), |_| {});
-        assert!(matches!(ended, Err(BenchError::Interrupted)));
+        assert!(matches!(ended, Err(EvalError::Interrupted)));
     }
 
     #[test]
     fn what_was_run_before_an_error_is_known() {
         let dir = tempfile::tempdir().unwrap();
         let plan = plan(stub(dir.path(), "null"), &["sleep", "0.2"]);
-        let (mut outcomes, stop) = (Vec::new(), Arc::clone(&plan.stop));
+        let (mut results, stop) = (Vec::new(), Arc::clone(&plan.stop));
         // In the second round.
-        let ended = run(&plan, &mut outcomes, |step| {
+        let ended = run(&plan, &mut results, |step| {
             stop.store(step.done > 9, std::sync::atomic::Ordering::Relaxed);
         });
-        assert!(matches!(ended, Err(BenchError::Interrupted)));
-        assert_eq!((outcomes.len(), outcomes[0].runs), (1, 1));
+        assert!(matches!(ended, Err(EvalError::Interrupted)));
+        assert_eq!((results.len(), results[0].runs), (1, 1));
     }
 }

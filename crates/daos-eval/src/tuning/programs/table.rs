@@ -1,20 +1,19 @@
-//! Outcomes for people and for programs.
+//! The results for programs: tables for people, JSON for other programs.
 
 use super::gains::{self, Gains};
-use super::rounds::{Outcome, Plan};
+use super::rounds::{ProgramResult, ProgramsPlan};
 use super::tuned::Tuned;
-use crate::rows::{self, Row, RowsJson};
+use crate::metrics::{MetricRow, MetricsJson, runs_in_words, write_json_line, write_metrics};
 use serde::Serialize;
 use std::io::{self, Write};
 
 /// Writes a table for each program, and one for all when there are several.
-pub fn text(outcomes: &[Outcome], out: &mut impl Write) -> io::Result<()> {
-    for (at, Outcome { program, tuned, runs, gains }) in outcomes.iter().enumerate() {
-        let plural = if *runs == 1 { "" } else { "s" };
+pub fn text(results: &[ProgramResult], out: &mut impl Write) -> io::Result<()> {
+    for (at, ProgramResult { program, tuned, runs, gains }) in results.iter().enumerate() {
         if at > 0 {
             writeln!(out)?;
         }
-        writeln!(out, "{}: {}; {runs} run{plural}", program.name, program.about)?;
+        writeln!(out, "{}: {}; {}", program.name, program.about, runs_in_words(*runs))?;
         let Tuned { samples, baselines, void, .. } = tuned;
         let took = tuned.took_s.map(|took_s| format!(" in {took_s:.0} s")).unwrap_or_default();
         writeln!(
@@ -22,22 +21,26 @@ pub fn text(outcomes: &[Outcome], out: &mut impl Write) -> io::Result<()> {
             "  tuned to {}: {samples} samples{took}, {baselines} without a scheme, {void} void",
             tuned.thresholds()
         )?;
-        rows::text(&gains.rows, out)?;
+        write_metrics(&gains.rows, out)?;
     }
-    if outcomes.len() > 1 {
+    if results.len() > 1 {
         writeln!(out, "\nall programs")?;
-        rows::text(&of_all(outcomes), out)?;
+        write_metrics(&of_all(results), out)?;
     }
     Ok(())
 }
 
-/// Writes an object: a list of the programs, and the figures of all together.
-pub fn json(outcomes: &[Outcome], plan: &Plan, out: &mut impl Write) -> io::Result<()> {
+/// Writes an object: a list of the programs, and the metrics of all together.
+pub fn json(
+    results: &[ProgramResult],
+    plan: &ProgramsPlan,
+    out: &mut impl Write,
+) -> io::Result<()> {
     #[derive(Serialize)]
     struct Json<'a> {
         scheme: &'a str,
         programs: Vec<ProgramJson<'a>>,
-        all: RowsJson<'a>,
+        all: MetricsJson<'a>,
     }
     #[derive(Serialize)]
     struct ProgramJson<'a> {
@@ -46,38 +49,38 @@ pub fn json(outcomes: &[Outcome], plan: &Plan, out: &mut impl Write) -> io::Resu
         command: &'a [String],
         tuned: &'a Tuned,
         runs: usize,
-        figures: RowsJson<'a>,
+        figures: MetricsJson<'a>,
     }
-    let programs = outcomes.iter().map(|Outcome { program, tuned, runs, gains }| ProgramJson {
-        program: &program.name,
-        about: &program.about,
-        command: &program.command,
-        tuned,
-        runs: *runs,
-        figures: RowsJson(&gains.rows),
-    });
-    let all = of_all(outcomes);
-    let json = Json { scheme: &plan.scheme, programs: programs.collect(), all: RowsJson(&all) };
-    serde_json::to_writer(&mut *out, &json)?;
-    writeln!(out)
+    let programs =
+        results.iter().map(|ProgramResult { program, tuned, runs, gains }| ProgramJson {
+            program: &program.name,
+            about: &program.about,
+            command: &program.command,
+            tuned,
+            runs: *runs,
+            figures: MetricsJson(&gains.rows),
+        });
+    let all = of_all(results);
+    let json = Json { scheme: &plan.scheme, programs: programs.collect(), all: MetricsJson(&all) };
+    write_json_line(&json, out)
 }
 
-fn of_all(outcomes: &[Outcome]) -> Vec<Row> {
-    let gains: Vec<Gains> = outcomes.iter().map(|outcome| outcome.gains.clone()).collect();
+fn of_all(results: &[ProgramResult]) -> Vec<MetricRow> {
+    let gains: Vec<Gains> = results.iter().map(|result| result.gains.clone()).collect();
     gains::of_all(&gains)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::gains::Round;
+    use super::super::gains::ProgramRound;
     use super::super::program::Program;
     use super::super::rounds::Limit;
-    use super::super::watch::Ran;
+    use super::super::trial::ProgramTrial;
     use super::*;
     use std::path::PathBuf;
 
-    fn plan() -> Plan {
-        Plan {
+    fn plan() -> ProgramsPlan {
+        ProgramsPlan {
             programs: Vec::new(),
             scheme: "prcl".into(),
             limit: Limit::Samples(10),
@@ -94,10 +97,14 @@ mod tests {
         }
     }
 
-    fn outcomes() -> Vec<Outcome> {
-        let ran =
-            |work_s, resident_bytes| Ran { work_s, cpu_s: work_s, resident_bytes, zram_bytes: 0.0 };
-        let rounds = [10.0, 10.0].map(|alone| Round {
+    fn results() -> Vec<ProgramResult> {
+        let ran = |work_s, resident_bytes| ProgramTrial {
+            work_s,
+            cpu_s: work_s,
+            resident_bytes,
+            zram_bytes: 0.0,
+        };
+        let rounds = [10.0, 10.0].map(|alone| ProgramRound {
             alone: ran(alone, 100.0),
             manual: ran(12.0, 50.0),
             tuned: ran(10.1, 60.0),
@@ -112,14 +119,14 @@ mod tests {
             ..Tuned::default()
         };
         let program = Program::of_command(&command);
-        let outcome = Outcome { program, tuned, runs: 2, gains: Gains::of(&rounds).unwrap() };
-        vec![outcome.clone(), outcome]
+        let result = ProgramResult { program, tuned, runs: 2, gains: Gains::of(&rounds).unwrap() };
+        vec![result.clone(), result]
     }
 
     #[test]
     fn a_table_for_each_and_one_for_all() {
         let mut out = Vec::new();
-        text(&outcomes(), &mut out).unwrap();
+        text(&results(), &mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
         let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
         let lines: Vec<String> = text.lines().map(words).collect();
@@ -141,7 +148,7 @@ mod tests {
     #[test]
     fn json_has_all_of_it() {
         let mut out = Vec::new();
-        json(&outcomes(), &plan(), &mut out).unwrap();
+        json(&results(), &plan(), &mut out).unwrap();
         let json: serde_json::Value = serde_json::from_slice(&out).unwrap();
         let one = &json["programs"][1];
         assert_eq!((&one["program"], &one["tuned"]["samples"]), (&"sh".into(), &10.into()));

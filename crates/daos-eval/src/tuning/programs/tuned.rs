@@ -2,9 +2,9 @@
 //! would start it.
 
 use super::program::Program;
-use super::rounds::{Limit, Plan};
-use crate::error::BenchError;
-use crate::process::Running;
+use super::rounds::{Limit, ProgramsPlan};
+use crate::error::EvalError;
+use crate::under_test::Running;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -47,8 +47,8 @@ impl Tuned {
     }
 
     /// From `result.json`.
-    fn read(path: &Path) -> Result<Self, BenchError> {
-        let failed = |source| BenchError::Tuned { path: path.to_owned(), source };
+    fn read(path: &Path) -> Result<Self, EvalError> {
+        let failed = |source| EvalError::Tuned { path: path.to_owned(), source };
         let text = std::fs::read_to_string(path).map_err(failed)?;
         serde_json::from_str(&text).map_err(|err| failed(err.into()))
     }
@@ -56,7 +56,7 @@ impl Tuned {
 
 /// Tunes the plan's scheme for a program; what is found stays in `dir`, and what was found
 /// there before counts.
-pub fn tune(plan: &Plan, program: &Program, dir: &Path) -> Result<Tuned, BenchError> {
+pub fn tune(plan: &ProgramsPlan, program: &Program, dir: &Path) -> Result<Tuned, EvalError> {
     let mut command = Command::new(&plan.daos);
     command.args(["tune", "--quiet", "--scheme", &plan.scheme]);
     command.arg("--out").arg(dir);

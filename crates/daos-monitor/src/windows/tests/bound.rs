@@ -1,26 +1,26 @@
 //! What is asked for may cost no more than a bound, which is kept by all means.
 
-use super::memory::{Memory, mib, pages};
 use super::run::{Run, attrs};
 use crate::windows::DEFAULT_MAX_OVERHEAD;
-use daos_core::access::Prices;
+use daos_core::Prices;
+use daos_core::testing::{TestMemory, mib, pages};
 use proptest::prelude::*;
 
 /// The most that was spent in any ten seconds, as a share of one CPU.
 fn worst(run: &Run) -> f64 {
     let spent_from = |from_us: u64| {
         let within =
-            run.bills.iter().filter(|(at, _)| (from_us..from_us + 10_000_000).contains(at));
+            run.costs.iter().filter(|(at, _)| (from_us..from_us + 10_000_000).contains(at));
         within.map(|(_, us)| us).sum::<f64>() / 10e6
     };
-    run.bills.iter().map(|(at, _)| spent_from(*at)).fold(0.0, f64::max)
+    run.costs.iter().map(|(at, _)| spent_from(*at)).fold(0.0, f64::max)
 }
 
 /// A third of it in use, in large parts and small ones.
-fn memory() -> Memory {
+fn memory() -> TestMemory {
     let mut hot = vec![mib(30, 50)];
     hot.extend((0..40).map(|at| pages(16_000 + at * 100, 16_003 + at * 100)));
-    Memory::one(&[mib(1, 100)], &hot)
+    TestMemory::new(&[mib(1, 100)], &hot)
 }
 
 #[test]
@@ -53,12 +53,12 @@ fn a_low_bound_stretches_the_intervals_and_says_so() {
 #[test]
 fn a_shock_is_paid_back() {
     let bound = 0.002;
-    let mut run = Run::new(Memory::one(&[mib(1, 200)], &[]), attrs(10, 1000), Some(bound), 1);
+    let mut run = Run::new(TestMemory::new(&[mib(1, 200)], &[]), attrs(10, 1000), Some(bound), 1);
     run.until(10.0);
-    run.memory.hot = vec![mib(1, 200)];
-    let before = run.bills.len();
+    run.memory.set_used(&[mib(1, 200)]);
+    let before = run.costs.len();
     run.until(40.0);
-    let spent: f64 = run.bills[before..].iter().map(|(_, us)| us).sum();
+    let spent: f64 = run.costs[before..].iter().map(|(_, us)| us).sum();
     assert!(spent <= 1.1 * bound * 30e6, "{spent} us in 30 s");
 }
 
@@ -76,12 +76,12 @@ proptest! {
     ) {
         let bound = percent / 100.0;
         let prices = Prices { wake, arm_run, set_again, ..Prices::default() };
-        let memory = Memory { prices, ..memory() };
+        let memory = TestMemory { prices, ..memory() };
         let mut run = Run::new(memory, attrs(10, 200), Some(bound), seed);
         for second in 1..=16 {
             if changes && second % 3 == 0 {
                 let at = second * 4 % 90;
-                run.memory.hot = vec![mib(at, at + 9)];
+                run.memory.set_used(&[mib(at, at + 9)]);
             }
             run.until(second as f64);
         }

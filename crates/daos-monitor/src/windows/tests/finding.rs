@@ -1,10 +1,9 @@
 //! What is found, how soon and how exactly.
 
-use super::memory::{Memory, mib, pages, target};
 use super::run::{Run, attrs, hot, hot_share, middle, region_at, regions};
 use crate::Monitor;
-use daos_core::addr::AddrRange;
-use daos_core::snapshot::Snapshot;
+use daos_core::testing::{TestMemory, mib, pages, target};
+use daos_core::{AddrRange, Snapshot};
 
 /// 256 MiB.
 const ALL: AddrRange = AddrRange { start: 16 << 20, end: 272 << 20 };
@@ -19,7 +18,7 @@ const INTERVAL_US: u64 = 100_000;
 
 #[test]
 fn a_hot_block_is_found_to_the_page() {
-    let mut run = Run::of(Memory::one(&[ALL], &[block()]));
+    let mut run = Run::of(TestMemory::new(&[ALL], &[block()]));
     run.until(4.0);
     assert_eq!(hot(run.last()), [block()]);
     let region = region_at(run.last(), middle(block()));
@@ -32,7 +31,7 @@ fn a_hot_block_is_found_to_the_page() {
 fn scattered_blocks_are_found() {
     let blocks: Vec<AddrRange> =
         (0..12).map(|i| pages(6_000 + i * 5_000, 6_000 + i * 5_000 + 90 * (i + 1))).collect();
-    let mut run = Run::of(Memory::one(&[ALL], &blocks));
+    let mut run = Run::of(TestMemory::new(&[ALL], &blocks));
     run.until(10.0);
     for block in &blocks {
         assert!(hot_share(run.last(), *block) >= 0.95, "{block:?} in {:?}", hot(run.last()));
@@ -45,7 +44,9 @@ fn scattered_blocks_are_found() {
 #[test]
 fn a_block_of_huge_pages_is_found() {
     let block = mib(100, 126);
-    let mut run = Run::of(Memory { huge: true, ..Memory::one(&[ALL], &[block]) });
+    let mut memory = TestMemory::new(&[ALL], &[block]);
+    memory.set(&[ALL], |page, inside| page.huge = inside);
+    let mut run = Run::of(memory);
     run.until(8.0);
     assert_eq!(hot(run.last()), [block]);
 }
@@ -59,9 +60,9 @@ fn from_now(run: &mut Run, seconds: f64) -> Vec<Snapshot> {
 
 #[test]
 fn a_block_that_turns_hot_is_noticed() {
-    let mut run = Run::of(Memory::one(&[ALL], &[mib(200, 210)]));
+    let mut run = Run::of(TestMemory::new(&[ALL], &[mib(200, 210)]));
     run.until(6.0);
-    run.memory.hot.push(block());
+    run.memory.set_used(&[mib(200, 210), block()]);
     let after = from_now(&mut run, 1.3);
     assert!(hot_share(&after[1], block()) >= 0.5, "{:?}", hot(&after[1]));
     assert!(hot_share(&after[9], block()) >= 0.95, "{:?}", hot(&after[9]));
@@ -70,10 +71,10 @@ fn a_block_that_turns_hot_is_noticed() {
 
 #[test]
 fn a_block_that_turns_cold_is_noticed() {
-    let mut run = Run::of(Memory::one(&[ALL], &[mib(200, 210), block()]));
+    let mut run = Run::of(TestMemory::new(&[ALL], &[mib(200, 210), block()]));
     run.until(6.0);
     assert!(hot_share(run.last(), block()) >= 0.99);
-    run.memory.hot.pop();
+    run.memory.set_used(&[mib(200, 210)]);
     let after = from_now(&mut run, 1.3);
     assert!(hot_share(&after[1], block()) <= 0.5, "{:?}", hot(&after[1]));
     assert!(hot_share(&after[9], block()) <= 0.05, "{:?}", hot(&after[9]));
@@ -82,11 +83,11 @@ fn a_block_that_turns_cold_is_noticed() {
 
 #[test]
 fn what_is_cold_ages_by_one_an_interval() {
-    let mut run = Run::of(Memory::one(&[ALL], &[block()]));
+    let mut run = Run::of(TestMemory::new(&[ALL], &[block()]));
     run.until(5.0);
     let cold = ALL.start;
     let ages: Vec<u64> = run.snapshots[20..].iter().map(|s| region_at(s, cold).age_us).collect();
-    // Where cells become one, the mean of their ages counts, which differ by milliseconds.
+    // Where subregions become one, the mean of their ages counts, which differ by milliseconds.
     let grew = |pair: &[u64]| (pair[1] - pair[0]).abs_diff(INTERVAL_US) < INTERVAL_US / 20;
     assert!(ages.windows(2).all(grew), "{ages:?}");
     let end_us = run.last().end_us;
@@ -96,13 +97,13 @@ fn what_is_cold_ages_by_one_an_interval() {
 
 #[test]
 fn what_turns_cold_begins_a_new_age() {
-    let mut run = Run::of(Memory::one(&[ALL], &[block()]));
+    let mut run = Run::of(TestMemory::new(&[ALL], &[block()]));
     run.until(4.0);
     assert!(
         region_at(run.last(), middle(block())).age_us >= 30 * INTERVAL_US,
         "it has been hot for long"
     );
-    run.memory.hot.clear();
+    run.memory.set_used(&[]);
     let after = from_now(&mut run, 2.0);
     for (nr, snapshot) in (0..).zip(&after).skip(2) {
         let region = region_at(snapshot, middle(block()));
@@ -122,7 +123,9 @@ fn what_turns_cold_begins_a_new_age() {
 fn what_is_not_in_memory_is_hardly_looked_at() {
     let all = mib(0, 1024);
     let read = |absent: &[AddrRange]| {
-        let mut run = Run::of(Memory { absent: absent.to_vec(), ..Memory::one(&[all], &[]) });
+        let mut memory = TestMemory::new(&[all], &[]);
+        memory.set(absent, |page, inside| page.present = !inside);
+        let mut run = Run::of(memory);
         run.until(4.0);
         assert!(regions(run.last()).all(|r| r.access_rate == 0.0 && r.unobserved == 0.0));
         let settled = &run.snapshots[20..];
@@ -136,9 +139,11 @@ fn what_is_not_in_memory_is_hardly_looked_at() {
 
 #[test]
 fn what_comes_into_memory_is_noticed() {
-    let mut run = Run::of(Memory { absent: vec![ALL], ..Memory::one(&[ALL], &[block()]) });
+    let mut memory = TestMemory::new(&[ALL], &[]);
+    memory.set(&[ALL], |page, inside| page.present = !inside);
+    let mut run = Run::of(memory);
     run.until(3.0);
-    run.memory.absent.clear();
+    run.memory.set(&[block()], |page, inside| (page.present, page.used) = (true, inside));
     run.until(6.0);
     assert!(hot_share(run.last(), block()) >= 0.95, "{:?}", hot(run.last()));
 }
@@ -146,8 +151,9 @@ fn what_comes_into_memory_is_noticed() {
 #[test]
 fn unobservable_memory_is_told_from_cold() {
     let unobservable = mib(100, 164);
-    let memory = Memory::one(&[ALL], &[unobservable]);
-    let mut run = Run::of(Memory { unobservable: vec![unobservable], ..memory });
+    let mut memory = TestMemory::new(&[ALL], &[unobservable]);
+    memory.set(&[unobservable], |page, inside| page.stuck = inside);
+    let mut run = Run::of(memory);
     run.until(5.0);
     let last = run.last();
     let whole: f64 = regions(last).map(|r| r.unobserved * r.range.pages() as f64).sum();
@@ -159,7 +165,7 @@ fn unobservable_memory_is_told_from_cold() {
 
 #[test]
 fn targets_come_and_go_at_an_update() {
-    let mut run = Run::of(Memory::one(&[mib(0, 64)], &[mib(5, 6)]));
+    let mut run = Run::of(TestMemory::new(&[mib(0, 64)], &[mib(5, 6)]));
     let ids = |run: &Run| run.last().targets.iter().map(|t| t.id.0).collect::<Vec<_>>();
     run.until(2.0);
     assert_eq!(ids(&run), [0]);
@@ -180,7 +186,7 @@ fn targets_come_and_go_at_an_update() {
 #[test]
 fn the_stream_of_snapshots_is_fixed_by_the_seed() {
     let snapshots = |seed| {
-        let memory = Memory::one(&[ALL], &[block(), pages(50_000, 50_003)]);
+        let memory = TestMemory::new(&[ALL], &[block(), pages(50_000, 50_003)]);
         let mut run = Run::new(memory, attrs(10, 300), None, seed);
         run.until(4.0);
         run.snapshots

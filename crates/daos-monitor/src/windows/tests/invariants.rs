@@ -1,11 +1,9 @@
 //! What holds whatever targets do with their memory.
 
-use super::memory::Memory;
 use super::run::{Run, attrs, regions};
 use crate::Monitor;
-use daos_core::access::{Target, TargetId};
-use daos_core::addr::{AddrRange, PAGE_SIZE};
-use daos_core::snapshot::Snapshot;
+use daos_core::testing::TestMemory;
+use daos_core::{AddrRange, PAGE_SIZE, Snapshot, Target, TargetId};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -95,11 +93,13 @@ proptest! {
         seed in any::<u64>(),
     ) {
         let max = min + room;
-        let memory = Memory { absent, unobservable, huge, ..Memory::default() };
-        let mut run = Run::new(memory, attrs(min, max), Some(0.02), seed);
+        let mut run = Run::new(TestMemory::default(), attrs(min, max), Some(0.02), seed);
         for (step, (targets, hot, at_once)) in steps.into_iter().enumerate() {
             run.memory.targets = targets;
-            run.memory.hot = hot;
+            run.memory.set(&absent, |page, inside| page.present = !inside);
+            run.memory.set(&unobservable, |page, inside| page.stuck = inside);
+            run.memory.set(&[], |page, _| page.huge = huge);
+            run.memory.set_used(&hot);
             if at_once {
                 run.monitor.update(&mut run.memory).unwrap();
             }

@@ -1,17 +1,14 @@
 //! Drives a monitor as the real driver does, and keeps what came of it.
 
-use super::memory::Memory;
 use crate::windows::Windows;
 use crate::{Monitor, MonitorOptions};
-use daos_core::access::Target;
-use daos_core::addr::{AddrRange, PAGE_SIZE};
-use daos_core::attrs::MonitorAttrs;
-use daos_core::snapshot::{HOT_RATE, RegionSnapshot, Snapshot};
+use daos_core::testing::TestMemory;
+use daos_core::{AddrRange, HOT_RATE, MonitorAttrs, PAGE_SIZE, RegionSnapshot, Snapshot, Target};
 
 /// A monitor and its memory on the way.
 pub struct Run {
     pub monitor: Windows,
-    pub memory: Memory,
+    pub memory: TestMemory,
     /// When the next tick is due.
     pub due_us: u64,
     /// When the last tick was.
@@ -19,8 +16,8 @@ pub struct Run {
     pub snapshots: Vec<Snapshot>,
     /// The targets that the monitor knew when it made each snapshot.
     pub listed: Vec<Vec<Target>>,
-    /// When how much was spent, both sides.
-    pub bills: Vec<(u64, f64)>,
+    /// When how many microseconds were spent, both sides.
+    pub costs: Vec<(u64, f64)>,
 }
 
 pub fn attrs(min_regions: u32, max_regions: u32) -> MonitorAttrs {
@@ -28,7 +25,12 @@ pub fn attrs(min_regions: u32, max_regions: u32) -> MonitorAttrs {
 }
 
 impl Run {
-    pub fn new(memory: Memory, attrs: MonitorAttrs, max_overhead: Option<f64>, seed: u64) -> Self {
+    pub fn new(
+        memory: TestMemory,
+        attrs: MonitorAttrs,
+        max_overhead: Option<f64>,
+        seed: u64,
+    ) -> Self {
         let options = MonitorOptions { max_overhead, ..MonitorOptions::default() };
         Self {
             monitor: Windows::new(attrs, options, seed).unwrap(),
@@ -37,12 +39,12 @@ impl Run {
             now_us: 0,
             snapshots: Vec::new(),
             listed: Vec::new(),
-            bills: Vec::new(),
+            costs: Vec::new(),
         }
     }
 
     /// With a bound that leaves room for everything.
-    pub fn of(memory: Memory) -> Self {
+    pub fn of(memory: TestMemory) -> Self {
         Self::new(memory, MonitorAttrs::default(), Some(0.01), 42)
     }
 
@@ -58,7 +60,7 @@ impl Run {
     pub fn tick_at(&mut self, now_us: u64) {
         let now_us = now_us.max(self.now_us);
         self.now_us = now_us;
-        self.memory.run();
+        self.memory.use_pages();
         let listed = self.memory.listed.clone();
         if let Some(snapshot) = self.monitor.tick(&mut self.memory, now_us).unwrap() {
             self.snapshots.push(snapshot);
@@ -70,9 +72,9 @@ impl Run {
         let sample_us = self.monitor.attrs().sample_us;
         // What was missed is left out.
         self.due_us += now_us.saturating_sub(self.due_us) / sample_us * sample_us;
-        let bill = self.memory.take_bill();
-        self.bills.push((now_us, bill.monitor_us + bill.target_us));
-        self.monitor.charge(bill);
+        let spent = self.memory.take_spent();
+        self.costs.push((now_us, spent.monitor_us + spent.target_us));
+        self.monitor.charge(spent);
     }
 
     pub fn last(&self) -> &Snapshot {

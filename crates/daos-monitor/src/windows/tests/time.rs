@@ -1,12 +1,12 @@
 //! Ticks that come when they like.
 
-use super::memory::{Memory, mib, pages};
 use super::run::{Run, attrs};
-use daos_core::rng::Rng;
+use daos_core::Rng;
+use daos_core::testing::{TestMemory, mib, pages};
 use proptest::prelude::*;
 
-fn memory() -> Memory {
-    Memory::one(&[mib(0, 64)], &[mib(20, 24), pages(12_000, 12_010)])
+fn memory() -> TestMemory {
+    TestMemory::new(&[mib(0, 64)], &[mib(20, 24), pages(12_000, 12_010)])
 }
 
 /// Snapshots follow each other without holes.
@@ -46,10 +46,10 @@ fn a_snapshot_is_handed_out_before_the_next_is_over() {
 
 #[test]
 fn it_sleeps_most_of_the_time() {
-    let mut run = Run::of(Memory::one(&[mib(0, 64)], &[]));
+    let mut run = Run::of(TestMemory::new(&[mib(0, 64)], &[]));
     run.until(10.0);
     // Nothing goes on: armed once, checked once, in each interval.
-    let settled = run.bills.iter().filter(|(at_us, _)| *at_us >= 5_000_000).count();
+    let settled = run.costs.iter().filter(|(at_us, _)| *at_us >= 5_000_000).count();
     assert!(settled <= 2 * 50 + 5, "{settled} ticks in 5 s");
 }
 

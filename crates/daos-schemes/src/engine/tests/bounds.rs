@@ -2,8 +2,7 @@
 
 use super::toy::{INTERVAL_US, Known, SECOND, Toy, idle, pages};
 use crate::{Engine, Quota, Scheme, Watermarks, Weights};
-use daos_core::PAGE_SIZE;
-use daos_core::{Action, BATCH_BYTES, Metric};
+use daos_core::{Action, BATCH_BYTES, Metric, PAGE_SIZE};
 use proptest::prelude::*;
 
 fn with_quota(seconds: u64, quota: Quota) -> Scheme {
@@ -23,7 +22,7 @@ fn the_coldest_go_first() {
     let quota = Quota { bytes: Some(50 * PAGE_SIZE), ..Quota::default() };
     let mut engine = Engine::new(vec![with_quota(5, quota)]);
     toy.run(&mut engine, 20 * SECOND);
-    let order: Vec<u64> = toy.log.iter().map(|done| done.2.start / PAGE_SIZE / 100).collect();
+    let order: Vec<u64> = toy.log.iter().map(|done| done.range.start / PAGE_SIZE / 100).collect();
     assert_eq!(order, [3, 3, 1, 1, 2, 2, 0, 0]);
     assert_eq!(toy.present(), 0);
 }
@@ -39,7 +38,7 @@ fn sizes_count_if_they_are_to() {
     let quota = Quota { bytes: Some(20 * PAGE_SIZE), weights, ..Quota::default() };
     let mut engine = Engine::new(vec![with_quota(1, quota)]);
     toy.run(&mut engine, 2 * SECOND);
-    assert_eq!(toy.log[0].2, pages(20, 40));
+    assert_eq!(toy.log[0].range, pages(20, 40));
 }
 
 #[test]
@@ -89,9 +88,9 @@ fn each_gets_its_turn_where_a_pass_does_not_reach_the_end() {
     toy.page_us = 4.0;
     let mut engine = Engine::new(vec![super::toy::hot(Action::Lock)]);
     toy.run(&mut engine, 3 * SECOND);
-    let reached = toy.log.iter().map(|done| done.2.end).max();
+    let reached = toy.log.iter().map(|done| done.range.end).max();
     assert_eq!(reached, Some(pages(0, 1 << 16).end));
-    let again = toy.log.iter().filter(|done| done.2.start == 0).count();
+    let again = toy.log.iter().filter(|done| done.range.start == 0).count();
     assert!(again > 1);
 }
 
@@ -139,14 +138,14 @@ proptest! {
             // A reset interval: ten passes.
             let (done, clock_us) = (toy.log.len(), toy.clock_us);
             toy.run(&mut engine, SECOND);
-            let bytes: u64 = toy.log[done..].iter().map(|done| done.3).sum();
+            let bytes: u64 = toy.log[done..].iter().map(|done| done.bytes).sum();
             prop_assert!(quota.bytes.is_none_or(|most| bytes <= most));
             let batch = (page_us + 1.0) * (BATCH_BYTES / PAGE_SIZE) as f64;
             let spent = toy.clock_us - clock_us;
             prop_assert!(time_us.is_none_or(|most| spent <= most as f64 + batch), "{spent}");
         }
         let stats = engine.stats().next().unwrap().1;
-        let all: u64 = toy.log.iter().map(|done| done.3).sum();
+        let all: u64 = toy.log.iter().map(|done| done.bytes).sum();
         prop_assert_eq!(stats.applied_bytes, all);
     }
 }

@@ -2,8 +2,7 @@
 
 use super::toy::{SECOND, Toy, idle};
 use crate::Engine;
-use daos_core::Action;
-use daos_core::PAGE_SIZE;
+use daos_core::{Action, PAGE_SIZE};
 
 #[test]
 fn what_was_there_before_goes_on_and_what_is_known_stays() {

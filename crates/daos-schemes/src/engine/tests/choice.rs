@@ -2,13 +2,11 @@
 
 use super::toy::{Plenty, SECOND, Toy, hot, idle, pages};
 use crate::engine::dry_run::Counted;
-use crate::{Bounds, DryRun, Engine, Filter, Matter, Pattern, Scheme};
-use daos_core::PageRun;
-use daos_core::{Action, Refusal, Stats};
-use daos_core::{Mapping, MonitorAttrs, PAGE_SIZE};
+use crate::{Bounds, DryRun, Engine, Filter, FilterType, Pattern, Scheme};
+use daos_core::{Action, Mapping, MonitorAttrs, PAGE_SIZE, PageRun, Refusal, SchemeStats};
 use daos_monitor::{AnyMonitor, Monitor, MonitorKind, MonitorOptions};
 
-fn stats(engine: &Engine) -> &Stats {
+fn stats(engine: &Engine) -> &SchemeStats {
     engine.stats().next().unwrap().1
 }
 
@@ -32,7 +30,7 @@ fn single_pages_in_use_are_left_where_their_region_looks_idle() {
     toy.run(&mut engine, 20 * SECOND);
     assert_eq!(toy.present(), 11);
     let touched =
-        |from, to| toy.log.iter().any(|done| done.2.intersect(&pages(from, to)).is_some());
+        |from, to| toy.log.iter().any(|done| done.range.intersect(&pages(from, to)).is_some());
     assert!(!touched(700, 701) && !touched(1200, 1210), "not even tried");
     assert!(stats(&engine).spared_bytes >= 11 * PAGE_SIZE);
 }
@@ -66,12 +64,12 @@ fn pages_in_seldom_use_are_left_whoever_watches() {
                     used_us = toy.now_us + seconds * SECOND;
                 }
                 let now_us = toy.now_us;
-                if let Some(snapshot) = monitor.tick(&mut toy, now_us).unwrap() {
-                    engine.pass(&snapshot, &mut toy, &mut Plenty).unwrap();
+                if let Some(snapshot) = monitor.tick(&mut toy.memory, now_us).unwrap() {
+                    engine.pass(&snapshot, &mut toy.memory, &mut Plenty).unwrap();
                 }
                 toy.now_us += monitor.wait_us();
             }
-            let paged_out: u64 = toy.log.iter().map(|done| done.3).sum();
+            let paged_out: u64 = toy.log.iter().map(|done| done.bytes).sum();
             assert_eq!(paged_out, 0, "{kind:?}, used every {seconds} s");
         }
     }
@@ -107,7 +105,7 @@ fn memory_in_use_fits_nothing_that_is_for_idle_memory() {
     let mut engine = Engine::new(vec![idle(1, Action::Pageout), idle(1, Action::Cold)]);
     toy.run(&mut engine, 10 * SECOND);
     assert!(toy.log.is_empty());
-    assert_eq!((stats(&engine).tried_bytes, toy.armed_pages), (0, 0));
+    assert_eq!((stats(&engine).tried_bytes, toy.armed.len()), (0, 0));
 }
 
 #[test]
@@ -115,7 +113,7 @@ fn an_age_starts_anew_after_an_action_but_not_after_counting() {
     let mut toy = Toy::new(100);
     let mut engine = Engine::new(vec![idle(5, Action::Stat), idle(5, Action::Cold)]);
     toy.run(&mut engine, 16 * SECOND);
-    let times: Vec<u64> = toy.log.iter().map(|done| done.0 / SECOND).collect();
+    let times: Vec<u64> = toy.log.iter().map(|done| done.at_us / SECOND).collect();
     assert_eq!(times, [5, 10, 15]);
     // The counting comes first, so it sees the age of 5 s that the other scheme resets.
     assert_eq!(stats(&engine).tried_regions, 3);
@@ -141,7 +139,7 @@ fn huge_pages_are_made_of_what_is_present_and_in_use_only() {
     assert_eq!(stats.refused_bytes[&Refusal::NotWorth], 512 * PAGE_SIZE);
     let done = toy.log.len();
     toy.run(&mut engine, 5 * SECOND);
-    assert_eq!(toy.log.len(), done, "what is huge or not worth it rests");
+    assert_eq!(toy.log.len(), done, "what is huge or not worth it is left for a while");
 }
 
 #[test]
@@ -160,7 +158,7 @@ fn what_is_to_stay_is_asked_to_in_every_pass() {
     let mut engine = Engine::new(vec![hot(Action::Lock)]);
     toy.run(&mut engine, SECOND);
     assert_eq!(toy.log.len(), 10);
-    assert!(toy.log.iter().all(|done| done.2 == pages(0, 32)));
+    assert!(toy.log.iter().all(|done| done.range == pages(0, 32)));
 }
 
 #[test]
@@ -171,8 +169,8 @@ fn filters_decide_what_is_left() {
         Mapping { range: pages(30, 100), name: "[heap]".into() },
     ];
     toy.pages[50..60].iter_mut().for_each(|page| page.huge = true);
-    let keep = |what| Filter { what, inverted: false, allow: false };
-    let filters = vec![keep(Matter::File), keep(Matter::Addresses(pages(90, 200)))];
+    let keep = |filter_type| Filter { filter_type, inverted: false, allow: false };
+    let filters = vec![keep(FilterType::File), keep(FilterType::Addresses(pages(90, 200)))];
     let scheme = Scheme { filters, ..idle(1, Action::Pageout) };
     let mut engine = Engine::new(vec![scheme]);
     toy.run(&mut engine, 3 * SECOND);
@@ -185,7 +183,7 @@ fn filters_decide_what_is_left() {
 fn huge_memory_can_be_filtered() {
     let mut toy = Toy::new(1024);
     toy.pages[..512].iter_mut().for_each(|page| page.huge = true);
-    let filters = vec![Filter { what: Matter::Huge, inverted: false, allow: false }];
+    let filters = vec![Filter { filter_type: FilterType::Huge, inverted: false, allow: false }];
     let mut engine = Engine::new(vec![Scheme { filters, ..idle(1, Action::Pageout) }]);
     toy.run(&mut engine, 3 * SECOND);
     assert_eq!(toy.present(), 512);
@@ -201,7 +199,9 @@ fn a_dry_run_counts_what_is_there_once_and_does_nothing() {
     for _ in 0..100 {
         toy.now_us += super::toy::INTERVAL_US;
         let snapshot = toy.snapshot();
-        engine.pass(&snapshot, &mut DryRun::new(&mut toy, &mut counted), &mut Plenty).unwrap();
+        engine
+            .pass(&snapshot, &mut DryRun::new(&mut toy.memory, &mut counted), &mut Plenty)
+            .unwrap();
     }
     assert!(toy.log.is_empty());
     assert_eq!(stats(&engine).applied_bytes, 900 * PAGE_SIZE, "nobody touches the used ones here");

@@ -4,12 +4,15 @@ use anyhow::{Result, bail};
 use daos_core::{AddrRange, Interval, TargetId, TargetInfo};
 use daos_record::{Flaw, ReadError, Record};
 use daos_report::info::Info;
-use daos_report::schemes::Known;
+use daos_report::schemes::RecordedScheme;
+use std::cell::Cell;
 use std::path::Path;
 
-/// An opened record. What is wrong with it has been told on standard error.
+/// An opened record. What is wrong with it is told on standard error, and no error here.
 pub struct Source {
     pub record: Record,
+    /// Whether a frame was come to that can't be decoded.
+    undecodable: Cell<bool>,
 }
 
 impl Source {
@@ -19,19 +22,28 @@ impl Source {
         if let Some(damage) = record.damage() {
             daos_cli::say!("daos: {damage}");
         }
-        Ok(Self { record })
+        Ok(Self { record, undecodable: Cell::new(false) })
     }
 
     /// 0, or 1 when the record is corrupt. One that is merely cut short, since its
     /// recorder was killed, is whole up to there.
     pub fn status(&self) -> i32 {
         let corrupt = |flaw: &Flaw| matches!(flaw, Flaw::Corrupt(_));
-        i32::from(self.record.damage().is_some_and(|damage| corrupt(&damage.flaw)))
+        let damaged = self.record.damage().is_some_and(|damage| corrupt(&damage.flaw));
+        i32::from(damaged || self.undecodable.get())
     }
 
-    /// Its intervals.
+    /// Its intervals, up to the first frame that can't be decoded.
     pub fn intervals(&self) -> impl Iterator<Item = Result<Interval, ReadError>> {
-        self.record.intervals()
+        self.record.intervals().map_while(|interval| match interval {
+            Err(error @ ReadError::Undecodable { .. }) => {
+                if !self.undecodable.replace(true) {
+                    daos_cli::say!("daos: {error}");
+                }
+                None
+            }
+            interval => Some(interval),
+        })
     }
 
     /// Its intervals, cut to `address`.
@@ -65,13 +77,13 @@ impl Source {
     }
 
     /// The schemes that acted, with the counters of those that the record's end has.
-    pub fn schemes(&self) -> Vec<Known> {
+    pub fn schemes(&self) -> Vec<RecordedScheme> {
         let mut ends = self.record.end().map_or(Vec::new(), |end| end.schemes.clone());
-        let mut known: Vec<Known> = Vec::new();
+        let mut known: Vec<RecordedScheme> = Vec::new();
         for label in self.record.schemes() {
             let end = ends.iter().position(|end| end.label == *label);
             let stats = end.map(|index| ends.remove(index).stats);
-            known.push(Known { label: label.clone(), stats });
+            known.push(RecordedScheme { label: label.clone(), stats });
         }
         known
     }

@@ -3,8 +3,8 @@
 use crate::cli;
 use crate::cmd::{monitoring, session};
 use anyhow::Result;
-use daos_core::Action;
-use daos_core::rng::{Rng, mix};
+use daos_core::rng::mix;
+use daos_core::{Action, Rng};
 use daos_schemes::{Pattern, Scheme};
 use daos_session::{ActiveSchemes, Session, SimSource};
 use daos_tune::{Measurement, RSS, RUNTIME, RunBounds, Values, Workload, gaussian};

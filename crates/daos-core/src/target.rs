@@ -1,0 +1,117 @@
+//! Targets: what is monitored, what it has mapped, and under which names.
+
+use crate::addr::AddrRange;
+
+/// Names a target for as long as a monitor lives. Never used twice for
+/// different targets, unlike a process number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct TargetId(pub u32);
+
+/// A live target and the address ranges that it has mapped right now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    /// Which one.
+    pub id: TargetId,
+    /// Page-aligned, sorted, disjoint.
+    pub ranges: Vec<AddrRange>,
+    /// How much of it is in memory, in bytes, where that is known.
+    pub resident_bytes: Option<u64>,
+}
+
+/// Who a target is, and what it has mapped: for records and reports.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct TargetInfo {
+    /// The target.
+    pub id: TargetId,
+    /// Its process number, where it is a process.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none", default))]
+    pub pid: Option<u32>,
+    /// Its command line, or the name of what is simulated.
+    pub name: String,
+    /// What is mapped where, by rising address.
+    pub mappings: Vec<Mapping>,
+}
+
+impl TargetInfo {
+    /// Adds what was mapped `earlier` and no longer is, so that addresses of then
+    /// still have their names. Both are sorted and disjoint.
+    pub fn remember(&mut self, earlier: &[Mapping]) {
+        let mut gone = Vec::new();
+        for old in earlier {
+            let mut keep = |start, end| {
+                if start < end {
+                    gone.push(Mapping {
+                        range: AddrRange::new(start, end),
+                        name: old.name.clone(),
+                    });
+                }
+            };
+            let mut start = old.range.start;
+            let first = self.mappings.partition_point(|new| new.range.end <= start);
+            for new in &self.mappings[first..] {
+                keep(start, new.range.start.min(old.range.end));
+                start = start.max(new.range.end);
+                if start >= old.range.end {
+                    break;
+                }
+            }
+            keep(start, old.range.end);
+        }
+        self.mappings.extend(gone);
+        self.mappings.sort_by_key(|mapping| mapping.range.start);
+    }
+}
+
+/// A mapped range and its name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Mapping {
+    /// Its addresses.
+    #[cfg_attr(feature = "serde", serde(flatten))]
+    pub range: AddrRange,
+    /// A path, `[heap]`, `[stack]`, or empty for anonymous memory.
+    pub name: String,
+}
+
+impl Mapping {
+    /// The one of `mappings`, sorted, that holds `addr`.
+    pub fn at(mappings: &[Mapping], addr: u64) -> Option<&Mapping> {
+        let at = mappings.partition_point(|mapping| mapping.range.end <= addr);
+        mappings.get(at).filter(|mapping| mapping.range.contains(addr))
+    }
+
+    /// Whether it maps a file, or memory that is shared like one: the kernel names these
+    /// by a path.
+    pub fn is_of_file(&self) -> bool {
+        self.name.starts_with('/')
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_mapped_earlier_is_remembered_around_what_is_now() {
+        let mapping = |start, end, name: &str| Mapping {
+            range: AddrRange::new(start, end),
+            name: name.to_owned(),
+        };
+        let mappings = vec![mapping(20, 30, "new"), mapping(40, 50, "new")];
+        let mut info = TargetInfo { id: TargetId(0), pid: None, name: String::new(), mappings };
+        info.remember(&[mapping(0, 10, "low"), mapping(15, 45, "old"), mapping(48, 60, "high")]);
+        let found: Vec<_> =
+            info.mappings.iter().map(|m| (m.range.start, m.range.end, &m.name[..])).collect();
+        let expected = [
+            (0, 10, "low"),
+            (15, 20, "old"),
+            (20, 30, "new"),
+            (30, 40, "old"),
+            (40, 50, "new"),
+            (50, 60, "high"),
+        ];
+        assert_eq!(found, expected);
+    }
+}

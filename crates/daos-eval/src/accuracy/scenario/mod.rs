@@ -1,0 +1,230 @@
+//! Spaces to find the hot memory in: how much, in which shape, of which pages.
+//!
+//! A [`Scenario`] is laid out in units of its pages ([`ScenarioLayout`]), and becomes what the
+//! simulator and `daos-eval workload` run: a configuration in `masim`'s format. To add a
+//! shape: a module that lays it out, and a line in [`Shape`].
+
+mod blocks;
+mod layout;
+mod moving;
+mod share_out;
+mod sparse;
+mod stripes;
+mod zipf;
+
+pub use layout::{LayoutPattern, LayoutPhase, LayoutRegion, ScenarioLayout};
+
+use crate::error::EvalError;
+use daos_core::{AddrRange, PAGE_SIZE, Rng};
+use daos_sim::{SimOptions, SimSpace};
+use daos_workload::Config;
+use serde::{Serialize, Serializer};
+use std::fmt;
+
+/// A space and what is done in it. The same seed draws the same one.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Scenario {
+    /// Where the hot memory lies, and when.
+    pub shape: Shape,
+    /// Size of the memory in bytes; of [`Shape::Sparse`] that of the addresses.
+    pub bytes: u64,
+    /// The share of it that is hot at a time, 0 to 1.
+    pub hot: f64,
+    /// Bytes in a page.
+    #[serde(serialize_with = "page_bytes")]
+    pub page: PageSize,
+    /// Blocks of [`Shape::Blocks`] and of each set of [`Shape::Phased`], unless the hot
+    /// memory has fewer pages.
+    pub blocks: u32,
+}
+
+/// Where hot memory lies, and when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Shape {
+    /// One block in the middle.
+    Block,
+    /// Blocks of different sizes, scattered.
+    Blocks,
+    /// Every so many pages one.
+    Stripes,
+    /// A block that moves by its own length every five seconds.
+    Moving,
+    /// Two sets of blocks that take turns of five seconds.
+    Phased,
+    /// Parts in shuffled order, the n-th used 1/n^0.99 as often as the first.
+    Zipf,
+    /// Thousands of mappings with holes between them, some of them hot.
+    Sparse,
+    /// A tenth of the space that turns hot when another tenth turns cold.
+    Turning,
+}
+
+impl Shape {
+    /// All of them, in the order in which they are shown.
+    pub const ALL: &[Self] = &[
+        Self::Block,
+        Self::Blocks,
+        Self::Stripes,
+        Self::Moving,
+        Self::Phased,
+        Self::Zipf,
+        Self::Sparse,
+        Self::Turning,
+    ];
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Block => "block",
+            Self::Blocks => "blocks",
+            Self::Stripes => "stripes",
+            Self::Moving => "moving",
+            Self::Phased => "phased",
+            Self::Zipf => "zipf",
+            Self::Sparse => "sparse",
+            Self::Turning => "turning",
+        }
+    }
+
+    /// The size that it has whatever is asked for, in bytes.
+    pub fn own_bytes(self) -> Option<u64> {
+        (self == Self::Sparse).then_some(sparse::BYTES)
+    }
+
+    /// The hot share that it has whatever is asked for.
+    pub fn own_hot(self) -> Option<f64> {
+        (self == Self::Turning).then_some(moving::TURNING)
+    }
+}
+
+/// Size of the pages that share an accessed bit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PageSize {
+    /// 4 KiB.
+    Small,
+    /// 2 MiB.
+    Huge,
+}
+
+impl PageSize {
+    /// Bytes in a page.
+    pub fn bytes(self) -> u64 {
+        match self {
+            Self::Small => PAGE_SIZE,
+            Self::Huge => 2 << 20,
+        }
+    }
+}
+
+fn page_bytes<S: Serializer>(page: &PageSize, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u64(page.bytes())
+}
+
+/// Most memory of a scenario, in bytes: 16 TiB.
+const MAX_BYTES: u64 = 16 << 40;
+/// Fewest pages: with fewer there are no shapes.
+const MIN_PAGES: u64 = 64;
+/// Most of the memory that can be hot, so that all shapes have room.
+const MAX_HOT: f64 = 0.4;
+
+impl Scenario {
+    /// Refuses what can't be drawn.
+    pub fn validate(&self) -> Result<(), EvalError> {
+        let wrong = |what: String| Err(EvalError::Scenario(what));
+        let min = MIN_PAGES * self.page.bytes();
+        if self.bytes < min || self.bytes > MAX_BYTES {
+            let (min, size) = (Bytes(min), Bytes(self.bytes));
+            let page = Bytes(self.page.bytes());
+            return wrong(format!(
+                "a space of {size}: with pages of {page} it must have {min} to {}",
+                Bytes(MAX_BYTES)
+            ));
+        }
+        if !(self.hot > 0.0 && self.hot <= MAX_HOT) {
+            let (hot, max) = (100.0 * self.hot, 100.0 * MAX_HOT);
+            return wrong(format!("{hot} % hot: it must be more than 0 and at most {max} %"));
+        }
+        if self.blocks == 0 {
+            return wrong("0 blocks: there must be at least 1".into());
+        }
+        Ok(())
+    }
+
+    /// Bytes that are mapped.
+    pub fn mapped_bytes(&self) -> u64 {
+        if self.shape == Shape::Sparse { self.bytes / 2 } else { self.bytes }
+    }
+
+    /// Draws it.
+    pub fn layout(&self, seed: u64) -> Result<ScenarioLayout, EvalError> {
+        self.validate()?;
+        let mut rng = Rng::new(seed);
+        let units = self.bytes / self.page.bytes();
+        let hot = ((units as f64 * self.hot).round() as u64).max(1);
+        let blocks = u64::from(self.blocks);
+        Ok(match self.shape {
+            Shape::Block => blocks::one(units, hot),
+            Shape::Blocks => blocks::scattered(units, hot, blocks, &mut rng),
+            Shape::Phased => blocks::phased(units, hot, blocks, &mut rng),
+            Shape::Stripes => stripes::draw(units, hot),
+            Shape::Moving => moving::draw(units, self.hot),
+            Shape::Turning => moving::turning(units),
+            Shape::Zipf => zipf::draw(units, self.hot, &mut rng),
+            Shape::Sparse => sparse::draw(units, self.hot, &mut rng),
+        })
+    }
+
+    /// Its configuration in `masim`'s format, as text.
+    pub fn config_text(&self, seed: u64) -> Result<String, EvalError> {
+        Ok(self.layout(seed)?.text(&self.to_string(), self.page.bytes()))
+    }
+
+    /// It in the simulator. Unless `accesses_per_sec` are given, there are so many that pages
+    /// of hot blocks are accessed in `sample_us` microseconds with a chance of 0.9.
+    pub fn space(
+        &self,
+        seed: u64,
+        sample_us: u64,
+        accesses_per_sec: Option<u64>,
+    ) -> Result<SimSpace, EvalError> {
+        let layout = self.layout(seed)?;
+        let name = self.to_string();
+        let config = Config::parse(&name, &layout.text(&name, self.page.bytes()))?;
+        let options = SimOptions { seed, ..SimOptions::default() };
+        let enough = (layout.accesses_a_sample * 1e6 / sample_us as f64).ceil() as u64;
+        let options = SimOptions {
+            accesses_per_sec: accesses_per_sec.unwrap_or(enough),
+            huge_pages: self.page == PageSize::Huge,
+            sparse: self.shape == Shape::Sparse,
+            ..options
+        };
+        let ranges: Vec<AddrRange> = layout.ranges(options.base, self.page.bytes());
+        SimSpace::placed(config, ranges, options)
+            .map_err(|error| EvalError::Scenario(error.to_string()))
+    }
+}
+
+impl fmt::Display for Scenario {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (shape, size, page) = (self.shape.name(), Bytes(self.bytes), Bytes(self.page.bytes()));
+        let hot = (100.0 * self.hot * 1e6).round() / 1e6;
+        write!(f, "{shape}, {size}, {hot} % hot, pages of {page}")
+    }
+}
+
+/// Bytes as people read them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bytes(pub u64);
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let units = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")];
+        let (shift, unit) = units.into_iter().find(|u| self.0 >> u.0 > 0).unwrap_or((0, "B"));
+        let shown = (self.0 as f64 / (1u64 << shift) as f64 * 10.0).round() / 10.0;
+        write!(f, "{shown} {unit}")
+    }
+}
+
+#[cfg(test)]
+mod tests;

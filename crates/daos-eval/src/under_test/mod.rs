@@ -1,0 +1,14 @@
+//! Programs under test: processes of their own, what is sampled of them from outside, and
+//! whether the machine has the memory for them.
+
+pub(crate) mod available_memory;
+mod process;
+mod resident;
+mod sampler;
+mod time_series;
+
+pub use process::Commands;
+pub(crate) use process::Running;
+pub(crate) use resident::ResidentPages;
+pub(crate) use sampler::{Sampler, zram_bytes};
+pub use time_series::{Sample, TimeSeries};

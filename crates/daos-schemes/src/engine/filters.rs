@@ -1,0 +1,162 @@
+//! Deciding by a scheme's filters which memory may be acted on.
+
+use crate::scheme::{Filter, FilterType};
+use daos_core::{AddrRange, Mapping, PAGE_SIZE};
+
+/// What filters have to know of the target whose memory they decide about.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FilteredTarget<'a> {
+    /// What the target has mapped, by rising address.
+    pub mappings: &'a [Mapping],
+    /// The cgroup that the target is in.
+    pub cgroup: Option<&'a str>,
+}
+
+/// Whether one of them goes by what maps the memory, which takes a sample of it.
+pub(super) fn need_huge(filters: &[Filter]) -> bool {
+    filters.iter().any(|filter| filter.filter_type == FilterType::Huge)
+}
+
+/// Whether one of them goes by the cgroup of the target.
+pub(super) fn need_cgroup(filters: &[Filter]) -> bool {
+    filters.iter().any(|filter| matches!(filter.filter_type, FilterType::Cgroup(_)))
+}
+
+/// Cuts `range` where filters may decide differently on the two sides.
+pub(super) fn cut(
+    filters: &[Filter],
+    range: AddrRange,
+    target: FilteredTarget<'_>,
+    mut each: impl FnMut(AddrRange),
+) {
+    let mut edges = vec![range.start, range.end];
+    for filter in filters {
+        match &filter.filter_type {
+            FilterType::Addresses(addresses) => {
+                let AddrRange { start, end } = filter.whole_pages(addresses);
+                edges.extend([start, end]);
+            }
+            FilterType::Anonymous | FilterType::File => {
+                let first = target.mappings.partition_point(|m| m.range.end <= range.start);
+                let inside = target.mappings[first..].iter();
+                let inside = inside.take_while(|m| m.range.start < range.end);
+                edges.extend(inside.flat_map(|m| [m.range.start, m.range.end]));
+            }
+            FilterType::Cgroup(_) | FilterType::Huge => {}
+        }
+    }
+    edges.retain(|edge| (range.start..=range.end).contains(edge));
+    edges.sort_unstable();
+    edges.dedup();
+    edges.windows(2).for_each(|edge| each(AddrRange::new(edge[0], edge[1])));
+}
+
+/// Whether `range`, which no filter would cut, may be acted on. `huge`: whether huge
+/// pages map it.
+pub(super) fn allows(
+    filters: &[Filter],
+    range: AddrRange,
+    target: FilteredTarget<'_>,
+    huge: bool,
+) -> bool {
+    let matches = |filter: &&Filter| filter.is_of_type(range, target, huge) != filter.inverted;
+    match filters.iter().find(matches) {
+        Some(filter) => filter.allow,
+        None => filters.last().is_none_or(|last| !last.allow),
+    }
+}
+
+impl Filter {
+    /// The pages that the filter means by `addresses`: of those that lie in them in part,
+    /// none may be acted on.
+    fn whole_pages(&self, addresses: &AddrRange) -> AddrRange {
+        if self.allow != self.inverted {
+            addresses.whole_blocks(PAGE_SIZE)
+        } else {
+            addresses.page_aligned()
+        }
+    }
+
+    /// Whether memory is of the filter's type, before that is inverted.
+    fn is_of_type(&self, range: AddrRange, target: FilteredTarget<'_>, huge: bool) -> bool {
+        let mapping = || Mapping::at(target.mappings, range.start);
+        match &self.filter_type {
+            FilterType::Addresses(addresses) => self.whole_pages(addresses).contains(range.start),
+            FilterType::Anonymous => mapping().is_some_and(|mapping| !mapping.is_of_file()),
+            FilterType::File => mapping().is_some_and(Mapping::is_of_file),
+            FilterType::Huge => huge,
+            FilterType::Cgroup(path) => target.cgroup.is_some_and(|cgroup| {
+                let below = cgroup.strip_prefix(path.trim_end_matches('/'));
+                below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filter(filter_type: FilterType, allow: bool) -> Filter {
+        Filter { filter_type, inverted: false, allow }
+    }
+
+    fn pages(start: u64, end: u64) -> AddrRange {
+        AddrRange::new(start * PAGE_SIZE, end * PAGE_SIZE)
+    }
+
+    fn allowed(filters: &[Filter]) -> Vec<(u64, u64)> {
+        let mapping =
+            |start, end, name: &str| Mapping { range: pages(start, end), name: name.into() };
+        let mappings =
+            [mapping(0, 10, "[heap]"), mapping(10, 20, "/lib/libc.so"), mapping(20, 40, "")];
+        let target = FilteredTarget { mappings: &mappings, cgroup: Some("/a/b") };
+        let mut found = Vec::new();
+        cut(filters, pages(5, 35), target, |part| {
+            if allows(filters, part, target, part == pages(20, 30)) {
+                found.push((part.start / PAGE_SIZE, part.end / PAGE_SIZE));
+            }
+        });
+        found
+    }
+
+    #[test]
+    fn the_first_match_decides_and_the_rest_gets_the_opposite_of_the_last() {
+        assert_eq!(allowed(&[]), [(5, 35)]);
+        assert_eq!(allowed(&[filter(FilterType::File, false)]), [(5, 10), (20, 35)]);
+        assert_eq!(allowed(&[filter(FilterType::File, true)]), [(10, 20)]);
+        assert_eq!(allowed(&[filter(FilterType::Anonymous, true)]), [(5, 10), (20, 35)]);
+        let first = filter(FilterType::Addresses(pages(8, 25)), false);
+        let both = [first, filter(FilterType::Anonymous, true)];
+        assert_eq!(allowed(&both), [(5, 8), (25, 35)]);
+        let inverted = Filter { inverted: true, ..filter(FilterType::File, false) };
+        assert_eq!(allowed(&[inverted]), [(10, 20)]);
+    }
+
+    #[test]
+    fn a_page_that_is_meant_in_part_is_left() {
+        let AddrRange { start, end } = pages(8, 25);
+        let odd = |allow| filter(FilterType::Addresses(AddrRange::new(start + 5, end - 7)), allow);
+        assert_eq!(allowed(&[odd(true)]), [(9, 24)]);
+        let odd = |allow| filter(FilterType::Addresses(AddrRange::new(start - 5, end + 7)), allow);
+        assert_eq!(allowed(&[odd(false)]), [(5, 7), (26, 35)]);
+    }
+
+    #[test]
+    fn a_cgroup_is_it_and_what_is_below() {
+        let whole = vec![(5, 35)];
+        for (path, expected) in [
+            ("/a", whole.clone()),
+            ("/a/b/", whole.clone()),
+            ("/a/b/c", vec![]),
+            ("/a/bb", vec![]),
+            ("/", whole),
+        ] {
+            assert_eq!(
+                allowed(&[filter(FilterType::Cgroup(path.into()), true)]),
+                expected,
+                "{path}"
+            );
+        }
+    }
+}

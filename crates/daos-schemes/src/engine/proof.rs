@@ -1,0 +1,162 @@
+//! Proof by the accessed bit of each page: a region's access rate is an estimate from samples
+//! of it, so that some of its pages may differ.
+//!
+//! Idle memory is paged out only where each page was armed and then found untouched for as
+//! long as the scheme asks for. A huge page is made only where enough of its pages were
+//! armed and then found accessed.
+
+use super::History;
+use super::pass::{Batch, Pass};
+use super::scheme_state::SchemeState;
+use daos_core::access::{MAX_WINDOW_PAGES, has_page};
+use daos_core::{
+    AccessCheck, Action, ActionSink, AddrRange, HUGE_PAGE_SIZE, Observation, PAGE_SIZE, Refusal,
+    TargetId, Window,
+};
+
+/// The part of the least age from which on pages are armed. Chosen: late enough that memory
+/// which is idle for a moment between two uses is not armed each time, early enough to
+/// delay the action by an eighth of the age only.
+const ARMED_FROM: u64 = 8;
+/// How long memory that is paged out, or was never there, is not sampled, in microseconds,
+/// before its age starts anew. Chosen: a page that came back is found with that delay.
+const ABSENT_FOR_US: u64 = 10_000_000;
+/// How long ago a block may have been armed to be judged by what was accessed since, in
+/// microseconds. Chosen: over a longer time, memory that is seldom used looks used, too.
+const JUDGED_WITHIN_US: u64 = 10_000_000;
+
+impl SchemeState {
+    /// Whether each page must have been idle for itself, and not only its region.
+    pub(super) fn needs_proof(&self) -> bool {
+        self.scheme.action == Action::Pageout && self.scheme.pattern.is_of_idle()
+    }
+
+    /// The age in microseconds from which on memory is armed, of a least age of `min_us`.
+    pub(super) fn armed_from_us(&self, min_us: u64) -> u64 {
+        if self.needs_proof() { min_us / ARMED_FROM } else { min_us }
+    }
+
+    /// How long a page must have been armed to be proven idle, in microseconds.
+    fn proof_us(&self, aggregation_us: u64) -> u64 {
+        self.scheme.pattern.age.min.us(aggregation_us).max(aggregation_us)
+    }
+}
+
+impl<S: ActionSink> Pass<'_, S> {
+    /// Acts on pages of which each was idle for itself since it was armed; arms the others.
+    pub(super) fn act_on_idle_pages(&mut self, batch: &Batch) -> Result<(), S::Error> {
+        let target = batch.target;
+        let proof_us = self.state.proof_us(self.aggregation_us);
+        let (mut to_arm, mut to_sample) = (Vec::new(), Vec::new());
+        let armed = self.history.armed.entry(target).or_default();
+        for (range, idle_since_us) in &batch.ranges {
+            for (part, armed_us) in armed.over(*range) {
+                // Armed before it was last in use, a bit tells of that use.
+                match armed_us.filter(|armed_us| armed_us >= idle_since_us) {
+                    None => to_arm.push(part),
+                    Some(us) if batch.fits && us + proof_us <= self.now_us => to_sample.push(part),
+                    Some(_) => {}
+                }
+            }
+        }
+        self.arm(target, &to_arm)?;
+        let (mut proven, mut absent) = (Vec::new(), Vec::new());
+        for (window, seen) in sample(self.sink, target, &to_sample)? {
+            self.state.stats.spared_bytes += u64::from(seen.accessed) * PAGE_SIZE;
+            if seen.present + seen.unobservable > 0 {
+                idle_runs(&window, &seen, &mut proven);
+            } else {
+                absent.push(window.range());
+            }
+        }
+        self.apply(target, &proven)?;
+        let History { armed, acted } = &mut *self.history;
+        let (armed, acted) = (armed.entry(target).or_default(), acted.entry(target).or_default());
+        for range in to_sample {
+            armed.clear(range);
+            acted.set(range, self.now_us);
+        }
+        // Where nothing is present, nothing will be for a while.
+        absent.iter().for_each(|range| acted.set(*range, self.now_us + ABSENT_FOR_US));
+        Ok(())
+    }
+
+    /// Acts on blocks of which at least half is present, and half of that was accessed
+    /// since it was armed; arms those of which that is not known. Chosen: with less, a huge
+    /// page would bloat more than it gains.
+    pub(super) fn act_on_used_blocks(&mut self, batch: &Batch) -> Result<(), S::Error> {
+        let target = batch.target;
+        let blocks = batch.joined();
+        let between_us = self.state.between_us(self.aggregation_us);
+        let judged_within_us = JUDGED_WITHIN_US.saturating_add(between_us.saturating_mul(2));
+        let (mut to_arm, mut used) = (Vec::new(), Vec::new());
+        for (window, seen) in sample(self.sink, target, &blocks)? {
+            let range = window.range();
+            let is_huge = seen.is_huge(window.pages);
+            let (present, accessed) =
+                (2 * seen.present >= window.pages, 2 * seen.accessed >= seen.present);
+            let armed = self.history.armed.entry(target).or_default();
+            let armed_us = armed.over(range).next().and_then(|(_, armed_us)| armed_us);
+            match armed_us.filter(|us| us + judged_within_us >= self.now_us) {
+                None if !is_huge && present => {
+                    to_arm.push(range);
+                    continue;
+                }
+                Some(us) if us + self.aggregation_us > self.now_us => continue,
+                Some(_) if !is_huge && present && accessed => used.push(range),
+                _ if is_huge => {}
+                _ => self.state.stats.refuse(Refusal::NotWorth, range.len()),
+            }
+            armed.clear(range);
+            self.state.note_examined(target, range, self.now_us);
+        }
+        self.arm(target, &to_arm)?;
+        self.apply(target, &used)
+    }
+
+    /// Clears the accessed bits of `ranges`, so that each page tells whether it is accessed
+    /// from now on.
+    fn arm(&mut self, target: TargetId, ranges: &[AddrRange]) -> Result<(), S::Error> {
+        if !ranges.is_empty() {
+            self.sink.arm(&windows(target, ranges))?;
+        }
+        let armed = self.history.armed.entry(target).or_default();
+        let passed_us = (self.sink.clock_us() - self.begun_us).max(0.0) as u64;
+        ranges.iter().for_each(|range| armed.set(*range, self.now_us + passed_us));
+        Ok(())
+    }
+}
+
+/// The windows of ranges, each inside one page of page table.
+fn windows(target: TargetId, ranges: &[AddrRange]) -> Vec<Window> {
+    let parts = ranges.iter().flat_map(|range| range.blocks(HUGE_PAGE_SIZE));
+    let window = |part: AddrRange| Window { target, start: part.start, pages: part.pages() as u32 };
+    parts.map(window).collect()
+}
+
+/// What `check` finds in the windows of ranges.
+pub(super) fn sample<C: AccessCheck>(
+    check: &mut C,
+    target: TargetId,
+    ranges: &[AddrRange],
+) -> Result<Vec<(Window, Observation)>, C::Error> {
+    let (windows, mut found) = (windows(target, ranges), Vec::new());
+    if !windows.is_empty() {
+        check.check(&windows, &mut found)?;
+    }
+    Ok(windows.into_iter().zip(found).collect())
+}
+
+/// Adds the runs of pages of a window that were not accessed, for all that is known,
+/// joined with the last of `runs` where they touch. Without bits it is all or nothing.
+fn idle_runs(window: &Window, seen: &Observation, runs: &mut Vec<AddrRange>) {
+    let is_idle = |page: u32| {
+        let accessed = seen.pages.map_or(seen.accessed > 0, |bits| has_page(&bits, page));
+        let unknown = seen.unknown.map_or(seen.unobservable > 0, |bits| has_page(&bits, page));
+        !accessed && !unknown
+    };
+    for page in (0..window.pages.min(MAX_WINDOW_PAGES)).filter(|&page| is_idle(page)) {
+        let start = window.start + u64::from(page) * PAGE_SIZE;
+        AddrRange::new(start, start + PAGE_SIZE).push_joined(runs);
+    }
+}

@@ -1,0 +1,106 @@
+//! A scheme at work: when it is due, what it has done, what is left of its quota.
+
+use super::interval_map::IntervalMap;
+use super::quota::Charge;
+use super::watermarks::WatermarkState;
+use crate::scheme::Scheme;
+use daos_core::{Action, AddrRange, Metrics, SchemeStats, TargetId};
+use std::collections::BTreeMap;
+
+/// How long a block is left alone whose mapping, by huge pages or small ones, was examined,
+/// in microseconds. Chosen: examining all of a target's memory again each aggregation
+/// interval would cost more than huge pages gain.
+const EXAMINED_FOR_US: u64 = 10_000_000;
+
+/// A scheme and what it has done.
+#[derive(Debug, Clone)]
+pub(super) struct SchemeState {
+    pub(super) scheme: Scheme,
+    pub(super) stats: SchemeStats,
+    pub(super) charge: Charge,
+    watermarks: WatermarkState,
+    /// When it is to be applied next.
+    due_us: u64,
+    /// Where the last pass stopped, if it did not come to its end.
+    pub(super) resume: Option<(TargetId, u64)>,
+    /// Blocks whose mapping was examined, and when.
+    examined: BTreeMap<TargetId, IntervalMap>,
+}
+
+impl SchemeState {
+    pub(super) fn new(scheme: Scheme) -> Self {
+        Self {
+            scheme,
+            stats: SchemeStats::default(),
+            charge: Charge::default(),
+            watermarks: WatermarkState::default(),
+            due_us: 0,
+            resume: None,
+            examined: BTreeMap::new(),
+        }
+    }
+
+    /// Begins a pass, if it is time for one and the watermarks let it.
+    pub(super) fn begin_pass(&mut self, now_us: u64, metrics: &mut dyn Metrics) -> bool {
+        if now_us < self.due_us {
+            return false;
+        }
+        self.due_us = now_us.saturating_add(self.scheme.apply_interval_us.unwrap_or(0));
+        if let Some(marks) = &self.scheme.watermarks
+            && !self.watermarks.is_active(marks, now_us, metrics)
+        {
+            self.stats.slept += 1;
+            return false;
+        }
+        self.charge.begin(&self.scheme.quota, self.scheme.goal, now_us, metrics);
+        self.stats.passes += 1;
+        true
+    }
+
+    /// Whether it does anything but count.
+    pub(super) fn acts(&self) -> bool {
+        self.scheme.action != Action::Stat
+    }
+
+    /// Microseconds between two passes.
+    pub(super) fn between_us(&self, aggregation_us: u64) -> u64 {
+        self.scheme.apply_interval_us.unwrap_or(0).max(aggregation_us)
+    }
+
+    /// How long it matters when memory was acted on or armed, in microseconds: twice the
+    /// longest age that the pattern asks for, and twice the time between two passes.
+    pub(super) fn history_us(&self, aggregation_us: u64) -> u64 {
+        let age = self.scheme.pattern.age;
+        let bounds = [age.min, age.max].map(|age| age.us(aggregation_us));
+        let longest_us = bounds.into_iter().filter(|&us| us != u64::MAX).max().unwrap_or(0);
+        let between_us = self.between_us(aggregation_us);
+        longest_us.saturating_mul(2).saturating_add(between_us.saturating_mul(2))
+    }
+
+    /// The parts of `range` whose mapping was not examined lately.
+    pub(super) fn unexamined(
+        &self,
+        target: TargetId,
+        range: AddrRange,
+        now_us: u64,
+    ) -> Vec<AddrRange> {
+        let none = IntervalMap::default();
+        let examined = self.examined.get(&target).unwrap_or(&none);
+        let is_due = |at_us: Option<u64>| at_us.is_none_or(|at| now_us >= at + EXAMINED_FOR_US);
+        let due = examined.over(range).filter(|(_, at_us)| is_due(*at_us));
+        due.map(|(range, _)| range).collect()
+    }
+
+    /// Notes that the mapping of a block was examined.
+    pub(super) fn note_examined(&mut self, target: TargetId, range: AddrRange, now_us: u64) {
+        self.examined.entry(target).or_default().set(range, now_us);
+    }
+
+    /// Drops what no longer matters, of targets that live, and all of others.
+    pub(super) fn forget(&mut self, now_us: u64, lives: impl Fn(&TargetId) -> bool) {
+        self.examined.retain(|id, _| lives(id));
+        for examined in self.examined.values_mut() {
+            examined.retain(|at_us| now_us < at_us + EXAMINED_FOR_US);
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! What a scheme selects: candidates that fit its pattern and pass its filters, what matters
+//! most first if it is bounded.
+
+use super::candidates::Candidate;
+use super::filters::{self, FilteredTarget};
+use super::proof::sample;
+use super::quota::priority;
+use super::scheme_state::SchemeState;
+use crate::scheme::Scheme;
+use daos_core::{Action, ActionSink, AddrRange, HUGE_PAGE_SIZE, Snapshot, TargetId};
+
+/// Memory to be acted on, or to be armed page by page because it soon will.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Selected {
+    pub(super) target: TargetId,
+    pub(super) range: AddrRange,
+    /// When its age began, in microseconds since monitoring began.
+    pub(super) since_us: u64,
+    /// Whether it fits; else it lacks age.
+    pub(super) fits: bool,
+    /// What comes first where not everything may be acted on, 0 to 1.
+    priority: f64,
+}
+
+impl SchemeState {
+    /// Selects from `candidates`, those of `snapshot`, and counts what fits.
+    pub(super) fn select<S: ActionSink>(
+        &mut self,
+        candidates: &[Candidate],
+        snapshot: &Snapshot,
+        sink: &mut S,
+    ) -> Result<Vec<Selected>, S::Error> {
+        let pattern = self.scheme.pattern;
+        let (min_us, max_us) = (
+            pattern.age.min.us(snapshot.aggregation_us),
+            pattern.age.max.us(snapshot.aggregation_us),
+        );
+        let armed_from_us = self.armed_from_us(min_us);
+        let is_bounded = self.scheme.quota.is_limited()
+            || self.scheme.goal.is_some()
+            || self.scheme.action == Action::Lock;
+        let mut cgroups = Vec::new();
+        if filters::need_cgroup(&self.scheme.filters) {
+            let ids = snapshot.targets.iter().map(|target| target.id);
+            cgroups.extend(ids.map(|id| (id, sink.cgroup(id))));
+        }
+        let mut found = Vec::new();
+        self.stats.fitting_bytes = 0;
+        for candidate in candidates {
+            if !pattern.rate.holds(candidate.rate)
+                || candidate.age_us > max_us
+                || candidate.age_us < armed_from_us
+                || !pattern.size.holds(candidate.region_bytes)
+            {
+                continue;
+            }
+            let selected = Selected {
+                target: candidate.target,
+                range: candidate.range,
+                since_us: snapshot.end_us.saturating_sub(candidate.age_us),
+                fits: candidate.age_us >= min_us,
+                priority: if is_bounded { self.priority(candidate) } else { 0.0 },
+            };
+            if self.scheme.filters.is_empty() {
+                self.count(selected);
+                self.add(selected, snapshot.end_us, &mut found);
+                continue;
+            }
+            let cgroup = cgroups.iter().find(|(target, _)| *target == candidate.target);
+            let cgroup = cgroup.and_then(|(_, path)| path.as_deref());
+            for range in self.allowed(selected, cgroup, sink)? {
+                let selected = Selected { range, ..selected };
+                self.count(selected);
+                self.add(selected, snapshot.end_us, &mut found);
+            }
+        }
+        if let Some((target, addr)) = self.resume {
+            begin_at(&mut found, target, addr);
+        }
+        if is_bounded {
+            // What fits goes first, in any case.
+            found.sort_by(|a, b| b.fits.cmp(&a.fits).then(b.priority.total_cmp(&a.priority)));
+        }
+        Ok(found)
+    }
+
+    fn priority(&self, candidate: &Candidate) -> f64 {
+        let Candidate { region_bytes, rate, age_us, .. } = *candidate;
+        let Scheme { quota, action, .. } = &self.scheme;
+        priority(&quota.weights, action.prefers_hot(), region_bytes, rate, age_us)
+    }
+
+    fn count(&mut self, selected: Selected) {
+        if selected.fits {
+            self.stats.tried_regions += 1;
+            self.stats.tried_bytes += selected.range.len();
+            self.stats.fitting_bytes += selected.range.len();
+        }
+    }
+
+    /// What the filters let through.
+    fn allowed<S: ActionSink>(
+        &self,
+        selected: Selected,
+        cgroup: Option<&str>,
+        sink: &mut S,
+    ) -> Result<Vec<AddrRange>, S::Error> {
+        let filters = &self.scheme.filters;
+        let mut parts = Vec::new();
+        let target = FilteredTarget { mappings: sink.mappings(selected.target), cgroup };
+        filters::cut(filters, selected.range, target, |part| parts.push(part));
+        let mut huge = vec![false; parts.len()];
+        if filters::need_huge(filters) {
+            let samples = sample(sink, selected.target, &parts)?;
+            parts = samples.iter().map(|(window, _)| window.range()).collect();
+            huge = samples.iter().map(|(window, seen)| seen.is_huge(window.pages)).collect();
+        }
+        let target = FilteredTarget { mappings: sink.mappings(selected.target), cgroup };
+        let mut huge = huge.into_iter();
+        parts.retain(|part| filters::allows(filters, *part, target, huge.next().unwrap_or(false)));
+        Ok(parts)
+    }
+
+    /// Adds what was selected to `found`. To make huge pages, or small ones, that is the
+    /// blocks of which most lies in it, without those examined lately.
+    fn add(&self, selected: Selected, now_us: u64, found: &mut Vec<Selected>) {
+        if !matches!(self.scheme.action, Action::Hugepage | Action::Nohugepage) {
+            return found.push(selected);
+        }
+        let range = if self.scheme.filters.is_empty() {
+            let nearest = |addr: u64| (addr + HUGE_PAGE_SIZE / 2) / HUGE_PAGE_SIZE * HUGE_PAGE_SIZE;
+            AddrRange::new(nearest(selected.range.start), nearest(selected.range.end))
+        } else {
+            // What the filters left out stays out.
+            selected.range.whole_blocks(HUGE_PAGE_SIZE)
+        };
+        let parts = self.unexamined(selected.target, range, now_us).into_iter();
+        found.extend(parts.map(|range| Selected { range, ..selected }));
+    }
+}
+
+/// Turns what is by address so that `addr` comes first, and what lies before it last: each
+/// gets its turn.
+fn begin_at(found: &mut Vec<Selected>, target: TargetId, addr: u64) {
+    let mut first = found.partition_point(|one| (one.target, one.range.end) <= (target, addr));
+    if let Some(around) = found.get_mut(first)
+        && around.target == target
+        && around.range.start < addr
+    {
+        let behind = Selected { range: AddrRange::new(addr, around.range.end), ..*around };
+        around.range.end = addr;
+        first += 1;
+        found.insert(first, behind);
+    }
+    found.rotate_left(first);
+}
