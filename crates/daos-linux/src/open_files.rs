@@ -23,7 +23,7 @@ impl RaisedOpenFiles {
 impl Drop for RaisedOpenFiles {
     fn drop(&mut self) {
         // Lowering it is always allowed; files that are open stay open.
-        let _ = setrlimit(Resource::Nofile, self.before.clone());
+        let _ = setrlimit(Resource::Nofile, self.before);
     }
 }
 

@@ -11,6 +11,8 @@
 //! To add a monitor: implement [`Monitor`] in a module here, and give it a line in
 //! [`MonitorKind`] and [`AnyMonitor`].
 
+#![forbid(unsafe_code)]
+
 pub mod reference;
 pub mod windows;
 

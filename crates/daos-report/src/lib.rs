@@ -19,8 +19,9 @@
 //! | [`info`] | how a record came about |
 //! | [`tuning`] | what a tuning or a sweep measured, and the curve through it |
 //!
-//! All text is drawn by one module, `terminal`. All pictures are drawn once, as SVG; a PNG is that SVG rasterised with a
-//! font that comes along, so it looks the same on a machine that has no fonts.
+//! All text is drawn by one module, `terminal`. All pictures are drawn once, as SVG; a PNG is
+//! that SVG rasterised with a font that comes along, so it looks the same on a machine that
+//! has no fonts.
 
 #![forbid(unsafe_code)]
 

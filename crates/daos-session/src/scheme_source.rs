@@ -21,10 +21,10 @@ pub enum SchemeSourceError {
     Unknown(String),
     /// The text that was given as an argument makes no sense.
     #[error(transparent)]
-    Argument(TextError),
+    Argument(Box<TextError>),
     /// The text of a file makes no sense.
     #[error(transparent)]
-    File(TextError),
+    File(Box<TextError>),
     /// A file can't be read.
     #[error("cannot read the schemes in {name}: {why}")]
     Read {
@@ -128,12 +128,12 @@ impl SchemeSource {
                 let file = File::open(path).map_err(failed)?;
                 self.stamp = Some(Stamp::of(&file.metadata().map_err(failed)?));
                 let text = text_of(file).map_err(failed)?;
-                daos_schemes::parse(&text, &name).map_err(SchemeSourceError::File)
+                daos_schemes::parse(&text, &name).map_err(|err| SchemeSourceError::File(err.into()))
             }
             Origin::Fixed { text, name, is_argument } => {
                 daos_schemes::parse(text, name).map_err(|err| match is_argument {
-                    true => SchemeSourceError::Argument(err),
-                    false => SchemeSourceError::File(err),
+                    true => SchemeSourceError::Argument(err.into()),
+                    false => SchemeSourceError::File(err.into()),
                 })
             }
         }
