@@ -4,6 +4,9 @@
 //! second architecture is a second set of these few constants.
 
 const PRESENT: u64 = 1 << 0;
+/// How it is cached, together with a bit whose place depends on the level.
+const PWT: u64 = 1 << 3;
+const PCD: u64 = 1 << 4;
 const ACCESSED: u64 = 1 << 5;
 /// Linux: the page is there, but may not be accessed now.
 const PROT_NONE: u64 = 1 << 8;
@@ -39,6 +42,13 @@ impl Entry {
     /// Present, and accessed since the bit was last cleared.
     pub(crate) fn is_young(self) -> bool {
         self.0 & (PRESENT | ACCESSED) == PRESENT | ACCESSED
+    }
+
+    /// Whether the CPU may cache what an entry of `level` maps as ordinary memory: neither
+    /// PWT, PCD nor PAT is set, which is write-back in Linux's page attribute table.
+    pub(crate) fn is_write_back(self, level: u32) -> bool {
+        let pat = if level == 1 { 1 << 7 } else { 1 << 12 };
+        self.0 & (PWT | PCD | pat) == 0
     }
 
     /// Number of the page frame that an entry of `level` maps first.
@@ -85,6 +95,15 @@ mod tests {
         assert_eq!(old_huge.frame(2, FRAME_MASK), 0x12_3600, "bit 12 is a flag there");
         // A swapped-out page may have any bit set but the present one.
         assert!(!Entry(0xffff_ffff_ffff_fffe).is_young());
+    }
+
+    #[test]
+    fn what_is_mapped_as_a_device_is_no_memory() {
+        assert!(Entry(0x63).is_write_back(1) && Entry(0xe3).is_write_back(2));
+        for uncached in [0x63 | 1 << 3, 0x63 | 1 << 4, 0x63 | 1 << 7] {
+            assert!(!Entry(uncached).is_write_back(1), "{uncached:#x}");
+        }
+        assert!(!Entry(0xe3 | 1 << 12).is_write_back(2));
     }
 
     #[test]

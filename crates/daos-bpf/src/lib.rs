@@ -46,6 +46,7 @@ mod skel {
 
 pub use vaddr::VirtualMemory;
 
+use daos_linux::iomem::IomemError;
 use daos_linux::support::Rights;
 use std::io;
 use std::path::Path;
@@ -69,6 +70,9 @@ pub enum BpfError {
         "could not find {0} in this kernel's memory; daos can't read page tables here (please report the kernel's version and configuration)"
     )]
     Layout(&'static str),
+    /// It is not known what is RAM.
+    #[error(transparent)]
+    Iomem(#[from] IomemError),
     /// A program that was loaded failed to run.
     #[error("running an eBPF program failed: {0}")]
     Run(#[source] libbpf_rs::Error),

@@ -5,6 +5,7 @@
 
 use crate::BpfError;
 use crate::skel::{OpenPtwalkSkel, PtwalkSkel, PtwalkSkelBuilder, types};
+use daos_core::AddrRange;
 use libbpf_rs::libbpf_sys;
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 use libbpf_rs::{OpenObject, ProgramInput, ProgramMut};
@@ -16,6 +17,8 @@ pub(crate) use types::{frame_facts as FrameFacts, reply as Reply, request as Req
 
 /// Requests that fit in a batch.
 pub(crate) const MAX_REQUESTS: usize = 4096;
+/// Ranges of RAM that there is room for.
+const MAX_RAM: usize = 256;
 /// Level-1 entries that a batch can bring back. A request may need up to 512 that
 /// start at most at `MAX_ENTRIES - 512`.
 pub(crate) const MAX_ENTRIES: usize = 65536;
@@ -74,10 +77,14 @@ pub(crate) struct Whereabouts {
     pub(crate) cpu: u32,
     /// Threads of its process.
     pub(crate) nr_threads: u32,
+    /// Whether others access its memory by tables of their own: then its accessed bits say
+    /// nothing.
+    pub(crate) has_secondary_tables: bool,
 }
 
 pub(crate) struct Programs {
     skel: PtwalkSkel<'static>,
+    struct_page_size: u32,
 }
 
 impl std::fmt::Debug for Programs {
@@ -96,11 +103,29 @@ impl Programs {
             Box::leak(Box::new(MaybeUninit::uninit()));
         let open: OpenPtwalkSkel<'static> =
             PtwalkSkelBuilder::default().open(storage).map_err(BpfError::load)?;
-        Ok(Self { skel: open.load().map_err(BpfError::load)? })
+        Ok(Self { skel: open.load().map_err(BpfError::load)?, struct_page_size: 0 })
     }
 
     fn shared(&mut self) -> &mut types::bss {
         self.skel.maps.bss_data.as_deref_mut().expect("libbpf maps .bss when it loads")
+    }
+
+    /// Says what is RAM: nothing else is followed. There is room for [`MAX_RAM`] ranges, sorted.
+    pub(crate) fn set_ram(&mut self, ram: &[AddrRange]) -> Result<(), BpfError> {
+        if ram.len() > MAX_RAM {
+            return Err(BpfError::Layout("RAM in no more than 256 pieces"));
+        }
+        let shared = self.shared();
+        for (slot, range) in shared.ram.iter_mut().zip(ram) {
+            *slot = types::ram_range { start: range.start, end: range.end };
+        }
+        shared.nr_ram = ram.len() as u32;
+        Ok(())
+    }
+
+    /// Bytes of a `struct page`, once tables were read.
+    pub(crate) fn struct_page_size(&self) -> u64 {
+        self.struct_page_size.into()
     }
 
     /// Room for the requests of the next [`read_tables`](Self::read_tables).
@@ -138,7 +163,12 @@ impl Programs {
         };
         // SAFETY: plain old data, of which the program may change any byte.
         unsafe { run(&self.skel.progs.read_tables, &mut ctx) }?;
-        let there = Whereabouts { cpu: ctx.cpu, nr_threads: ctx.nr_threads };
+        self.struct_page_size = ctx.struct_page_size;
+        let there = Whereabouts {
+            cpu: ctx.cpu,
+            nr_threads: ctx.nr_threads,
+            has_secondary_tables: ctx.secondary_tables != 0,
+        };
         Ok((ctx.mm != 0).then_some(there))
     }
 

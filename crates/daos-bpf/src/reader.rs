@@ -7,9 +7,11 @@ use crate::programs::{
     Whereabouts,
 };
 use daos_core::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE, Window};
+use daos_linux::iomem;
 use rustix::process::{PidfdFlags, getpid, pidfd_open};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
 
 const PAGES_IN_TABLE: usize = 512;
 
@@ -20,6 +22,9 @@ pub(crate) struct WindowPart {
     pub(crate) window: usize,
     /// Its addresses.
     pub(crate) range: AddrRange,
+    /// Whether its accessed bits say nothing, since others access the memory by tables of
+    /// their own: the guests of a virtual machine, or a device.
+    pub(crate) is_opaque: bool,
 }
 
 /// What the tables say of a part of a window. Facts stand only beside the entries for which they
@@ -48,9 +53,11 @@ impl Reader {
     /// Loads the programs and finds this kernel's layout, checking it on the
     /// tables of the calling process.
     pub(crate) fn new() -> Result<Self, BpfError> {
+        let ram = iomem::system_ram(Path::new("/"))?;
         let mut programs = Programs::load()?;
+        programs.set_ram(&ram)?;
         let me = myself(&mut programs)?;
-        let layout = crate::kernel_layout::find(&mut programs, &me)?;
+        let layout = crate::kernel_layout::find(&mut programs, &me, &ram)?;
         Ok(Self { programs, layout, parts: Vec::new() })
     }
 
@@ -82,7 +89,7 @@ impl Reader {
         let mut there = None;
         // A request never crosses the end of a page of level-1 entries.
         let mut windows = windows.enumerate().flat_map(|(window, w)| {
-            w.range().blocks(HUGE_PAGE_SIZE).map(move |range| WindowPart { window, range })
+            w.range().blocks(HUGE_PAGE_SIZE).map(move |range| WindowPart { window, range, is_opaque: false })
         });
         loop {
             let used = self.fill(&mut windows);
@@ -90,9 +97,7 @@ impl Reader {
                 return Ok(there);
             }
             there = self.programs.read_tables(task, &self.layout, with, used)?;
-            if there.is_none() {
-                return Ok(None);
-            }
+            let Some(Whereabouts { has_secondary_tables, .. }) = there else { return Ok(None) };
             let Found { replies, entries, facts } = self.programs.found();
             let mut next = 0;
             for (part, reply) in self.parts.iter().zip(replies) {
@@ -100,7 +105,7 @@ impl Reader {
                 next = these.end;
                 let entry = Entry(reply.entry);
                 each(
-                    *part,
+                    WindowPart { is_opaque: has_secondary_tables, ..*part },
                     match reply {
                         r if r.torn != 0 => Answer::Torn,
                         r if r.level == 1 => Answer::Pages(&entries[these.clone()], &facts[these]),

@@ -58,6 +58,9 @@ pub(crate) struct Space {
     pub(crate) willneed: RecentPages,
     /// What is kept resident.
     pub(crate) locked: Locked,
+    /// Others access its memory by tables of their own, as the guests of a virtual machine:
+    /// nothing is known of it, and nothing is done to it.
+    pub(crate) is_opaque: bool,
 }
 
 /// Accessed bits of processes, read with eBPF and armed with `process_madvise`.
@@ -124,6 +127,7 @@ impl VirtualMemory {
             described_mappings: Vec::new(),
             willneed: RecentPages::new(ASK_AGAIN_US),
             locked: Locked::new(),
+            is_opaque: false,
         });
         Ok(id)
     }
@@ -176,7 +180,9 @@ impl VirtualMemory {
                 });
             })?;
         if let Some(there) = there {
+            self.spaces[at].is_opaque = there.has_secondary_tables;
             for (page, range, first) in whole {
+                let space = &self.spaces[at];
                 let mapping = space.mapping_around(range.start);
                 let inside = mapping.is_some_and(|m| m.intersect(&range) == Some(range));
                 if inside && reader.maps_in_a_row(&task, range, first)? {
@@ -244,10 +250,17 @@ impl VirtualMemory {
             set += note(&mut found[part.window], start, &part, answer, left);
         })?;
         self.target_cost.found_set(set);
-        if there.is_none() {
-            self.spaces[at].task = None;
+        match there {
+            Some(there) => self.spaces[at].is_opaque = there.has_secondary_tables,
+            None => self.spaces[at].task = None,
         }
         Ok(())
+    }
+
+    /// The targets, by number, whose accessed bits say nothing, since others access their
+    /// memory by tables of their own: virtual machine monitors, users of some devices.
+    pub fn opaque_pids(&self) -> impl Iterator<Item = u32> {
+        self.spaces.iter().filter(|space| space.is_opaque).map(|space| space.process.pid())
     }
 
     /// The task through which the tables of a space are read, looked up anew
@@ -428,6 +441,8 @@ fn joined(mappings: &[Mapping]) -> Vec<Mapping> {
 /// the facts of their frames.
 fn for_each_young(part: &WindowPart, answer: Answer<'_>, mut each: impl FnMut(Young, &FrameFacts)) {
     match answer {
+        // Clearing bits there would cost its user, and tell nothing.
+        _ if part.is_opaque => {}
         Answer::Huge(entry, level, facts) if entry.is_young() => {
             let frame = entry.frame(level, FRAME_MASK);
             each(Young { range: huge_page(part.range.start, level), frame, level }, facts);
@@ -471,7 +486,8 @@ fn note(
             (first..first + pages).for_each(set_unknown);
         }
         Answer::Huge(entry, level, _) => {
-            if entry.is_young() && left(huge_page(part.range.start, level).start) {
+            let is_left = || entry.is_young() && left(huge_page(part.range.start, level).start);
+            if part.is_opaque || is_left() {
                 seen.unobservable += pages as u32;
                 (first..first + pages).for_each(set_unknown);
                 return 0;
@@ -487,7 +503,8 @@ fn note(
         Answer::Pages(ptes, _) => {
             for (page, pte) in ptes.iter().enumerate() {
                 let entry = Entry(*pte);
-                if entry.is_young() && left(page_of(part, page).start) {
+                let is_left = || entry.is_young() && left(page_of(part, page).start);
+                if entry.is_present() && (part.is_opaque || is_left()) {
                     seen.unobservable += 1;
                     set_unknown(first + page);
                 } else if entry.is_present() {
@@ -513,7 +530,8 @@ mod tests {
 
     fn noted(start: u64, part: AddrRange, answer: Answer<'_>) -> (Observation, u32) {
         let mut seen = Observation::default();
-        let set = note(&mut seen, start, &WindowPart { window: 0, range: part }, answer, |_| false);
+        let part = WindowPart { window: 0, range: part, is_opaque: false };
+        let set = note(&mut seen, start, &part, answer, |_| false);
         (seen, set)
     }
 
@@ -525,6 +543,22 @@ mod tests {
         assert_eq!(empty(part.start, 3), 1 << 30);
         assert_eq!(empty(part.start, 4), 1 << 39);
         assert_eq!(empty(part.start - PAGE_SIZE, 2), 0, "its first page lies before");
+    }
+
+    #[test]
+    fn what_others_access_by_tables_of_their_own_is_not_observed() {
+        let range = AddrRange::new(TABLE, TABLE + 4 * PAGE_SIZE);
+        let part = WindowPart { window: 0, range, is_opaque: true };
+        let mut seen = Observation::default();
+        let set = note(&mut seen, TABLE, &part, Answer::Pages(&[0x21, 0x01, 0, 0], &[]), |_| false);
+        assert_eq!((seen.present, seen.unobservable, seen.accessed, set), (0, 2, 0, 0));
+        assert_eq!(seen.unknown.unwrap()[0], 0b0011);
+        let facts = FrameFacts::default();
+        note(&mut seen, TABLE, &part, Answer::Huge(Entry(0xa1), 2, &facts), |_| false);
+        assert_eq!((seen.present, seen.unobservable), (0, 6));
+        let mut young = 0;
+        for_each_young(&part, Answer::Huge(Entry(0xa1), 2, &facts), |_, _| young += 1);
+        assert_eq!(young, 0, "nothing of it is armed");
     }
 
     #[test]

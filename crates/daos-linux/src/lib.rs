@@ -8,6 +8,7 @@
 //! | [`open_files`] | the limit on open files, raised for a while |
 //! | [`process`] | a target process, held by a pidfd |
 //! | [`maps`] | `/proc/PID/maps` |
+//! | [`iomem`] | what is RAM among the physical addresses |
 //! | [`madvise`] | `process_madvise(2)` in batches |
 //! | [`memory`] | what a process has in memory, in swap and in huge pages |
 //! | [`cgroup`] | the memory cgroup of a process |
@@ -29,6 +30,7 @@ pub mod cpu;
 pub mod damon;
 pub mod guard;
 pub mod host;
+pub mod iomem;
 pub mod madvise;
 pub mod maps;
 pub mod memory;

@@ -11,6 +11,7 @@ use daos_linux::memory::ProcessMemory;
 use daos_linux::open_files::RaisedOpenFiles;
 use daos_linux::{HostMetrics, Process, ProcessError, TempSwap, cpu};
 use daos_monitor::{AnyMonitor, Monitor};
+use std::collections::BTreeSet;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
@@ -138,6 +139,7 @@ impl Targets {
             metrics,
             swap: None,
             sampled_us: None,
+            told_opaque: BTreeSet::new(),
             setup_cpu_us,
             _open_files: open_files,
         })
@@ -152,6 +154,8 @@ pub struct Live<M = AnyMonitor> {
     swap: Option<TempSwap>,
     /// When the last sample of their memory was taken.
     sampled_us: Option<u64>,
+    /// Processes of which it was told that their memory can't be observed.
+    told_opaque: BTreeSet<u32>,
     /// CPU time in microseconds before the first tick.
     pub setup_cpu_us: u64,
     _open_files: RaisedOpenFiles,
@@ -287,5 +291,18 @@ impl<M: Monitor> Source for Live<M> {
 
     fn forget_samples(&mut self) {
         self.sampled_us = None;
+    }
+
+    fn take_notes(&mut self) -> Vec<String> {
+        let told = &mut self.told_opaque;
+        let new = self.driver.access().opaque_pids().filter(|pid| told.insert(*pid));
+        let note = |pid| {
+            format!(
+                "note: process {pid} owns a virtual machine, or shares its memory with a device: \
+                 what these access can't be observed, so nothing of its memory is called idle or \
+                 acted on"
+            )
+        };
+        new.map(note).collect()
     }
 }

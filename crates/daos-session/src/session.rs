@@ -33,6 +33,11 @@ pub trait Source: SnapshotSource {
 
     /// The next sample is due at once.
     fn forget_samples(&mut self) {}
+
+    /// What a user should know of the targets, since this was last asked: a line each.
+    fn take_notes(&mut self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// What ends a session before its time.
@@ -179,7 +184,9 @@ impl<S: Source> Session<S> {
 
     /// What a user should know, since this was last asked: a line each.
     pub fn take_notes(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.notes)
+        let mut notes = std::mem::take(&mut self.notes);
+        notes.extend(self.source.take_notes());
+        notes
     }
 
     /// The schemes, as reports name them, if they were read again since this was last asked.

@@ -55,6 +55,11 @@ impl ActionSink for VirtualMemory {
         let at = self.spaces.iter().position(|s| s.id == target);
         let allowed = |at: &usize| self.spaces[*at].process.may_be_acted_on().is_ok();
         let Some(at) = at.filter(allowed) else { return Ok(gone(ranges)) };
+        if self.spaces[at].is_opaque {
+            let mut report = ActionReport::default();
+            report.refuse(Refusal::Unsuitable, bytes(ranges));
+            return Ok(report);
+        }
         let done = match action {
             Action::Pageout => self.pageout(at, ranges)?,
             Action::Cold => self.cold(at, ranges)?,

@@ -10,10 +10,19 @@
 #define MAX_REQUESTS 4096
 #define MAX_ENTRIES 65536
 
+/* Ranges of System RAM that there is room for. A power of two. */
+#define MAX_RAM 256
+
 /* x86-64: Intel SDM volume 3, table 4-20. */
 #define ENTRY_PRESENT (1ULL << 0)
 #define ENTRY_YOUNG (ENTRY_PRESENT | 1ULL << 5)
 #define ENTRY_LEAF (1ULL << 7)
+
+/* Physical addresses of System RAM, from the first to behind the last. */
+struct ram_range {
+	__u64 start;
+	__u64 end;
+};
 
 /* Read `pages` level-1 entries from `va` on, within one table, to `entries[out]`. */
 struct request {
@@ -56,6 +65,13 @@ struct tables_ctx {
 	__u64 mm;
 	__u32 cpu;
 	__u32 nr_threads;
+	/*
+	 * Out: whether others access this memory by tables of their own, as the guests of a
+	 * virtual machine and some devices do: then these accessed bits say nothing.
+	 */
+	__u32 secondary_tables;
+	/* Out: the size of a `struct page`. */
+	__u32 struct_page_size;
 };
 
 struct word_ctx {

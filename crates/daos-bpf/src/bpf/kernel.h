@@ -32,6 +32,7 @@ enum bpf_map_type {
 
 struct mm_struct {
 	void *pgd;
+	void *notifier_subscriptions;
 } CORE;
 
 struct signal_struct {

@@ -5,8 +5,9 @@
  * maps into the process.
  *
  * No lock is taken. A table may be freed, and used for something else, while it
- * is read: every read is safe (it fails or gives garbage, never a fault), and the
- * parent entry is read once more behind the table, so that garbage is thrown away.
+ * is read. Every read is safe: it fails or gives garbage, never a fault, and what is
+ * followed is System RAM, so that no register of a device is read. When all is read,
+ * every entry that led there is read once more, so that garbage is thrown away.
  * Deciding what an entry means is left to user space.
  */
 #include "kernel.h"
@@ -21,6 +22,10 @@ struct reply replies[MAX_REQUESTS];
 __u64 entries[MAX_ENTRIES];
 
 struct frame_facts facts[MAX_ENTRIES];
+
+/* Sorted, disjoint. */
+struct ram_range ram[MAX_RAM];
+__u32 nr_ram;
 
 struct found_task found;
 
@@ -37,14 +42,16 @@ struct walk {
 	/* Where the current request's entries go. */
 	__u32 out;
 	/*
-	 * The last level-2 table, of the GiB `gib`, which consecutive requests share,
-	 * and the entry that led there or to an end, and where that stands.
+	 * The last level-2 table, of the GiB `gib`, which consecutive requests share;
+	 * the entries that led there or to an end, from the top, and where they stand.
 	 */
 	__u64 gib;
 	__u64 table;
-	__u64 entry;
-	__u64 slot;
+	__u64 entry[3];
+	__u64 slot[3];
+	/* Of the last of them. */
 	__u32 level;
+	__u32 depth;
 };
 
 static __always_inline __u64 read_u64(__u64 addr)
@@ -53,6 +60,28 @@ static __always_inline __u64 read_u64(__u64 addr)
 
 	bpf_probe_read_kernel(&value, sizeof(value), (void *)addr);
 	return value;
+}
+
+/* Whether the page at this physical address is System RAM: nothing else is read. */
+__noinline int is_ram(__u64 physical)
+{
+	__u32 low = 0, high = nr_ram;
+	int i;
+
+	/* Eight halvings of at most MAX_RAM ranges. */
+	for (i = 0; i < 9; i++) {
+		__u32 middle = (low + high) / 2 & (MAX_RAM - 1);
+
+		if (low >= high)
+			break;
+		if (physical < ram[middle].start)
+			high = middle;
+		else if (physical >= ram[middle].end)
+			low = middle + 1;
+		else
+			return 1;
+	}
+	return 0;
 }
 
 /* From the top to the level-2 table that maps `va`. */
@@ -67,10 +96,13 @@ static __always_inline void descend(struct walk *w, __u64 va)
 		__u64 slot = table + ((va >> (12 + 9 * (level - 1))) & 511) * 8;
 		__u64 entry = read_u64(slot);
 
-		w->slot = slot;
-		w->entry = entry;
+		w->slot[i] = slot;
+		w->entry[i] = entry;
+		w->depth = i + 1;
 		w->level = level;
 		if (!(entry & ENTRY_PRESENT) || (level == 3 && (entry & ENTRY_LEAF)))
+			return;
+		if (!is_ram(entry & w->frame_mask))
 			return;
 		table = w->direct_map + (entry & w->frame_mask);
 		if (level == 3)
@@ -78,6 +110,18 @@ static __always_inline void descend(struct walk *w, __u64 va)
 		level--;
 	}
 	w->table = table;
+}
+
+/* Whether an entry that led to the level-2 table is no longer what it was. */
+static __always_inline int has_changed(struct walk *w)
+{
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		if (i < w->depth && read_u64(w->slot[i]) != w->entry[i])
+			return 1;
+	}
+	return 0;
 }
 
 static __always_inline unsigned long folio_flags(__u64 head)
@@ -114,12 +158,16 @@ static __always_inline void look_up(struct frame_facts *f, struct walk *w, __u64
 	__u64 head = (__u64)BPF_CORE_READ((struct page *)page, compound_head);
 	unsigned long flags;
 
-	head = head & 1 ? head - 1 : page;
 	/*
 	 * Behind a wrong page array, which is tried when the right one is searched, this
-	 * is any number. Don't follow it: kernels warn when told to read at a number
-	 * that is no address, if the CPU has 5 levels and they use 4.
+	 * is any number. Don't follow it: nothing is known of what is there. (The pages
+	 * that are looked up then are no parts of folios.)
 	 */
+	if (head & 1 && w->owners) {
+		*f = (struct frame_facts){};
+		return;
+	}
+	head = head & 1 ? head - 1 : page;
 	if (page - head >= size * MAX_FOLIO_PAGES) {
 		*f = (struct frame_facts){};
 		return;
@@ -148,7 +196,8 @@ static long look_up_one(__u64 i, void *data)
 	if (at >= MAX_ENTRIES)
 		return 1;
 	entry = entries[at];
-	if ((entry & w->wanted) == w->wanted)
+	facts[at] = (struct frame_facts){};
+	if ((entry & w->wanted) == w->wanted && is_ram(entry & w->frame_mask))
 		look_up(&facts[at], w, (entry & w->frame_mask) >> 12);
 	return 0;
 }
@@ -177,38 +226,44 @@ static long walk_one(__u64 i, void *data)
 		descend(w, va);
 		w->gib = va >> 30;
 	}
-	rep->torn = read_u64(w->slot) != w->entry;
+	rep->torn = 1;
 	if (!w->table) {
-		rep->entry = w->entry;
+		__u32 last = (w->depth - 1) & 3;
+
+		if (last > 2)
+			return 0;
+		rep->entry = w->entry[last];
 		rep->level = w->level;
+		/* What can be followed, and was not, is no RAM: nothing is known of it. */
+		if (!(rep->entry & ENTRY_PRESENT) || (w->level == 3 && (rep->entry & ENTRY_LEAF)))
+			rep->torn = has_changed(w);
 		return 0;
 	}
 	if (pages == 0 || pages > 512 || out > MAX_ENTRIES - 512)
-		return 1;
+		return 0;
 	slot = w->table + ((va >> 21) & 511) * 8;
 	pmd = read_u64(slot);
 	rep->entry = pmd;
 	rep->level = 2;
-	if (!(pmd & ENTRY_PRESENT))
-		return 0;
-	if (pmd & ENTRY_LEAF) {
-		if (w->page_array && (pmd & w->wanted) == w->wanted)
-			look_up(&facts[out], w,
-				(pmd & w->frame_mask & ~((1ULL << 21) - 1)) >> 12);
-		return 0;
-	}
+	if (pmd & ENTRY_PRESENT && pmd & ENTRY_LEAF) {
+		__u64 physical = pmd & w->frame_mask & ~((1ULL << 21) - 1);
 
-	if (bpf_probe_read_kernel(&entries[out], pages * 8,
-				  (void *)(w->direct_map + (pmd & w->frame_mask) +
-					   ((va >> 12) & 511) * 8)))
-		rep->torn = 1;
-	rep->level = 1;
-	if (read_u64(slot) != pmd)
-		rep->torn = 1;
-	if (w->page_array && !rep->torn) {
-		w->out = out;
-		bpf_loop(pages, look_up_one, w, 0);
+		facts[out] = (struct frame_facts){};
+		if (w->page_array && (pmd & w->wanted) == w->wanted && is_ram(physical))
+			look_up(&facts[out], w, physical >> 12);
+	} else if (pmd & ENTRY_PRESENT) {
+		rep->level = 1;
+		if (!is_ram(pmd & w->frame_mask) ||
+		    bpf_probe_read_kernel(&entries[out], pages * 8,
+					  (void *)(w->direct_map + (pmd & w->frame_mask) +
+						   ((va >> 12) & 511) * 8)))
+			return 0;
+		if (w->page_array && read_u64(slot) == pmd) {
+			w->out = out;
+			bpf_loop(pages, look_up_one, w, 0);
+		}
 	}
+	rep->torn = read_u64(slot) != pmd || has_changed(w);
 	return 0;
 }
 
@@ -234,6 +289,7 @@ int read_tables(struct tables_ctx *ctx)
 	w.owners = ctx->owners;
 	w.wanted = ctx->all ? ENTRY_PRESENT : ENTRY_YOUNG;
 	w.gib = ~0ULL;
+	ctx->struct_page_size = bpf_core_type_size(struct page);
 	if (w.levels != 4 && w.levels != 5)
 		return 0;
 
@@ -241,6 +297,8 @@ int read_tables(struct tables_ctx *ctx)
 
 	ctx->cpu = BPF_CORE_READ(task, thread_info.cpu);
 	ctx->nr_threads = BPF_CORE_READ(task, signal, nr_threads);
+	ctx->secondary_tables = bpf_core_field_exists(mm->notifier_subscriptions) &&
+				BPF_CORE_READ(mm, notifier_subscriptions);
 	/* Whoever has left meanwhile, or runs another program, has no answer. */
 	if (BPF_CORE_READ(task, start_boottime) == ctx->start_boottime &&
 	    BPF_CORE_READ(task, mm) == mm)

@@ -14,6 +14,7 @@
 //! | `file` | a mapped file, which is made |
 //! | `forks` | private, and a child after the other that uses the copy |
 //! | `churn` | private, and ten thousand other ranges that come and go |
+//! | `guest` | private, never used by this program, which owns a virtual machine whose guest could use it |
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::mm::{MapFlags, ProtFlags, mlock, mmap, mmap_anonymous, munmap};
@@ -21,6 +22,7 @@ use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use std::ffi::c_void;
 use std::fs::File;
 use std::io::Write;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::ptr::null_mut;
 
 const PAGE: usize = 4096;
@@ -35,11 +37,18 @@ fn main() {
     let len = mib.parse::<usize>().expect("a number of MiB") << 20;
     let memory = Memory::map(kind, len, file.first().map(String::as_str));
     memory.fill();
+    let _machine = (kind == "guest").then(virtual_machine);
     let sharer = (kind == "shared").then(|| fork(|| memory.use_until(|| false)));
     let start = memory.start as usize;
     println!("ready {start} {}", start + len);
     std::io::stdout().flush().expect("someone reads this");
 
+    if kind == "guest" {
+        while !input_ended() {
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        return memory.use_once();
+    }
     memory.use_until(|| {
         match kind.as_str() {
             "forks" => {
@@ -122,6 +131,19 @@ impl Memory {
             self.use_once();
         }
     }
+}
+
+/// A virtual machine without any memory or CPU: enough for its owner's memory to have what
+/// tells the kernel's second-level tables of changes.
+fn virtual_machine() -> OwnedFd {
+    let kvm = File::options().read(true).write(true).open("/dev/kvm");
+    let kvm = kvm.expect("there are virtual machines here");
+    const KVM_CREATE_VM: libc::c_ulong = 0xae01;
+    // SAFETY: makes a descriptor, and touches no memory of ours.
+    let machine = unsafe { libc::ioctl(kvm.as_raw_fd(), KVM_CREATE_VM, 0) };
+    assert!(machine >= 0, "a virtual machine can be made");
+    // SAFETY: it is open, and nobody else owns it.
+    unsafe { OwnedFd::from_raw_fd(machine) }
 }
 
 /// Maps ranges that don't merge, uses them, and unmaps them again.
