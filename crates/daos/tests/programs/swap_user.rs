@@ -1,12 +1,13 @@
 //! Uses swap that it sets up, as `daos apply --zram` does.
 //!
-//! `swap-user DAOS MIB` has `DAOS` guard a swap device of twice the size, fills memory
+//! `swap-user DAOS MIB [LIMIT PRIORITY]` has `DAOS` guard a swap device of twice the size, with a bound
+//! of `LIMIT` bytes and this priority, fills memory
 //! with a pattern, pages it out, and says `ready DEVICE GUARD STORED`: the device, the
 //! process that guards it, and the bytes in it. When its standard input ends, it has
 //! the swap taken away. Exit status 0 if then all of the memory is back, as it was;
 //! 1, and why on standard error, if the swap could not be taken away.
 
-use daos_linux::GuardedSwap;
+use daos_linux::{GuardedSwap, SwapOptions};
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous};
 use std::io::{Read, Write};
 use std::process::{Command, ExitCode};
@@ -15,9 +16,14 @@ const PAGE: usize = 4096;
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().collect();
-    let [_, daos, mib] = args.as_slice() else { panic!("DAOS MIB") };
+    let [_, daos, mib, more @ ..] = args.as_slice() else { panic!("DAOS MIB") };
     let len = mib.parse::<usize>().expect("a number of MiB") << 20;
-    let swap = GuardedSwap::set_up_by(Command::new(daos), 2 * len as u64).expect("swap");
+    let mut options = SwapOptions::new(2 * len as u64);
+    if let [limit, priority] = more {
+        options.limit_bytes = Some(limit.parse().expect("bytes"));
+        options.priority = priority.parse().expect("a priority");
+    }
+    let swap = GuardedSwap::set_up_by(Command::new(daos), options).expect("swap");
 
     let access = ProtFlags::READ | ProtFlags::WRITE;
     // SAFETY: the kernel chooses a free place, so nothing is replaced.
