@@ -234,8 +234,8 @@ fn what_it_may_take_is_bounded_and_its_priority_is_as_asked() {
     user.assert_restored();
 
     let limit = (MIB / 4) << 20;
-    let mut user = SwapUser::with(&[&limit.to_string(), "1234"]);
-    assert_eq!((bound(&user), user.priority()), (limit, 1234));
+    let mut user = SwapUser::with(&[&limit.to_string(), "32766"]);
+    assert_eq!((bound(&user), user.priority()), (limit, 32766));
     let takes: u64 = user.attribute("mm_stat")[2].parse().expect("bytes");
     assert!(takes <= limit, "{takes} bytes, of noise four times as large");
     assert_eq!(user.finish(), (true, String::new()));
