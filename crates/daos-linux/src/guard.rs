@@ -8,7 +8,7 @@
 //! [`TempSwap::left_behind`] finds it.
 
 use crate::swap::SwapError;
-use crate::temp_swap::TempSwap;
+use crate::temp_swap::{SwapOptions, TempSwap};
 use crate::zram::Usage;
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, BufReader, Write};
@@ -16,7 +16,8 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-/// The subcommand of `daos` that is the guard, with bytes and user as its arguments.
+/// The subcommand of `daos` that is the guard: bytes and user are its arguments, `--priority`
+/// and `--limit`, in bytes, its flags.
 pub const COMMAND: &str = "guard-swap";
 
 const ROOT: &str = "/";
@@ -36,19 +37,21 @@ pub struct GuardedSwap {
 }
 
 impl GuardedSwap {
-    /// Sets up a device of this size, in bytes, which is used before any other swap.
+    /// Sets up a device.
     ///
-    /// Only for a program that calls [`stand`] when its arguments are [`COMMAND`], the
-    /// bytes, and the number of the process that uses it.
-    pub fn set_up(bytes: u64) -> Result<Self, SwapError> {
+    /// Only for a program that calls [`stand`] when its arguments are those of [`COMMAND`].
+    pub fn set_up(options: SwapOptions) -> Result<Self, SwapError> {
         let mut program = Command::new("/proc/self/exe");
         program.arg0("daos");
-        Self::set_up_by(program, bytes)
+        Self::set_up_by(program, options)
     }
 
     /// The same, when the guard is another program.
-    pub fn set_up_by(mut program: Command, bytes: u64) -> Result<Self, SwapError> {
+    pub fn set_up_by(mut program: Command, options: SwapOptions) -> Result<Self, SwapError> {
+        let SwapOptions { bytes, limit_bytes, priority } = options;
         program.args([COMMAND, &bytes.to_string(), &std::process::id().to_string()]);
+        program.arg(format!("--priority={priority}"));
+        program.args(limit_bytes.map(|bytes| format!("--limit={bytes}")));
         // The pipe is not inherited by other processes that are started from here, which
         // would keep it open.
         program.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -135,12 +138,12 @@ fn next_word<T: for<'a> Deserialize<'a>>(words: Option<&mut impl BufRead>) -> Op
     serde_json::from_str(&line).ok()
 }
 
-/// Is the guard: sets up swap of this size, waits for the end of standard input, and
+/// Is the guard: sets up swap, waits for the end of standard input, and
 /// takes it away. `user` is the process that uses it. Returns whether all went well.
-pub fn stand(bytes: u64, user: u32) -> bool {
+pub fn stand(options: SwapOptions, user: u32) -> bool {
     be_left_alone();
     let root = Path::new(ROOT);
-    let swap = match TempSwap::set_up(root, bytes, user, std::process::id()) {
+    let swap = match TempSwap::set_up(root, options, user, std::process::id()) {
         Ok(swap) => swap,
         Err(err) => return tell::<()>(Err(err.to_string())),
     };

@@ -5,6 +5,7 @@
 
 use crate::cgroup;
 use crate::support::{Swap, SwapDevice};
+use crate::swap_header::{self, Uuid};
 use daos_core::PAGE_SIZE;
 use std::ffi::CString;
 use std::fs::OpenOptions;
@@ -22,8 +23,10 @@ const RESERVE_BYTES: u64 = 64 << 20;
 /// The same of a cgroup; the kernel charges it up to a quarter MiB a CPU in advance.
 const CGROUP_RESERVE_BYTES: u64 = 8 << 20;
 
-/// Take it first (priority 32767): see swapon(2).
-const FIRST: libc::c_int = 0x8000 | 0x7fff;
+/// The highest priority there is: see swapon(2).
+pub(crate) const FIRST: u16 = 0x7fff;
+/// Says that a priority is given.
+const PREFER: libc::c_int = 0x8000;
 
 /// Why swap could not be set up, or taken away.
 #[derive(Debug, Error)]
@@ -31,6 +34,17 @@ pub enum SwapError {
     /// It makes no sense.
     #[error("a swap device can have 1 MiB to 16 TiB, not {0} bytes; give a size such as 4G")]
     Size(u64),
+    /// No bound, or one that leaves no room.
+    #[error(
+        "swap on zram can be bound to 1 MiB of memory or more, not {0} bytes; give a size such as 2G"
+    )]
+    Limit(u64),
+    /// Higher than there is.
+    #[error("the priority of swap is 0 to 32767, not {0}")]
+    Priority(u16),
+    /// It was set up by `daos`, and then made something else by somebody else.
+    #[error("{0} was left alone: it is somebody else's by now, as its first page says")]
+    SomebodyElses(PathBuf),
     /// There is no zram to be had.
     #[error(
         "this kernel has no zram device to spare; `modprobe zram` (CONFIG_ZRAM), or add a swap file instead (see mkswap(8))"
@@ -77,6 +91,16 @@ impl SwapError {
     }
 }
 
+/// A bound on memory that leaves room for something. Zero would be none for the kernel.
+pub(crate) fn valid_limit(bytes: u64) -> Result<u64, SwapError> {
+    if bytes < LEAST_BYTES { Err(SwapError::Limit(bytes)) } else { Ok(bytes) }
+}
+
+/// A priority that swap can have.
+pub(crate) fn valid_priority(priority: u16) -> Result<u16, SwapError> {
+    if priority > FIRST { Err(SwapError::Priority(priority)) } else { Ok(priority) }
+}
+
 /// A size that a device can have, in whole pages.
 pub(crate) fn valid_size(bytes: u64) -> Result<u64, SwapError> {
     if !(LEAST_BYTES..=MOST_BYTES).contains(&bytes) {
@@ -85,32 +109,21 @@ pub(crate) fn valid_size(bytes: u64) -> Result<u64, SwapError> {
     Ok(bytes.next_multiple_of(PAGE_SIZE))
 }
 
-/// Writes what makes a device of `bytes` a swap device, as mkswap(8) does: a page with
-/// version, last page and mark, in the byte order of this machine.
-pub(crate) fn format(device: &Path, bytes: u64) -> Result<(), SwapError> {
+/// Writes what makes a device of `bytes` a swap device of this UUID, as mkswap(8) does.
+pub(crate) fn format(device: &Path, bytes: u64, uuid: Uuid) -> Result<(), SwapError> {
     let write = || {
         let mut file = OpenOptions::new().write(true).open(device)?;
-        file.write_all(&header(bytes))?;
+        file.write_all(&swap_header::page(bytes, uuid))?;
         file.sync_all()
     };
     write().map_err(|err| SwapError::io(format!("writing to {}", device.display()), err))
 }
 
-fn header(bytes: u64) -> [u8; PAGE_SIZE as usize] {
-    let mut page = [0; PAGE_SIZE as usize];
-    let last_page = (bytes / PAGE_SIZE - 1) as u32;
-    page[1024..1028].copy_from_slice(&1u32.to_ne_bytes());
-    page[1028..1032].copy_from_slice(&last_page.to_ne_bytes());
-    let mark = b"SWAPSPACE2";
-    page[PAGE_SIZE as usize - mark.len()..].copy_from_slice(mark);
-    page
-}
-
-/// Turns it on, to be used before any other.
-pub(crate) fn on(device: &Path) -> Result<(), SwapError> {
+/// Turns it on, to be used before others of a lower priority.
+pub(crate) fn on(device: &Path, priority: u16) -> Result<(), SwapError> {
     let path = c_path(device)?;
     // SAFETY: the path is a string with its end; the kernel only reads it.
-    match unsafe { libc::swapon(path.as_ptr(), FIRST) } {
+    match unsafe { libc::swapon(path.as_ptr(), PREFER | libc::c_int::from(priority)) } {
         0 => Ok(()),
         _ => Err(SwapError::io(format!("swapon {}", device.display()), io::Error::last_os_error())),
     }
@@ -176,7 +189,9 @@ fn room_for(root: &Path, device: &Path) -> Result<(), SwapError> {
         let room = (room + free_elsewhere).saturating_sub(CGROUP_RESERVE_BYTES);
         let swapped = swapped.min(ours.used_bytes);
         if swapped > room {
-            return refuse(swapped, format!("cgroup {}", group.path), room);
+            // Who may make cgroups chooses their names.
+            let place = format!("cgroup {}", group.path.escape_debug());
+            return refuse(swapped, place, room);
         }
     }
     Ok(())
@@ -196,11 +211,11 @@ mod tests {
     }
 
     #[test]
-    fn a_header_says_the_last_page() {
-        let page = header(1 << 20);
-        assert_eq!(page[1024..1032], [1u32.to_ne_bytes(), 255u32.to_ne_bytes()].concat());
-        assert_eq!(page[4086..], *b"SWAPSPACE2");
-        assert!(page[1032..4086].iter().all(|&byte| byte == 0));
+    fn bounds_and_priorities_are_the_kernels() {
+        assert!(matches!(valid_limit(0), Err(SwapError::Limit(0))), "it would be no bound");
+        assert_eq!(valid_limit(1 << 20).unwrap(), 1 << 20);
+        assert_eq!(valid_priority(32767).unwrap(), 32767);
+        assert!(matches!(valid_priority(32768), Err(SwapError::Priority(32768))));
     }
 
     /// A host with `/dev/zram0` of 1 GiB, and other swap of 1 GiB.
@@ -260,5 +275,9 @@ mod tests {
         assert!(error.contains("daos doctor --clean"), "{error}");
         set(512, 0);
         assert!(fits(&root), "it has none of it");
+        set(512, 512);
+        fs::rename(&group, root.path().join("cg/\x1b[2J")).unwrap();
+        let error = room_for(root.path(), Path::new("/dev/zram0")).unwrap_err().to_string();
+        assert!(error.contains("[2J") && !error.contains('\x1b'), "{error:?}");
     }
 }

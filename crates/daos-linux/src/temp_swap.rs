@@ -3,17 +3,57 @@
 //! It is written down in `/run/daos/swap-zramN.json` before anything is changed, until
 //! all is as it was. So whoever comes later can undo it, when those who should have
 //! done that were killed: one way to take it away, for all. The file is also the claim
-//! on a device against other `daos`. (A device that the kernel was asked for has a
+//! on a device against other `daos`. A random UUID, in the file and in the first page of
+//! the device, tells it from one that somebody else has made there since. (A device that the kernel was asked for has a
 //! number only then. Who is killed at that very moment leaves a device of no size
 //! behind, which takes no memory, and which the next one uses.)
 
+use crate::host;
 use crate::process::start_ticks;
 use crate::swap::{self, SwapError};
+use crate::swap_header::{Header, Uuid};
 use crate::zram::{self, Usage, Zram};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+
+/// What swap is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SwapOptions {
+    /// Its size.
+    pub bytes: u64,
+    /// Most memory that it may take, in bytes; by default the smaller one of its size and
+    /// half of the machine's memory.
+    ///
+    /// Chosen: what does not compress takes as much in zram as outside, so nobody gains by
+    /// more than the size; and one flag must not fill the machine with what is swapped out.
+    pub limit_bytes: Option<u64>,
+    /// The kernel fills the swap of the highest priority first; 0 to 32767.
+    pub priority: u16,
+}
+
+impl SwapOptions {
+    /// The highest priority. Chosen: it is set up for what is paged out by schemes, and that
+    /// goes where the priority is highest.
+    pub const FIRST: u16 = swap::FIRST;
+
+    /// Swap of this size in bytes, of the highest priority and with the usual bound.
+    pub fn new(bytes: u64) -> Self {
+        Self { bytes, limit_bytes: None, priority: Self::FIRST }
+    }
+
+    /// What is meant by it on this host, if that is possible.
+    fn resolved(self, root: &Path) -> Result<(u64, u64, u16), SwapError> {
+        let bytes = swap::valid_size(self.bytes)?;
+        let usual = || {
+            let memory = host::meminfo(&root.join("proc"), "MemTotal");
+            memory.map_or(bytes, |memory| bytes.min(memory / 2))
+        };
+        let limit_bytes = swap::valid_limit(self.limit_bytes.unwrap_or_else(usual))?;
+        Ok((bytes, limit_bytes, swap::valid_priority(self.priority)?))
+    }
+}
 
 /// A swap device that `daos` has set up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +64,15 @@ pub struct TempSwap {
     hot_added: bool,
     /// Its size.
     bytes: u64,
+    /// Most memory that it may take, in bytes. Older versions did not bound it.
+    #[serde(default)]
+    limit_bytes: u64,
+    /// The kernel fills the swap of the highest priority first.
+    #[serde(default)]
+    priority: u16,
+    /// What its first page says.
+    #[serde(default)]
+    uuid: Uuid,
     /// How the device was to compress before.
     algorithm: Option<String>,
     /// The boot in which that was; after another one, nothing is left of it.
@@ -53,20 +102,25 @@ impl Holder {
 }
 
 impl TempSwap {
-    /// Sets up a swap device of this size, which is used before any other. `user` uses
-    /// it, and `guard` takes it away. When this fails, nothing is left of it.
+    /// Sets up a swap device. `user` uses it, and `guard` takes it away. When this fails,
+    /// nothing is left of it.
     pub(crate) fn set_up(
         root: &Path,
-        bytes: u64,
+        options: SwapOptions,
         user: u32,
         guard: u32,
     ) -> Result<Self, SwapError> {
-        let bytes = swap::valid_size(bytes)?;
+        let (bytes, limit_bytes, priority) = options.resolved(root)?;
+        let uuid = Uuid::random(root);
+        let uuid = uuid.map_err(|err| SwapError::io("making a UUID".to_owned(), err))?;
         let (user, guard) = (Holder::of(root, user), Holder::of(root, guard));
         let on = |zram: &Zram, hot_added| Self {
             device: zram.number,
             hot_added,
             bytes,
+            limit_bytes,
+            priority,
+            uuid,
             algorithm: zram.algorithm(),
             boot: boot(root),
             user,
@@ -103,8 +157,10 @@ impl TempSwap {
                 return taken;
             }
         }
-        let path = zram.path();
-        let done = swap::format(&path, self.bytes).and_then(|()| swap::on(&path));
+        let done = zram
+            .limit(self.limit_bytes)
+            .and_then(|()| swap::format(&zram.node(), self.bytes, self.uuid))
+            .and_then(|()| swap::on(&zram.path(), self.priority));
         if done.is_err() {
             // As above.
             let _ = self.take_away(root);
@@ -113,14 +169,23 @@ impl TempSwap {
     }
 
     /// Brings back what is in it, turns it off, and leaves the device as it was. Where
-    /// there is nothing to do any more, there is nothing wrong.
+    /// there is nothing to do any more, there is nothing wrong. A device that is somebody
+    /// else's by now is not touched, and no longer told of; the error says so.
     pub fn take_away(&self, root: &Path) -> Result<(), SwapError> {
         let zram = self.zram(root);
         let is_ours = self.boot == boot(root);
         if is_ours && zram.size_bytes() == Some(self.bytes) {
+            let read = |err| SwapError::io(format!("reading {}", self.device().display()), err);
+            // The kernel resets no device that is open: nobody can make it theirs meanwhile.
+            let mut open = File::open(zram.node()).map_err(read)?;
+            if !self.marks(root, &mut open).map_err(read)? {
+                self.forget(root)?;
+                return Err(SwapError::SomebodyElses(self.device()));
+            }
             if swap::used_bytes(root, &zram.path()).is_some() {
                 swap::off(root, &zram.path())?;
             }
+            drop(open);
             zram.reset(self.algorithm.as_deref())?;
         }
         if is_ours && self.hot_added && zram.size_bytes() == Some(0) {
@@ -154,6 +219,23 @@ impl TempSwap {
         self.boot == boot(root) && (self.user.lives(root) || self.guard.lives(root))
     }
 
+    /// Whether the device is still the one that was set up. One of its size in which nothing
+    /// was ever written is: who set it up was killed before the first page was.
+    fn marks(&self, root: &Path, device: &mut File) -> io::Result<bool> {
+        Ok(match Header::read(device)? {
+            Header::Swap(uuid) => uuid == self.uuid,
+            Header::Blank => self.usage(root).is_none_or(|usage| usage.stored_bytes == 0),
+            Header::Other => false,
+        })
+    }
+
+    /// Whether the device is seen to be somebody else's by now, though it has the size that
+    /// this one had.
+    pub fn is_somebody_elses(&self, root: &Path) -> bool {
+        let device = File::open(self.zram(root).node());
+        device.and_then(|mut device| self.marks(root, &mut device)).is_ok_and(|marks| !marks)
+    }
+
     /// Whether anything of it is left.
     fn is_there(&self, root: &Path) -> bool {
         let size = self.zram(root).size_bytes();
@@ -168,6 +250,16 @@ impl TempSwap {
     /// Its size in bytes.
     pub fn size_bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// Most memory that it may take, in bytes.
+    pub fn limit_bytes(&self) -> u64 {
+        self.limit_bytes
+    }
+
+    /// The kernel fills the swap of the highest priority first.
+    pub fn priority(&self) -> u16 {
+        self.priority
     }
 
     /// What is in it; `None` when it was taken away.
@@ -231,6 +323,7 @@ fn boot(root: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::swap_header;
 
     const NOBODY: u32 = u32::MAX;
 
@@ -247,8 +340,16 @@ mod tests {
         let stat = fs::read_to_string(format!("/proc/{me}/stat")).unwrap();
         write(&format!("proc/{me}/stat"), &stat);
         write("proc/swaps", "Filename Type Size Used Priority\n");
+        write("proc/sys/kernel/random/uuid", "00112233-4455-6677-8899-aabbccddeeff\n");
+        write("proc/meminfo", "MemTotal: 8388608 kB\n");
         write("sys/block/zram0/disksize", "0\n");
+        write("dev/zram0", "");
         root
+    }
+
+    /// Makes the device swap of this UUID, as far as its first page goes.
+    fn set_uuid(root: &Path, uuid: Uuid) {
+        fs::write(root.join("dev/zram0"), swap_header::page(1 << 20, uuid)).unwrap();
     }
 
     fn set_size(root: &Path, text: &str) {
@@ -258,8 +359,19 @@ mod tests {
     /// One that was set up as far as a tree goes, which holds no device.
     fn left(root: &Path, user: u32, guard: u32) -> TempSwap {
         let (user, guard) = (Holder::of(root, user), Holder::of(root, guard));
-        let (bytes, boot, algorithm) = (1 << 20, boot(root), None);
-        let swap = TempSwap { device: 0, hot_added: false, bytes, algorithm, boot, user, guard };
+        let swap = TempSwap {
+            device: 0,
+            hot_added: false,
+            bytes: 1 << 20,
+            limit_bytes: 1 << 20,
+            priority: 5,
+            uuid: Uuid::random(root).unwrap(),
+            algorithm: None,
+            boot: boot(root),
+            user,
+            guard,
+        };
+        set_uuid(root, swap.uuid);
         assert!(swap.write_down(root).unwrap());
         set_size(root, "1048576\n");
         swap
@@ -309,6 +421,66 @@ mod tests {
         assert_eq!(TempSwap::left_behind(root), []);
         swap.take_away(root).unwrap();
         assert!(!root.join("sys/block/zram0/reset").exists(), "it was not touched");
+    }
+
+    #[test]
+    fn one_whose_first_page_is_anothers_is_left_alone() {
+        let root = host("a\n");
+        let root = root.path();
+        let stored = |bytes: u64| {
+            fs::write(root.join("sys/block/zram0/mm_stat"), format!("{bytes} 0 0 0\n")).unwrap();
+        };
+        let leave = |why: &str| {
+            let swap = left(root, NOBODY, NOBODY);
+            assert!(!swap.is_somebody_elses(root));
+            match why {
+                "another UUID" => set_uuid(root, Uuid::default()),
+                "no swap" => fs::write(root.join("dev/zram0"), [7; 4096]).unwrap(),
+                _ => fs::write(root.join("dev/zram0"), [0; 4096]).unwrap(),
+            }
+            swap
+        };
+        for why in ["another UUID", "no swap", "something is in it"] {
+            stored(4096);
+            let swap = leave(why);
+            assert!(swap.is_somebody_elses(root), "{why}");
+            let error = swap.take_away(root).unwrap_err().to_string();
+            assert!(error.contains("/dev/zram0 was left alone"), "{error}");
+            assert!(!root.join("sys/block/zram0/reset").exists(), "{why}");
+            assert!(!dir(root).exists(), "it is told of once");
+        }
+        stored(0);
+        leave("nothing was written yet").take_away(root).unwrap();
+        assert!(root.join("sys/block/zram0/reset").exists());
+    }
+
+    #[test]
+    fn one_of_a_version_that_gave_no_uuid_is_known() {
+        let root = host("a\n");
+        let root = root.path();
+        let swap = left(root, NOBODY, NOBODY);
+        let mut old = serde_json::to_value(&swap).unwrap();
+        for field in ["uuid", "limit_bytes", "priority"] {
+            assert!(old.as_object_mut().unwrap().remove(field).is_some(), "{field}");
+        }
+        fs::write(swap.file(root), old.to_string()).unwrap();
+        let old = &TempSwap::left_behind(root)[0];
+        assert!(old.is_somebody_elses(root), "it has a UUID");
+        set_uuid(root, Uuid::default());
+        old.take_away(root).unwrap();
+        assert!(root.join("sys/block/zram0/reset").exists());
+    }
+
+    #[test]
+    fn memory_is_bounded_by_the_size_and_by_half_of_the_machines() {
+        let root = host("a\n");
+        let limit = |options: SwapOptions| options.resolved(root.path()).map(|(_, limit, _)| limit);
+        assert_eq!(limit(SwapOptions::new(1 << 30)).unwrap(), 1 << 30);
+        assert_eq!(limit(SwapOptions::new(8 << 30)).unwrap(), 4 << 30);
+        let asked = SwapOptions { limit_bytes: Some(6 << 30), ..SwapOptions::new(8 << 30) };
+        assert_eq!(limit(asked).unwrap(), 6 << 30);
+        assert!(limit(SwapOptions { limit_bytes: Some(0), ..asked }).is_err());
+        assert!(limit(SwapOptions { priority: 32768, ..asked }).is_err());
     }
 
     #[test]

@@ -105,6 +105,11 @@ impl Zram {
         PathBuf::from(format!("/dev/zram{}", self.number))
     }
 
+    /// Where it is opened.
+    pub(crate) fn node(&self) -> PathBuf {
+        self.root.join(format!("dev/zram{}", self.number))
+    }
+
     fn file(&self, name: &str) -> PathBuf {
         self.root.join(format!("sys/block/zram{}", self.number)).join(name)
     }
@@ -129,6 +134,14 @@ impl Zram {
                 Err(SwapError::io(format!("writing {bytes} to {}", path.display()), err))
             }
         }
+    }
+
+    /// Bounds the memory that it takes; what would be more is not written to it and stays
+    /// where it is. A reset forgets the bound.
+    pub(crate) fn limit(&self, bytes: u64) -> Result<(), SwapError> {
+        let path = self.file("mem_limit");
+        self.write("mem_limit", &bytes.to_string())
+            .map_err(|err| SwapError::io(format!("writing {bytes} to {}", path.display()), err))
     }
 
     /// How it compresses: the word in brackets.

@@ -2,14 +2,17 @@
 
 mod apply;
 mod tune;
+mod zram;
 
 pub use apply::{Apply, Managing};
 pub use tune::{DEFAULT_TUNING, Good, Tune};
+pub use zram::Zram;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use daos_cli::values::{self, bytes};
 pub use daos_cli::{Backend, Looking, Plain};
 use daos_core::AddrRange;
+use daos_linux::SwapOptions;
 use daos_linux::guard::COMMAND as GUARD;
 use daos_monitor::MonitorKind;
 use std::path::PathBuf;
@@ -66,6 +69,19 @@ pub struct Guard {
     pub bytes: u64,
     /// The process that uses it
     pub user: u32,
+    /// Most memory that it may take, in bytes
+    #[arg(long)]
+    pub limit: Option<u64>,
+    /// Its priority
+    #[arg(long)]
+    pub priority: u16,
+}
+
+impl Guard {
+    /// What is to be set up.
+    pub fn options(&self) -> SwapOptions {
+        SwapOptions { bytes: self.bytes, limit_bytes: self.limit, priority: self.priority }
+    }
 }
 
 #[derive(Debug, Args)]

@@ -21,7 +21,7 @@ fn main() -> ExitCode {
         Command::Report(args) => cmd::report::run(&args),
         Command::Bench(args) => cmd::moved::bench(&args),
         Command::Workload(_) => cmd::moved::tell("workload", "workload"),
-        Command::Guard(args) => Ok(i32::from(!daos_linux::guard::stand(args.bytes, args.user))),
+        Command::Guard(args) => Ok(i32::from(!daos_linux::guard::stand(args.options(), args.user))),
     };
     daos_cli::exit_code("daos", done)
 }

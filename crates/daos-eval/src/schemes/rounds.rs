@@ -5,7 +5,7 @@ use super::trial::Trial;
 use crate::error::EvalError;
 use crate::metrics::Measurement;
 use crate::under_test::{Commands, available_memory};
-use daos_linux::GuardedSwap;
+use daos_linux::{GuardedSwap, SwapOptions};
 use daos_workload::Config;
 use std::process::Command;
 use std::sync::Arc;
@@ -95,7 +95,8 @@ fn run_round(
     if round % 2 == 1 {
         order.reverse();
     }
-    let set_up = |bytes| GuardedSwap::set_up_by(Command::new(&plan.commands.daos), bytes);
+    let set_up =
+        |bytes| GuardedSwap::set_up_by(Command::new(&plan.commands.daos), SwapOptions::new(bytes));
     let swap = case.swap_bytes(&plan.sizes).map(set_up).transpose()?;
     let mut trials = vec![Trial::default(); configurations.len()];
     for at in order {

@@ -1,6 +1,6 @@
 //! What can be said of schemes on the command line.
 
-use super::{Monitoring, Target};
+use super::{Monitoring, Target, Zram};
 use clap::Args;
 use daos_cli::values;
 use std::path::PathBuf;
@@ -35,7 +35,7 @@ pub struct Apply {
 
 /// What is done to memory by what is seen of it.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Schemes")]
+#[command(next_help_heading = "Schemes", mut_arg("zram", |arg| arg.requires("schemes")))]
 pub struct Managing {
     /// Scheme to apply: a file (text or TOML), one that comes with daos (prcl, ethp), or its
     /// text. May be given several times; files are read again when they change, and on SIGHUP
@@ -47,10 +47,8 @@ pub struct Managing {
     /// Write counters of each scheme to this file at the end, as JSON
     #[arg(long, value_name = "FILE", requires = "schemes")]
     pub stats: Option<PathBuf>,
-    /// Swap to compressed memory: sets up a zram device of this size, such as 4G, and takes
-    /// it away at the end
-    #[arg(long, value_name = "SIZE", requires = "schemes", value_parser = super::bytes)]
-    pub zram: Option<u64>,
+    #[command(flatten)]
+    pub zram: Zram,
 }
 
 impl Managing {

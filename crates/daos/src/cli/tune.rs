@@ -1,6 +1,6 @@
 //! What can be said of a tuning on the command line.
 
-use super::{Monitoring, Target};
+use super::{Monitoring, Target, Zram};
 use clap::{Args, ValueEnum};
 use daos_cli::values;
 use daos_tune::Method;
@@ -127,10 +127,8 @@ pub struct Measuring {
     /// orig_METRIC; or a command that reads them as JSON and prints a number
     #[arg(long, value_name = "EXPR|CMD")]
     pub score: Option<String>,
-    /// Swap to compressed memory: sets up a zram device of this size, such as 4G, and takes
-    /// it away at the end
-    #[arg(long, value_name = "SIZE", value_parser = super::bytes)]
-    pub zram: Option<u64>,
+    #[command(flatten)]
+    pub zram: Zram,
 }
 
 impl Measuring {

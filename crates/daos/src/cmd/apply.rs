@@ -46,7 +46,7 @@ fn live(args: &cli::Apply, monitor: AnyMonitor) -> Result<i32> {
     if !args.quiet {
         session::tell_of_others();
     }
-    let swap = prepared.set_up_swap()?;
+    let swap = prepared.set_up_swap(args.quiet)?;
 
     let stop = signals::stop_flag(prepared.reload_flag())?;
     let command = session::start(&args.target.forms.command, Surroundings::Shared)?;

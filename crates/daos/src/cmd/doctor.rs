@@ -1,6 +1,7 @@
 //! `daos doctor`: what this host offers and, for each thing missing, what to do.
 
 mod actions;
+mod confinement;
 mod leftovers;
 
 use crate::cli::{self, Plain};
@@ -14,6 +15,9 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
+
+/// Of the kernels that daos was tried on.
+const OLDEST_TRIED: (u32, u32) = (6, 1);
 
 /// Whether something works here, and why (not).
 #[derive(Debug, Serialize)]
@@ -71,7 +75,10 @@ impl Diagnosis {
             })
             .collect();
         let zram = zram::offer(Path::new("/"));
-        let memory = ebpf(&host, rights, sys);
+        let memory = match confinement::other_pids(proc, std::process::id()) {
+            Some(why) => Err(why),
+            None => ebpf(&host, rights, sys),
+        };
         let actions = actions::findings(memory.as_ref().ok());
         let ebpf = memory.map(|_| "read our own page tables with eBPF".to_owned()).into();
         let simulated =
@@ -102,7 +109,7 @@ impl Diagnosis {
                 out,
                 "swap        {} in {}, {} used",
                 display::bytes(self.swap.total_bytes),
-                devices.join(", "),
+                devices.join(", ").escape_debug(),
                 display::bytes(self.swap.used_bytes)
             )?,
         }
@@ -133,9 +140,6 @@ fn ebpf(host: &Host, rights: Rights, sys: &Path) -> Result<VirtualMemory, String
     if host.arch != "x86_64" {
         return Err(format!("{} is not supported yet, only x86_64; use --sim", host.arch));
     }
-    if host.kernel_version() < (6, 1) {
-        return Err(format!("kernel {} is too old: 6.1 or later is needed", host.kernel));
-    }
     if !has_btf(sys) {
         return Err(
             "the kernel has no type information: it needs CONFIG_DEBUG_INFO_BTF (Debian's has it)"
@@ -143,7 +147,16 @@ fn ebpf(host: &Host, rights: Rights, sys: &Path) -> Result<VirtualMemory, String
         );
     }
     match rights.missing().as_slice() {
-        [] => VirtualMemory::new().map_err(|err| err.to_string()),
+        [] => VirtualMemory::new().map_err(|err| {
+            let mut why = err.to_string();
+            if let Some(lockdown) = confinement::lockdown(sys) {
+                why += &format!("; {lockdown}");
+            }
+            if host.kernel_version() < OLDEST_TRIED {
+                why += &format!("; kernel {} is older than any that daos was tried on: 6.1 or later is known to do", host.kernel);
+            }
+            why
+        }),
         missing => Err(format!("missing {}: run daos as root", missing.join(", "))),
     }
 }

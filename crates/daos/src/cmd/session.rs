@@ -3,6 +3,7 @@
 use crate::cli;
 use anyhow::{Context, Result};
 use daos_cli::{WholeFile, say, scheme_error};
+use daos_core::units::display;
 use daos_linux::{GuardedSwap, damon};
 use daos_monitor::AnyMonitor;
 use daos_schemes::Scheme;
@@ -22,7 +23,7 @@ use std::sync::atomic::AtomicBool;
 pub struct Prepared {
     targets: Targets,
     schemes: ActiveSchemes,
-    zram_bytes: Option<u64>,
+    zram: cli::Zram,
 }
 
 impl Prepared {
@@ -31,13 +32,13 @@ impl Prepared {
         let targets = Targets::open(&target.forms.pid, target.children, managing.act())?;
         let schemes = schemes(managing)?;
         // A swap device that is yet to be set up will do.
-        let swap_comes = managing.zram.is_some();
+        let swap_comes = managing.zram.bytes.is_some();
         schemes.check(|scheme: &Scheme| match targets.supports(scheme.action) {
             Err(_) if swap_comes && scheme.action.needs_swap() => Ok(()),
             supported => supported,
         })?;
-        let zram_bytes = managing.zram.filter(|_| managing.act());
-        Ok(Self { targets, schemes, zram_bytes })
+        let zram = if managing.act() { managing.zram } else { cli::Zram::default() };
+        Ok(Self { targets, schemes, zram })
     }
 
     /// Goes on with these schemes instead.
@@ -50,9 +51,9 @@ impl Prepared {
         self.schemes.reload_flag()
     }
 
-    /// Sets up swap, if it was asked for.
-    pub fn set_up_swap(&self) -> Result<Option<GuardedSwap>> {
-        Ok(self.zram_bytes.map(GuardedSwap::set_up).transpose()?)
+    /// As [`set_up_swap`].
+    pub fn set_up_swap(&self, quiet: bool) -> Result<Option<GuardedSwap>> {
+        set_up_swap(self.zram, quiet)
     }
 
     /// Begins to watch the targets, and the command that was started.
@@ -68,6 +69,21 @@ impl Prepared {
         let live = live.with_swap(swap.map(|swap| swap.swap().clone()));
         Ok(Session::new(live, self.schemes).stopping(Arc::clone(stop)))
     }
+}
+
+/// Sets up swap, if it was asked for, and says whose it is unless that is to be `quiet`.
+pub fn set_up_swap(zram: cli::Zram, quiet: bool) -> Result<Option<GuardedSwap>> {
+    let swap = zram.options().map(GuardedSwap::set_up).transpose()?;
+    if let Some(swap) = swap.as_ref().filter(|_| !quiet) {
+        let (device, size) = (swap.device(), display::bytes(swap.size_bytes()));
+        let (limit, priority) = (swap.swap().limit_bytes(), swap.swap().priority());
+        say!(
+            "daos: {} is swap of {size} until daos ends (at most {} of memory, priority {priority}); it is the machine's: other processes use it too",
+            device.display(),
+            display::bytes(limit)
+        );
+    }
+    Ok(swap)
 }
 
 /// The schemes that were named, if the file for their counters can be written.
@@ -99,7 +115,7 @@ pub fn simulated(
     let schemes = schemes(managing)?;
     let config = Config::read(file)?;
     let duration_us = duration_us.unwrap_or_else(|| config.duration_us());
-    let source = simulation(monitor, config, seed, duration_us, managing.zram);
+    let source = simulation(monitor, config, seed, duration_us, managing.zram.bytes);
     Ok(Session::new(source, schemes))
 }
 

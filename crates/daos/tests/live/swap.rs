@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use test_tag::tag;
@@ -63,9 +63,14 @@ struct SwapUser {
 
 impl SwapUser {
     fn start() -> Self {
+        Self::with(&[])
+    }
+
+    /// With a bound in bytes and a priority.
+    fn with(options: &[&str]) -> Self {
         let all_before = Devices::now();
         let mut command = Command::new(built("examples/swap-user"));
-        command.args([env!("CARGO_BIN_EXE_daos"), &MIB.to_string()]);
+        command.args([env!("CARGO_BIN_EXE_daos"), &MIB.to_string()]).args(options);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut process = Process::start(&mut command);
         let mut line = String::new();
@@ -114,6 +119,30 @@ impl SwapUser {
     #[track_caller]
     fn assert_restored(&self) {
         assert!(self.is_restored(), "{:?}, but it was {:?}", self.now(), self.before);
+    }
+
+    /// What `/sys/block/zramN` has of this name, word by word.
+    fn attribute(&self, name: &str) -> Vec<String> {
+        let text = fs::read_to_string(self.block().join(name)).expect("it is there");
+        text.split_whitespace().map(str::to_owned).collect()
+    }
+
+    fn block(&self) -> PathBuf {
+        Path::new("/sys/block").join(self.device.trim_start_matches("/dev/"))
+    }
+
+    fn priority(&self) -> i64 {
+        let swaps = fs::read_to_string("/proc/swaps").expect("it is there");
+        let line = swaps.lines().find(|line| line.starts_with(&format!("{} ", self.device)));
+        let priority = line.and_then(|line| line.split_whitespace().last()).expect("it is swap");
+        priority.parse().expect("a number")
+    }
+
+    /// Kills it and its guard, so that nobody takes the swap away.
+    fn abandon(&mut self) {
+        self.signal_guard(Signal::KILL);
+        self.process.signal(Signal::KILL);
+        self.process.end();
     }
 
     fn signal_guard(&self, signal: Signal) {
@@ -187,12 +216,86 @@ fn its_guard_is_killed() {
 #[test]
 fn both_are_killed_and_the_doctor_cleans() {
     let mut user = SwapUser::start();
-    user.signal_guard(Signal::KILL);
-    user.process.signal(Signal::KILL);
-    user.process.end();
+    user.abandon();
     assert!(left_over(&user.device).is_some(), "nobody is left to take it away");
     let (done, said) = clean();
     assert!(done && said.contains(&format!("{} was taken away\n", user.device)), "{said}");
     user.assert_restored();
     assert_eq!(left_over(&user.device), None);
+}
+
+#[tag(root, quiet)]
+#[test]
+fn what_it_may_take_is_bounded_and_its_priority_is_as_asked() {
+    let bound = |user: &SwapUser| user.attribute("mm_stat")[3].parse::<u64>().expect("bytes");
+    let mut user = SwapUser::start();
+    assert_eq!((bound(&user), user.priority()), ((2 * MIB) << 20, 32767), "as large as it is");
+    assert_eq!(user.finish(), (true, String::new()));
+    user.assert_restored();
+
+    let limit = (MIB / 4) << 20;
+    let mut user = SwapUser::with(&[&limit.to_string(), "32766"]);
+    assert_eq!((bound(&user), user.priority()), (limit, 32766));
+    let takes: u64 = user.attribute("mm_stat")[2].parse().expect("bytes");
+    assert!(takes <= limit, "{takes} bytes, of noise four times as large");
+    assert_eq!(user.finish(), (true, String::new()));
+    user.assert_restored();
+}
+
+/// What somebody else's device is while the test has it, which undoes it all.
+struct SomebodyElses<'a>(&'a SwapUser);
+
+impl<'a> SomebodyElses<'a> {
+    /// Makes the device, which nobody looks after, somebody else's swap.
+    fn make(user: &'a SwapUser) -> Self {
+        let theirs = Self(user);
+        for command in ["swapoff", "mkswap", "swapon"] {
+            assert!(theirs.run(command), "{command} {}", user.device);
+        }
+        theirs
+    }
+
+    fn run(&self, command: &str) -> bool {
+        let mut command = Command::new(command);
+        command.arg(&self.0.device).stdout(Stdio::null()).stderr(Stdio::null());
+        command.status().expect("it can be started").success()
+    }
+}
+
+impl Drop for SomebodyElses<'_> {
+    fn drop(&mut self) {
+        let user = self.0;
+        self.run("swapoff");
+        // udev may still look at it.
+        let is_reset = || fs::write(user.block().join("reset"), "1").is_ok();
+        let deadline = Instant::now() + PATIENCE;
+        while !is_reset() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        if let Some(before) = &user.before {
+            let chosen = before.compression.split(['[', ']']).nth(1).unwrap_or_default();
+            let _ = fs::write(user.block().join("comp_algorithm"), chosen);
+        } else {
+            let number = user.device.trim_start_matches("/dev/zram");
+            let _ = fs::write("/sys/class/zram-control/hot_remove", number);
+        }
+    }
+}
+
+#[tag(root, quiet)]
+#[test]
+fn what_somebody_else_has_made_of_it_is_left_alone() {
+    let mut user = SwapUser::start();
+    user.abandon();
+    let theirs = SomebodyElses::make(&user);
+    let told = left_over(&user.device).expect("it has the number and the size");
+    let why = told["why"].as_str().expect("a text");
+    assert!(why.contains("somebody else's"), "{why}");
+    let (done, said) = clean();
+    assert!(done && said.contains(&format!("{} was left alone", user.device)), "{said}");
+    let now = user.now().expect("it is there");
+    assert!(now.is_swap && !now.is_written_down, "{now:?}");
+    assert_eq!(left_over(&user.device), None, "it is told of once");
+    drop(theirs);
+    user.assert_restored();
 }

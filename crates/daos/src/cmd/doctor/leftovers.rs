@@ -21,9 +21,15 @@ pub fn found() -> Vec<Leftover> {
     let describe = |swap: TempSwap| {
         let device = swap.device().display().to_string();
         let size = display::bytes(swap.size_bytes());
-        let why = format!(
-            "{device}, {size} of swap of a daos that was killed; `daos doctor --clean` takes it away"
-        );
+        let why = if swap.is_somebody_elses(Path::new(ROOT)) {
+            format!(
+                "{device}, once swap of a daos that was killed, is somebody else's by now; `daos doctor --clean` forgets it and leaves it alone"
+            )
+        } else {
+            format!(
+                "{device}, {size} of swap of a daos that was killed; `daos doctor --clean` takes it away"
+            )
+        };
         Leftover { device, why }
     };
     TempSwap::left_behind(Path::new(ROOT)).into_iter().map(describe).collect()
@@ -39,6 +45,8 @@ pub fn clean() -> Result<i32> {
     for swap in found {
         match swap.take_away(Path::new(ROOT)) {
             Ok(()) => println!("{} was taken away", swap.device().display()),
+            // Nothing of ours is left.
+            Err(err @ SwapError::SomebodyElses(_)) => println!("{err}"),
             Err(err @ SwapError::DoesNotFit { .. }) => {
                 daos_cli::say!("daos: {err}");
                 status = 1;

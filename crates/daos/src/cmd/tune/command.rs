@@ -78,7 +78,7 @@ impl<'a> Command<'a> {
         let path = store.path("output.log");
         let log = File::options().create(true).append(true).open(&path);
         self.log = Some((log.with_context(|| format!("cannot write {}", path.display()))?, path));
-        self.swap = self.args.measuring.zram.map(GuardedSwap::set_up).transpose()?;
+        self.swap = session::set_up_swap(self.args.measuring.zram, self.args.quiet)?;
         Ok(())
     }
 

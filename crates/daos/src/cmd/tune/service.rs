@@ -65,7 +65,7 @@ impl<'a> Prepared<'a> {
         let Self { args, prepared, metric, stop } = self;
         // Before monitoring, which asks for short turns of the CPU.
         let meter = Meter::new(metric, Arc::clone(&stop))?;
-        let swap = prepared.set_up_swap()?;
+        let swap = prepared.set_up_swap(args.quiet)?;
         let monitor = monitoring::monitor(&args.monitoring)?;
         let session = prepared.watch(None, monitor, None, &stop, swap.as_ref())?;
         let swap_before = session.source().swapped_bytes();

@@ -60,7 +60,7 @@ impl Workload for Simulation<'_> {
         let scheme = scheme.unwrap_or_else(|| Scheme::new(Pattern::ANY, Action::Stat));
         let schemes = ActiveSchemes::of(vec![scheme]);
         let monitor = monitoring::monitor(&self.args.monitoring)?;
-        let (config, zram) = (self.config.clone(), self.args.measuring.zram);
+        let (config, zram) = (self.config.clone(), self.args.measuring.zram.bytes);
         let source = session::simulation(monitor, config, seed, duration_us, zram);
         let mut session = Session::new(source, schemes);
         let noise = 1.0 + NOISE * gaussian(&mut Rng::new(mix(seed)));
