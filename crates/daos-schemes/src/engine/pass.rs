@@ -129,8 +129,8 @@ impl<S: ActionSink> Pass<'_, S> {
         }
         let action = self.state.scheme.action;
         let outcome = self.sink.apply(action, target, ranges)?;
-        // Both clear the accessed bits of what stays.
-        if matches!(action, Action::Cold | Action::Pageout) {
+        // These clear accessed bits of what stays.
+        if matches!(action, Action::Cold | Action::Pageout | Action::Nohugepage) {
             let armed = self.history.armed.entry(target).or_default();
             ranges.iter().for_each(|range| armed.clear(*range));
         }
