@@ -2,7 +2,7 @@
 //! share a bit, and in large folios.
 
 use super::toy::{INTERVAL_US, Known, SECOND, Toy, idle, pages};
-use crate::{Engine, Quota, Scheme};
+use crate::{Engine, Filter, FilterType, Quota, Scheme};
 use daos_core::{AccessCheck, Action, PAGE_SIZE, TargetId, Window};
 use proptest::prelude::*;
 
@@ -59,6 +59,29 @@ fn arming_a_part_proves_nothing_of_another() {
                 assert!(is_left(mapped, since_us, schemes), "{mapped:?}, since {since_us} µs");
             }
         }
+    }
+}
+
+#[test]
+fn what_is_ripe_is_read_before_more_is_armed() {
+    for mapped in MAPPED {
+        let mut toy = toy(mapped);
+        let part = Filter {
+            filter_type: FilterType::Addresses(pages(0, 8)),
+            inverted: false,
+            allow: true,
+        };
+        let all = idle(5, Action::Pageout);
+        let mut engine = Engine::new(vec![Scheme { filters: vec![part], ..all.clone() }]);
+        toy.run(&mut engine, 2 * SECOND);
+        toy.pages[3].used = true;
+        toy.pass(&mut engine);
+        toy.pages[3].used = false;
+        toy.run(&mut engine, 3_600_000);
+        // Armed after 0.7 s, the part is to be read now, and the rest to be armed.
+        engine.replace(vec![all]);
+        toy.pass(&mut engine);
+        assert!(toy.pages[3].present, "{mapped:?}");
     }
 }
 
