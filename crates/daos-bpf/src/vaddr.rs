@@ -200,6 +200,7 @@ impl VirtualMemory {
                 self.placement.follow(Some(there.cpu));
             }
             let id = self.spaces[at].id;
+            // All that is asked for, whole folios too, even if the call stops in the middle.
             if let Some(cleared) = &mut self.cleared {
                 cleared.extend(advise.iter().map(|range| (id, *range)));
             }

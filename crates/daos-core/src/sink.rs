@@ -55,8 +55,9 @@ pub trait ActionSink: AccessCheck {
     fn clock_us(&self) -> f64;
 
     /// Where accessed bits that were set have been cleared since this was last asked, by
-    /// whoever arms here: what they told of accesses can't be read any more. Asked for the
-    /// first time, it begins to be noted.
+    /// whoever arms here: what they told of accesses can't be read any more. What was armed
+    /// around a window, of a huge page or a large folio, is there too. More than was cleared
+    /// may be there, but never less. Asked for the first time, it begins to be noted.
     fn take_cleared(&mut self) -> Vec<(TargetId, AddrRange)>;
 
     /// What `target` has mapped, by rising address; none when it has ended.

@@ -11,6 +11,10 @@ use crate::addr::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE};
 use crate::sink::{ActionReport, ActionSink};
 use crate::target::{Mapping, Target, TargetId};
 use std::convert::Infallible;
+use std::ops::Range;
+
+/// Pages in a huge page.
+const HUGE_PAGES: usize = (HUGE_PAGE_SIZE / PAGE_SIZE) as usize;
 
 /// One page of a [`TestMemory`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +57,9 @@ pub struct TestMemory {
     pub targets: Vec<Target>,
     /// The pages, from address 0 on.
     pub pages: Vec<Page>,
+    /// Pages of a large folio: each has a bit of its own, but who arms one clears all. 1
+    /// where there are none.
+    pub folio_pages: usize,
     /// What each target is said to have mapped.
     pub mappings: Vec<Mapping>,
     /// The largest window that is taken, in pages.
@@ -86,6 +93,7 @@ impl Default for TestMemory {
         Self {
             targets: Vec::new(),
             pages: Vec::new(),
+            folio_pages: 1,
             mappings: Vec::new(),
             max_window_pages: MAX_WINDOW_PAGES,
             takes_gaps: false,
@@ -177,7 +185,66 @@ impl TestMemory {
 
     /// The page whose accessed bit is for the page `at`.
     fn entry(&self, at: usize) -> usize {
-        if self.pages[at].huge { at / 512 * 512 } else { at }
+        if self.pages[at].huge { at / HUGE_PAGES * HUGE_PAGES } else { at }
+    }
+
+    /// The pages that are armed with the page `at`: its huge page, or its folio.
+    fn armed_with(&self, at: usize) -> Range<usize> {
+        let pages = if self.pages[at].huge { HUGE_PAGES } else { self.folio_pages };
+        let start = at / pages * pages;
+        start..(start + pages).min(self.pages.len())
+    }
+
+    /// Arms the page `at`, with all that is armed with it: how many bits were cleared.
+    fn arm_page(&mut self, target: TargetId, at: usize) -> u32 {
+        let (entry, with) = (self.entry(at), self.armed_with(at));
+        if self.pages[at].stuck || !self.pages[at].present || !self.pages[entry].young {
+            return 0;
+        }
+        let place = (target, pages(with.start as u64, with.end as u64));
+        self.cleared.iter_mut().for_each(|all| all.push(place));
+        if self.pages[at].huge {
+            self.pages[entry].young = false;
+            return 1;
+        }
+        let armed = self.pages[with].iter_mut().filter(|page| page.present && !page.stuck);
+        armed.map(|page| u32::from(std::mem::take(&mut page.young))).sum()
+    }
+
+    /// Makes regular pages of the huge page around `at`: each has the bit that was for all.
+    fn split(&mut self, at: usize) {
+        let young = self.pages[self.entry(at)].young;
+        let block = self.armed_with(at);
+        for page in self.pages[block].iter_mut().filter(|page| page.huge) {
+            (page.huge, page.young) = (false, young);
+        }
+    }
+
+    /// Does `action` to the page `at`: how many bytes it changed.
+    fn act(&mut self, action: Action, at: usize) -> u64 {
+        let before = self.pages[at];
+        match action {
+            Action::Pageout => {
+                if before.huge && before.present {
+                    self.split(at);
+                }
+                self.pages[at].present = false;
+            }
+            // The bit of a new huge page is set.
+            Action::Hugepage => {
+                self.pages[at] = Page { present: true, huge: true, young: true, ..before };
+            }
+            Action::Nohugepage => {
+                let young = self.pages[self.entry(at)].young;
+                self.pages[at] = Page { huge: false, young, ..before };
+            }
+            Action::Cold if !before.huge => self.pages[at].young = false,
+            Action::Cold | Action::Willneed | Action::Lock | Action::Stat => {}
+        }
+        let after = self.pages[at];
+        let counts = matches!(action, Action::Lock | Action::Willneed | Action::Cold);
+        let changed = (after.present, after.huge) != (before.present, before.huge);
+        if counts || changed { PAGE_SIZE } else { 0 }
     }
 
     /// Asserts what holds for every window, and charges for reading them.
@@ -234,15 +301,7 @@ impl AccessCheck for TestMemory {
             let first = (window.start / PAGE_SIZE) as usize;
             let mut cleared = 0;
             for at in first..first + window.pages as usize {
-                let entry = self.entry(at);
-                if self.pages[at].stuck || !self.pages[at].present {
-                    continue;
-                }
-                if std::mem::replace(&mut self.pages[entry].young, false) {
-                    cleared += 1;
-                    let place = (window.target, pages(at as u64, at as u64 + 1));
-                    self.cleared.iter_mut().for_each(|all| all.push(place));
-                }
+                cleared += self.arm_page(window.target, at);
             }
             if cleared > 0 {
                 self.spent.monitor_us +=
@@ -318,20 +377,10 @@ impl ActionSink for TestMemory {
         for range in ranges {
             assert!(!range.is_empty() && *range == range.page_aligned());
             let mut bytes = 0;
-            for page in range.start / PAGE_SIZE..range.end / PAGE_SIZE {
-                let page = &mut self.pages[page as usize];
-                let before = *page;
-                match action {
-                    Action::Pageout => page.present = false,
-                    Action::Hugepage => (page.present, page.huge) = (true, true),
-                    Action::Nohugepage => page.huge = false,
-                    _ => {}
-                }
-                let counts = matches!(action, Action::Lock | Action::Willneed | Action::Cold);
-                if counts || page.present != before.present || page.huge != before.huge {
-                    bytes += PAGE_SIZE;
-                }
-                if page.present && !before.present {
+            for at in (range.start / PAGE_SIZE) as usize..(range.end / PAGE_SIZE) as usize {
+                let was_present = self.pages[at].present;
+                bytes += self.act(action, at);
+                if self.pages[at].present && !was_present {
                     report.bloat_bytes += PAGE_SIZE as i64;
                 }
             }

@@ -226,6 +226,27 @@ fn a_new_huge_page_has_one_bit_which_is_set() {
 }
 
 #[test]
+fn a_huge_page_is_cleared_as_a_whole_and_it_says_so() {
+    let mut space = mixed(0);
+    let cold = space.ranges()[0];
+    let page = |at: u64| Window { target: TARGET, start: cold.start + bytes(at), pages: 1 };
+    let pages =
+        |from, to| (TARGET, AddrRange::new(cold.start + bytes(from), cold.start + bytes(to)));
+    assert!(space.take_cleared().is_empty(), "from now on it is noted");
+    act(&mut space, Action::Hugepage, AddrRange::new(cold.start, cold.start + 4 * MIB));
+
+    let Ok(()) = space.arm(&[page(3), page(700), page(1030), page(5)]);
+    let expected = [pages(0, 512), pages(512, 1024), pages(1030, 1031)];
+    assert_eq!(space.take_cleared(), expected, "page 5 was armed with page 3");
+    act(&mut space, Action::Nohugepage, AddrRange::new(cold.start, cold.start + 2 * MIB));
+    act(&mut space, Action::Hugepage, AddrRange::new(cold.start, cold.start + 2 * MIB));
+    let Ok(()) = space.arm(&[Window { pages: 40, ..page(500) }]);
+    assert_eq!(space.take_cleared(), [pages(0, 540)], "of the second nothing was left to clear");
+    let Ok(()) = space.arm(&[Window { pages: 512, ..page(1000) }]);
+    assert_eq!(space.take_cleared(), [pages(1000, 1512)]);
+}
+
+#[test]
 fn what_was_accessed_of_a_huge_page_is_seen_when_it_is_split() {
     // 50 accesses to each huge page, but only to every tenth page.
     let options = SimOptions { huge_pages: true, accesses_per_sec: 1600, ..SimOptions::default() };

@@ -56,7 +56,8 @@ impl ActionSink for SimSpace {
         self.now_us() as f64 + self.cost_model().monitor_us(&self.counters()) + self.acting_us
     }
 
-    /// Whole windows: which pages in them had their bits set is not kept.
+    /// Whole windows, and the huge pages that they lie in: which pages in them had their
+    /// bits set is not kept.
     fn take_cleared(&mut self) -> Vec<(TargetId, AddrRange)> {
         std::mem::take(self.cleared.get_or_insert_default())
     }

@@ -106,7 +106,8 @@ pub struct SimSpace {
     /// What monitors are told to be mapped.
     mapped: Vec<AddrRange>,
     model: CostModel,
-    /// Windows in which set bits were cleared, if anyone wants to know.
+    /// Windows in which set bits were cleared, with the huge pages that they lie in, if
+    /// anyone wants to know.
     pub(crate) cleared: Option<Vec<(TargetId, AddrRange)>>,
 }
 
@@ -329,16 +330,16 @@ impl SimSpace {
             block.armed.insert_one(segment.first)
         };
         if new {
-            self.note_cleared(window);
+            self.note_cleared(segment.armed_with(window.range()));
         }
         self.counters.entries_cleared += u64::from(new);
         self.counters.flushes += u64::from(new);
     }
 
-    /// Notes that bits in a window were cleared, if anyone wants to know.
-    fn note_cleared(&mut self, window: &Window) {
+    /// Notes that bits in a range were cleared, if anyone wants to know.
+    fn note_cleared(&mut self, range: AddrRange) {
         if let Some(cleared) = &mut self.cleared {
-            cleared.push((TARGET, window.range()));
+            cleared.push((TARGET, range));
         }
     }
 
@@ -347,6 +348,7 @@ impl SimSpace {
             return self.arm_page(window);
         }
         let (mut entries, mut runs) = (0, 0);
+        let mut cleared = window.range();
         for segment in self.workload.segments(window) {
             let block = self.blocks.make(segment.block);
             self.counters.entries_set_again +=
@@ -361,9 +363,12 @@ impl SimSpace {
             };
             entries += segment.entries(added.pages);
             runs += u64::from(added.runs);
+            if added.runs > 0 {
+                cleared = segment.armed_with(cleared);
+            }
         }
         if runs > 0 {
-            self.note_cleared(window);
+            self.note_cleared(cleared);
         }
         self.counters.ranges_armed += runs.max(1);
         self.counters.entries_cleared += entries;

@@ -277,6 +277,15 @@ impl Segment {
         AddrRange::new(start, start + u64::from(self.pages) * PAGE_SIZE)
     }
 
+    /// `range`, in which it lies, with all that is armed with it: a huge page has one bit.
+    pub fn armed_with(&self, range: AddrRange) -> AddrRange {
+        if !self.huge {
+            return range;
+        }
+        let start = self.block * BLOCK_SIZE;
+        AddrRange::new(range.start.min(start), range.end.max(start + BLOCK_SIZE))
+    }
+
     /// Its pages in the block.
     pub fn bits(&self) -> PageSet {
         PageSet::run(self.first, self.pages)

@@ -61,8 +61,20 @@ pub struct Engine {
 struct History {
     /// When it was acted on: its age starts anew.
     acted: BTreeMap<TargetId, IntervalMap>,
-    /// Since when the accessed bit of each page of it tells, and of that page alone.
+    /// Since when the accessed bit of each page of it tells. A huge page has one bit: armed
+    /// for a part of it again, it tells less of the others, which are dropped.
     armed: BTreeMap<TargetId, IntervalMap>,
+}
+
+impl History {
+    /// Drops the evidence of the bits that were cleared of late: they prove nothing any more.
+    fn drop_cleared<S: ActionSink>(&mut self, sink: &mut S) {
+        for (target, range) in sink.take_cleared() {
+            if let Some(armed) = self.armed.get_mut(&target) {
+                armed.clear(range);
+            }
+        }
+    }
 }
 
 impl Engine {
@@ -104,12 +116,8 @@ impl Engine {
         let begun_us = sink.clock_us();
         let slice_us = snapshot.aggregation_us as f64 * SLICE / self.schemes.len().max(1) as f64;
         self.forget(snapshot);
-        // The monitor arms the same pages: what it cleared proves nothing any more.
-        for (target, range) in sink.take_cleared() {
-            if let Some(armed) = self.history.armed.get_mut(&target) {
-                armed.clear(range);
-            }
-        }
+        // The monitor arms the same pages.
+        self.history.drop_cleared(sink);
         let mut stale = true;
         for at in 0..self.schemes.len() {
             let state = &mut self.schemes[at];
@@ -138,8 +146,6 @@ impl Engine {
             // What was acted on is younger for the schemes that follow.
             stale = pass.run(&selected)?;
         }
-        // What was armed here is known.
-        sink.take_cleared();
         Ok(done)
     }
 

@@ -129,6 +129,11 @@ impl<S: ActionSink> Pass<'_, S> {
         }
         let action = self.state.scheme.action;
         let outcome = self.sink.apply(action, target, ranges)?;
+        // These clear accessed bits of what stays.
+        if matches!(action, Action::Cold | Action::Pageout | Action::Nohugepage) {
+            let armed = self.history.armed.entry(target).or_default();
+            ranges.iter().for_each(|range| armed.clear(*range));
+        }
         // What is to be kept in memory is to be kept for as long as it fits.
         if action != Action::Lock {
             let acted = self.history.acted.entry(target).or_default();

@@ -59,7 +59,6 @@ impl<S: ActionSink> Pass<'_, S> {
                 }
             }
         }
-        self.arm(target, &to_arm)?;
         let (mut proven, mut absent) = (Vec::new(), Vec::new());
         for (window, seen) in sample(self.sink, target, &to_sample)? {
             self.state.stats.spared_bytes += u64::from(seen.accessed) * PAGE_SIZE;
@@ -78,7 +77,8 @@ impl<S: ActionSink> Pass<'_, S> {
         }
         // Where nothing is present, nothing will be for a while.
         absent.iter().for_each(|range| acted.set(*range, self.now_us + ABSENT_FOR_US));
-        Ok(())
+        // Last: what is armed may share its bits with what was to be read.
+        self.arm(target, &to_arm)
     }
 
     /// Acts on blocks of which at least half is present, and half of that was accessed
@@ -115,10 +115,12 @@ impl<S: ActionSink> Pass<'_, S> {
     }
 
     /// Clears the accessed bits of `ranges`, so that each page tells whether it is accessed
-    /// from now on.
+    /// from now on. Around them, what they share huge pages or folios with is armed too, and
+    /// what its bits told is lost.
     fn arm(&mut self, target: TargetId, ranges: &[AddrRange]) -> Result<(), S::Error> {
         if !ranges.is_empty() {
             self.sink.arm(&windows(target, ranges))?;
+            self.history.drop_cleared(self.sink);
         }
         let armed = self.history.armed.entry(target).or_default();
         let passed_us = (self.sink.clock_us() - self.begun_us).max(0.0) as u64;

@@ -3,4 +3,5 @@
 mod bounds;
 mod changes;
 mod choice;
+mod proof;
 mod toy;
