@@ -21,6 +21,8 @@
 //! | [`damon`] | the kernel's own DAMON, noticed |
 //! | [`cpu`] | CPU time, and the CPU to run on |
 //! | [`host`] | what this machine is |
+//! | [`rights`] | those that are kept once monitoring is set up |
+//! | [`user`] | who called `sudo`, and as whom a command runs |
 //! | [`support`] | what it offers: rights, BTF, swap, huge pages |
 
 pub mod cgroup;
@@ -36,10 +38,12 @@ pub mod metrics;
 pub mod open_files;
 pub mod process;
 pub mod remote;
+pub mod rights;
 pub mod support;
 pub mod swap;
 pub mod temp_cgroup;
 pub mod temp_swap;
+pub mod user;
 pub mod zram;
 
 pub use guard::GuardedSwap;
@@ -48,3 +52,4 @@ pub use process::{Process, ProcessError};
 pub use swap::SwapError;
 pub use temp_cgroup::TempCgroup;
 pub use temp_swap::TempSwap;
+pub use user::User;

@@ -11,5 +11,6 @@ mod changes;
 mod commands;
 mod ends;
 mod kinds;
+mod rights;
 mod swap;
 mod tune;
