@@ -1,7 +1,9 @@
 //! As whom a command runs, and whose the files are, when root was asked by `sudo`.
 
 use daos_core::AddrRange;
-use daos_testing::{Scratch, WINDOWS, built, bytes_where, daos, eventually, snapshots};
+use daos_testing::{
+    Process, Scratch, WINDOWS, built, bytes_where, daos, eventually, snapshots, until,
+};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::process::{Command, Output};
@@ -86,15 +88,16 @@ fn files_belong_to_who_called_sudo() {
     let owner = |name: &str| scratch.path(name).symlink_metadata().unwrap().uid();
     let command = ["--", "sh", "-c", "sleep 0.3"];
     let (record, stats) = (scratch.text("record"), scratch.text("stats"));
-    let scheme = ["-s", "4K max min min 30s max stat", "--stats", &stats];
-    let args = [&["record", "-q", "-o", &record], &scheme[..], &command].concat();
+    let scheme = ["-s", "4K max min min 30s max stat"];
+    let args = ["record", "-q", "-o", &record, "--stats", &stats];
+    let args = [&args, &scheme[..], &command].concat();
     assert!(by_sudo(&args).status().unwrap().success());
     let picture = scratch.text("heatmap.svg");
     let args = ["report", "heatmap", "-o", &picture, &record];
     assert!(by_sudo(&args).status().unwrap().success());
     let out = scratch.text("a/tuning");
-    let tune = ["tune", "-q", "-s", "prcl", "--samples", "2", "--out", &out];
-    assert!(by_sudo(&[&tune[..], &command].concat()).status().unwrap().success());
+    let tune = ["tune", "-q", "--samples", "2", "--out", &out];
+    assert!(by_sudo(&[&tune[..], &scheme, &command].concat()).status().unwrap().success());
     let tuning = ["a", "a/tuning", "a/tuning/samples.jsonl", "a/tuning/output.log"];
     for name in ["record", "stats", "heatmap.svg", "a/tuning/plot.png"].iter().chain(&tuning) {
         assert_eq!(owner(name), uid, "{name}");
@@ -105,6 +108,28 @@ fn files_belong_to_who_called_sudo() {
     let args = [&["record", "-q", "-o", &record][..], &command].concat();
     assert!(by_sudo(&args).status().unwrap().success());
     assert_eq!(owner("record"), 0);
+}
+
+#[tag(root)]
+#[test]
+fn rights_are_given_up_and_the_end_comes_all_the_same() {
+    /// CAP_KILL, and those that watching takes: CAP_SYS_PTRACE, CAP_SYS_NICE, CAP_PERFMON,
+    /// CAP_BPF.
+    const KEPT: u64 = 1 << 5 | 1 << 19 | 1 << 23 | 1 << 38 | 1 << 39;
+    let scratch = Scratch::new();
+    let args = ["record", "-q", "-o", &scratch.text("record"), "-d", "3s", "--", "sleep", "60"];
+    let mut daos = Process::start(&mut by_sudo(&args));
+    let sets = |pid: u32| {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).expect("it runs");
+        ["CapEff:", "CapPrm:", "CapBnd:"].map(|name| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+            u64::from_str_radix(line.trim(), 16).unwrap()
+        })
+    };
+    assert!(until(|| sets(daos.pid()) == [KEPT; 3]), "{:x?}", sets(daos.pid()));
+    // The command belongs to another user, and is ended.
+    assert!(daos.end().success());
+    assert_eq!(scratch.record().end().unwrap().reason, "the duration was over");
 }
 
 #[tag(root)]
