@@ -89,7 +89,11 @@ impl Reader {
         let mut there = None;
         // A request never crosses the end of a page of level-1 entries.
         let mut windows = windows.enumerate().flat_map(|(window, w)| {
-            w.range().blocks(HUGE_PAGE_SIZE).map(move |range| WindowPart { window, range, is_opaque: false })
+            w.range().blocks(HUGE_PAGE_SIZE).map(move |range| WindowPart {
+                window,
+                range,
+                is_opaque: false,
+            })
         });
         loop {
             let used = self.fill(&mut windows);

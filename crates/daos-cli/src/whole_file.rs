@@ -1,5 +1,6 @@
 //! Files that are seen under their name only once they are whole.
 
+use daos_linux::user::give_to_caller;
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -26,6 +27,7 @@ impl WholeFile {
         let permissions = Permissions::from_mode(0o666);
         let mut builder = tempfile::Builder::new();
         let file = builder.permissions(permissions).tempfile_in(directory(path))?;
+        give_to_caller(file.as_file());
         Ok(Self::Replaced(BufWriter::new(file), path.to_owned()))
     }
 

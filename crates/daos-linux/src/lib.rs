@@ -22,6 +22,8 @@
 //! | [`damon`] | the kernel's own DAMON, noticed |
 //! | [`cpu`] | CPU time, and the CPU to run on |
 //! | [`host`] | what this machine is |
+//! | [`rights`] | those that are kept once monitoring is set up |
+//! | [`user`] | who called `sudo`, and as whom a command runs |
 //! | [`support`] | what it offers: rights, BTF, swap, huge pages |
 
 pub mod cgroup;
@@ -38,11 +40,13 @@ pub mod metrics;
 pub mod open_files;
 pub mod process;
 pub mod remote;
+pub mod rights;
 pub mod support;
 pub mod swap;
 mod swap_header;
 pub mod temp_cgroup;
 pub mod temp_swap;
+pub mod user;
 pub mod zram;
 
 pub use guard::GuardedSwap;
@@ -51,3 +55,4 @@ pub use process::{Process, ProcessError};
 pub use swap::SwapError;
 pub use temp_cgroup::TempCgroup;
 pub use temp_swap::{SwapOptions, TempSwap};
+pub use user::User;

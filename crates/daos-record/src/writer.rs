@@ -166,6 +166,11 @@ impl Destination {
         Ok(Self { file, path, old_size, created })
     }
 
+    /// The file, if it was not there before.
+    pub fn new_file(&self) -> Option<&File> {
+        self.created.then_some(&self.file)
+    }
+
     /// Begins the record. When this fails, no new file is left behind.
     pub fn begin(mut self, header: &Header) -> Result<Writer<File>, WriteError> {
         // A second handle on the same file: this one stays, to clean up.

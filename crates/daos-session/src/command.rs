@@ -1,5 +1,6 @@
 //! The command that `daos` was asked to start and watch.
 
+use daos_linux::user::{self, User};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{
     Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal,
@@ -27,10 +28,12 @@ pub enum CommandError {
     #[error("no command was given")]
     Empty,
     /// It can't be started.
-    #[error("cannot start {program:?}; check its name, and that it may be executed")]
+    #[error("cannot start {program:?}{whose}; check its name, and that it may be executed")]
     Start {
         /// Its first word.
         program: String,
+        /// ` as USER`, where it is another than who runs this.
+        whose: String,
         /// Why not.
         source: io::Error,
     },
@@ -94,12 +97,17 @@ pub struct Started {
 }
 
 impl Started {
-    /// Starts `command`.
+    /// Starts `command` as `user`, or as who runs this; [confined](user::confine) in either
+    /// case.
     ///
     /// # Errors
     ///
     /// [`CommandError`] when it has no words or can't be started.
-    pub fn spawn(command: &[String], surroundings: Surroundings<'_>) -> Result<Self, CommandError> {
+    pub fn spawn(
+        command: &[String],
+        user: Option<&User>,
+        surroundings: Surroundings<'_>,
+    ) -> Result<Self, CommandError> {
         let (program, args) = command.split_first().ok_or(CommandError::Empty)?;
         let failed =
             |what| move |source| CommandError::Follow { what, program: program.clone(), source };
@@ -118,10 +126,12 @@ impl Started {
                 builder.process_group(0);
             }
         }
+        user::confine(&mut builder, user);
         let began = Instant::now();
-        let child = builder
-            .spawn()
-            .map_err(|source| CommandError::Start { program: program.clone(), source })?;
+        let child = builder.spawn().map_err(|source| {
+            let whose = user.map_or(String::new(), |user| format!(" as {}", user.name()));
+            CommandError::Start { program: program.clone(), whose, source }
+        })?;
         let pidfd = pidfd_open(Pid::from_child(&child), PidfdFlags::empty())
             .map_err(|errno| failed("taking hold of")(errno.into()))?;
         let apart = matches!(surroundings, Surroundings::Apart { .. });

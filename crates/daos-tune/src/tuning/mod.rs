@@ -23,7 +23,7 @@ pub mod workload;
 pub use points::PointStats;
 pub use result::TuningResult;
 pub use sample::SampleRecord;
-pub use store::{Store, StoreError, Subject};
+pub use store::{Give, Store, StoreError, Subject};
 pub use view::view;
 pub use workload::{Measurement, RunBounds, ServiceLevel, Workload};
 

@@ -4,14 +4,14 @@
 //! Whoever is interrupted finds them there and goes on.
 
 use super::sample::SampleRecord;
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{Dir, FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
@@ -39,11 +39,16 @@ impl Subject {
     }
 }
 
+/// What is done with each file and directory that was just made: as root does on behalf of
+/// somebody, to whom it is to belong.
+pub type Give = fn(&File);
+
 /// A directory that a tuning is kept in.
 #[derive(Debug)]
 pub struct Store {
     dir: PathBuf,
     subject: Subject,
+    give: Give,
     /// The directory, locked as long as this is.
     _lock: File,
 }
@@ -113,10 +118,25 @@ impl Store {
         subject: &Subject,
         fresh: bool,
     ) -> Result<(Self, Vec<SampleRecord>), StoreError> {
+        Self::open_for(dir, subject, fresh, |_| ())
+    }
+
+    /// The same, and all that is made in it is handed to `give` when it is still empty.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::open`].
+    pub fn open_for(
+        dir: &Path,
+        subject: &Subject,
+        fresh: bool,
+        give: Give,
+    ) -> Result<(Self, Vec<SampleRecord>), StoreError> {
         if !dir.exists() {
-            fs::create_dir_all(dir).map_err(io(dir))?;
+            make(dir, give).map_err(io(dir))?;
         }
-        let store = Self { dir: dir.to_owned(), subject: subject.clone(), _lock: lock(dir)? };
+        let _lock = lock(dir)?;
+        let store = Self { dir: dir.to_owned(), subject: subject.clone(), give, _lock };
         let path = store.path(SUBJECT);
         let is_ours = path.exists();
         if is_ours && fresh {
@@ -199,9 +219,29 @@ impl Store {
         let path = self.path(SAMPLES);
         let mut line = serde_json::to_vec(record).map_err(io::Error::from).map_err(io(&path))?;
         line.push(b'\n');
-        let file = File::options().create(true).append(true).open(&path);
         // In one go: whoever is killed leaves a line or none.
-        file.and_then(|mut file| file.write_all(&line)).map_err(io(&path))
+        self.append_to(SAMPLES)?.write_all(&line).map_err(io(&path))
+    }
+
+    /// Opens a file to be added to, which is made if there is none.
+    ///
+    /// # Errors
+    ///
+    /// It can't be opened, or is a link, which may lead anywhere.
+    pub fn append_to(&self, name: &str) -> Result<File, StoreError> {
+        let path = self.path(name);
+        let mut options = File::options();
+        options.append(true).custom_flags(OFlags::NOFOLLOW.bits().cast_signed());
+        match options.clone().create_new(true).open(&path) {
+            Ok(file) => {
+                (self.give)(&file);
+                Ok(file)
+            }
+            Err(err) if err.kind() == io::ErrorKind::AlreadyExists => {
+                options.open(&path).map_err(io(&path))
+            }
+            Err(err) => Err(io(&path)(err)),
+        }
     }
 
     /// Writes the result, whole or not at all.
@@ -225,6 +265,7 @@ impl Store {
             let permissions = Permissions::from_mode(0o666);
             let mut builder = tempfile::Builder::new();
             let mut file = builder.permissions(permissions).tempfile_in(&self.dir)?;
+            (self.give)(file.as_file());
             file.write_all(content)?;
             file.persist(&path)?;
             Ok(())
@@ -270,6 +311,27 @@ impl Store {
     }
 }
 
+/// Makes a directory, and those that it is in.
+fn make(dir: &Path, give: Give) -> io::Result<()> {
+    match dir.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() && !parent.exists() => make(parent, give)?,
+        _ => {}
+    }
+    fs::create_dir(dir)?;
+    let flags = OFlags::NOFOLLOW | OFlags::DIRECTORY;
+    let made = File::options().read(true).custom_flags(flags.bits().cast_signed()).open(dir)?;
+    // One that is not empty was put in its place, and is not to be handed out.
+    let entries = Dir::read_from(&made)?.filter_map(Result::ok);
+    let is_empty = entries.map(|entry| entry.file_name().to_owned()).all(|name| {
+        let name = name.to_bytes();
+        name == b"." || name == b".."
+    });
+    if is_empty {
+        give(&made);
+    }
+    Ok(())
+}
+
 /// Keeps others out of a directory, as long as it is open.
 fn lock(dir: &Path) -> Result<File, StoreError> {
     let opened = File::open(dir).map_err(io(dir))?;
@@ -313,6 +375,32 @@ mod tests {
             void: None,
             took_s: runtime,
         }
+    }
+
+    #[test]
+    fn all_that_is_made_is_handed_out_and_nothing_else() {
+        use std::os::unix::fs::PermissionsExt;
+        // The mark of what was handed out.
+        let give: Give = |made| made.set_permissions(Permissions::from_mode(0o700)).unwrap();
+        let mode = |path: &Path| path.symlink_metadata().unwrap().permissions().mode() & 0o777;
+        let root = tempfile::tempdir().unwrap();
+        fs::set_permissions(root.path(), Permissions::from_mode(0o755)).unwrap();
+        let dir = root.path().join("a/b");
+        let (store, _) = Store::open_for(&dir, &subject("x"), false, give).unwrap();
+        store.add(&record(1.0)).unwrap();
+        store.write("plot.svg", b"").unwrap();
+        assert_eq!(mode(root.path()), 0o755);
+        let made = [&dir, &root.path().join("a"), &store.path(SAMPLES), &store.path("plot.svg")];
+        for path in made.map(PathBuf::as_path) {
+            assert_eq!(mode(path), 0o700, "{path:?}");
+        }
+
+        let other = root.path().join("other");
+        fs::write(&other, "").unwrap();
+        fs::set_permissions(&other, Permissions::from_mode(0o644)).unwrap();
+        std::os::unix::fs::symlink(&other, store.path("output.log")).unwrap();
+        assert!(store.append_to("output.log").is_err(), "a link is not followed");
+        assert_eq!(mode(&other), 0o644);
     }
 
     #[test]

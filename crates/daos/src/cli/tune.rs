@@ -50,6 +50,10 @@ pub struct Tune {
     /// place of what was there]
     #[arg(short, long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// User as whom the command, --metric and --score run, by name or number [default: who
+    /// called sudo, else who runs daos]
+    #[arg(long, value_name = "USER")]
+    pub user: Option<String>,
     /// Begin anew: the samples in the directory are removed
     #[arg(long, requires = "out")]
     pub fresh: bool,

@@ -42,16 +42,19 @@ where
 
 fn live(args: &cli::Apply, monitor: AnyMonitor) -> Result<i32> {
     // What can be refused is refused before anything is started or changed.
+    let user = session::user_of_command(&args.target, args.user.as_deref())?;
     let prepared = Prepared::new(&args.target, &args.schemes)?;
     if !args.quiet {
         session::tell_of_others();
+        session::tell_user(user.as_ref());
     }
     let swap = prepared.set_up_swap(args.quiet)?;
 
     let stop = signals::stop_flag(prepared.reload_flag())?;
-    let command = session::start(&args.target.forms.command, Surroundings::Shared)?;
+    let command = session::start(&args.target, user.as_ref(), Surroundings::Shared)?;
     let mut session =
         prepared.watch(command.as_ref(), monitor, args.duration, &stop, swap.as_ref())?;
+    session::keep_rights(&args.schemes, user.as_ref(), swap.as_ref())?;
     let bar = session::progress(!args.quiet, "applying", args.duration);
     let applied = apply(&mut session, &bar);
     bar.finish_and_clear();

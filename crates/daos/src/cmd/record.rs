@@ -59,17 +59,19 @@ where
 /// Records the processes, or the command, that `args` names.
 fn live(args: &cli::Record, monitor: AnyMonitor) -> Result<i32> {
     // What can be refused is refused before anything is started or written.
+    let user = session::user_of_command(&args.target, args.user.as_deref())?;
     let prepared = Prepared::new(&args.target, &args.schemes)?;
     let output = Output::open(&args.output)?;
     if !args.quiet {
         session::tell_of_others();
+        session::tell_user(user.as_ref());
     }
     let swap = prepared.set_up_swap(args.quiet)?;
 
     let stop = signals::stop_flag(prepared.reload_flag())?;
     let surroundings =
         if output.is_stdout() { Surroundings::SharedStderr } else { Surroundings::Shared };
-    let command = session::start(&args.target.forms.command, surroundings)?;
+    let command = session::start(&args.target, user.as_ref(), surroundings)?;
     let mut session =
         prepared.watch(command.as_ref(), monitor, args.duration, &stop, swap.as_ref())?;
     let backend = session.source().memory().capabilities().name;
@@ -77,6 +79,7 @@ fn live(args: &cli::Record, monitor: AnyMonitor) -> Result<i32> {
     let labels = session.schemes().labels();
     let header = header(args, backend, session::named(&args.target), labels, start_us);
     let mut recording = output.begin(&header)?;
+    session::keep_rights(&args.schemes, user.as_ref(), swap.as_ref())?;
 
     let wanted = !args.quiet && command.is_none();
     let bar = session::progress(wanted, "recording", args.duration);

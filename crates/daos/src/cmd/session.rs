@@ -2,9 +2,9 @@
 
 use crate::cli;
 use anyhow::{Context, Result};
-use daos_cli::{WholeFile, say, scheme_error};
+use daos_cli::{Usage, WholeFile, say, scheme_error};
 use daos_core::units::display;
-use daos_linux::{GuardedSwap, damon};
+use daos_linux::{GuardedSwap, User, damon, rights};
 use daos_monitor::AnyMonitor;
 use daos_schemes::Scheme;
 use daos_session::{
@@ -13,6 +13,7 @@ use daos_session::{
 use daos_sim::{CostModel, MemoryModel, SimOptions, SimSpace};
 use daos_workload::Config;
 use indicatif::ProgressBar;
+use rustix::thread::CapabilitySet;
 use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
@@ -95,12 +96,54 @@ fn schemes(managing: &cli::Managing) -> Result<ActiveSchemes> {
     ActiveSchemes::read(&managing.schemes, managing.dry_run).map_err(scheme_error)
 }
 
-/// Starts the command that was given, if one was.
-pub fn start(command: &[String], surroundings: Surroundings<'_>) -> Result<Option<Started>> {
-    match command {
-        [] => Ok(None),
-        command => Ok(Some(Started::spawn(command, surroundings)?)),
+/// As whom what was given is run; `None` for who runs this. `asked`: the user that was named.
+pub fn user(asked: Option<&str>) -> Result<Option<User>> {
+    User::for_command(asked).map_err(|err| Usage(err.to_string()).into())
+}
+
+/// As whom the command runs, if one was given.
+pub fn user_of_command(target: &cli::Target, asked: Option<&str>) -> Result<Option<User>> {
+    if target.forms.command.is_empty() { Ok(None) } else { user(asked) }
+}
+
+/// Tells that commands run as another user than this.
+pub fn tell_user(user: Option<&User>) {
+    if let Some(user) = user {
+        let (name, uid) = (user.name(), user.uid());
+        say!("daos: commands run as {name} (user {uid}); --user takes another, such as root");
     }
+}
+
+/// Starts the command that was given, if one was.
+pub fn start(
+    target: &cli::Target,
+    user: Option<&User>,
+    surroundings: Surroundings<'_>,
+) -> Result<Option<Started>> {
+    match target.forms.command.as_slice() {
+        [] => Ok(None),
+        command => Ok(Some(Started::spawn(command, user, surroundings)?)),
+    }
+}
+
+/// Gives up all rights but those that it takes to go on, now that everything is set up and
+/// open. Holds for this thread.
+pub fn keep_rights(
+    managing: &cli::Managing,
+    user: Option<&User>,
+    swap: Option<&GuardedSwap>,
+) -> Result<()> {
+    let kept = [
+        (true, rights::watch()),
+        (user.is_some(), rights::END_COMMANDS),
+        // Schemes are read again when their file changes.
+        (!managing.schemes.is_empty(), rights::READ_FILES),
+        (managing.stats.is_some(), rights::WRITE_FILES),
+        (swap.is_some(), rights::END_SWAP),
+    ];
+    let kept = kept.into_iter().filter(|(is_needed, _)| *is_needed);
+    let kept = kept.fold(CapabilitySet::empty(), |all, (_, rights)| all | rights);
+    rights::keep(kept).context("giving up rights")
 }
 
 /// The access pattern in `file` under the schemes that were named, for its own length or

@@ -28,7 +28,8 @@ const INTERRUPTED: i32 = 130;
 pub fn run(args: &cli::Tune) -> Result<i32> {
     let simulated = monitoring::simulated(&args.target, &args.monitoring)?;
     let stop = signals::stop_flag(None)?;
-    let plan = Plan::new(args, &stop)?;
+    let user = session::user(args.user.as_deref())?;
+    let plan = Plan::new(args, user.clone(), &stop)?;
     if let Some(file) = simulated {
         let mut simulation = simulated::Simulation::new(args, file)?;
         let clock_s = simulation.clock_s();
@@ -39,11 +40,12 @@ pub fn run(args: &cli::Tune) -> Result<i32> {
     }
     if !args.quiet {
         session::tell_of_others();
+        session::tell_user(user.as_ref());
     }
     let begin = Instant::now();
     let clock_s = move || begin.elapsed().as_secs_f64();
     if args.target.forms.pid.is_empty() {
-        let mut command = command::Command::new(args, Arc::clone(&stop))?;
+        let mut command = command::Command::new(args, user, Arc::clone(&stop))?;
         let mut run = Run::new(plan, args)?;
         command.begin(&run.store, run.tuning.records().len())?;
         let result = run.samples(&mut command, clock_s, &stop);
@@ -51,7 +53,7 @@ pub fn run(args: &cli::Tune) -> Result<i32> {
         command.end()?;
         return status;
     }
-    let service = service::Prepared::new(args, Arc::clone(&stop))?;
+    let service = service::Prepared::new(args, user, Arc::clone(&stop))?;
     let mut run = Run::new(plan, args)?;
     let mut service = service.begin()?;
     let result = run.samples(&mut service, clock_s, &stop);

@@ -49,6 +49,17 @@ fn targets_that_make_no_sense() {
 }
 
 #[test]
+fn users_that_there_are_not() {
+    let place = Place::new("daos");
+    let user = ["--user", "no-such-user"];
+    let command = ["--", "touch", "touched"];
+    for how in [&["record"][..], &["apply", "-s", "prcl"], &["tune", "-s", "prcl", "--samples=9"]] {
+        place.misused(&[how, &user, &command].concat(), "no user \"no-such-user\"");
+    }
+    place.misused(&["record", "--user", "root", "--pid", "1"], "required");
+}
+
+#[test]
 fn processes_that_are_no_targets() {
     let place = Place::new("daos");
     place.cannot(&["record", "--pid", "4194305"], "there is no process 4194305");

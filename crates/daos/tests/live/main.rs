@@ -12,5 +12,6 @@ mod commands;
 mod ends;
 mod guests;
 mod kinds;
+mod rights;
 mod swap;
 mod tune;

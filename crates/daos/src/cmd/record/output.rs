@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result};
 use daos_core::{Interval, TargetInfo};
+use daos_linux::user::give_to_caller;
 use daos_record::{Destination, End, Header, JsonLines, Writer};
 use std::fs::File;
 use std::io::{Stdout, stdout};
@@ -20,7 +21,9 @@ impl Output {
         if path == Path::new("-") {
             Ok(Self::Stdout)
         } else {
-            Ok(Self::File(Destination::open(path)?))
+            let destination = Destination::open(path)?;
+            destination.new_file().map(give_to_caller);
+            Ok(Self::File(destination))
         }
     }
 

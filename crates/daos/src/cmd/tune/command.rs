@@ -10,7 +10,7 @@ use super::scoring::{METRIC, is_program};
 use crate::cli;
 use crate::cmd::{monitoring, session};
 use anyhow::{Context, Result, anyhow, ensure};
-use daos_linux::{GuardedSwap, TempSwap, cpu};
+use daos_linux::{GuardedSwap, TempSwap, User, cpu};
 use daos_schemes::Scheme;
 use daos_session::{MemorySeries, Started, Stop, Surroundings};
 use daos_tune::{Measurement, RSS, RUNTIME, RunBounds, Store, Values, Workload};
@@ -30,6 +30,7 @@ const METRIC_PATIENCE_S: f64 = 60.0;
 #[derive(Debug)]
 pub struct Command<'a> {
     args: &'a cli::Tune,
+    user: Option<User>,
     swap: Option<GuardedSwap>,
     metric: Option<Metric>,
     stop: Arc<AtomicBool>,
@@ -61,14 +62,15 @@ struct Seen {
 
 impl<'a> Command<'a> {
     /// Refuses what can't be done here. Changes nothing.
-    pub fn new(args: &'a cli::Tune, stop: Arc<AtomicBool>) -> Result<Self> {
+    pub fn new(args: &'a cli::Tune, user: Option<User>, stop: Arc<AtomicBool>) -> Result<Self> {
         monitoring::monitor(&args.monitoring)?;
         let program = args.target.forms.command.first().context("no command was given")?;
         ensure!(is_program(program), "there is no command {program:?}; check its name");
         // The limit goes by the clock: what is missing is told before the first run.
         session::Prepared::new(&args.target, &managing(args))?;
-        let metric = args.measuring.metric.as_deref().map(Metric::new).transpose()?;
-        Ok(Self { args, swap: None, metric, stop, log: None, samples: 0 })
+        let metric = args.measuring.metric.as_deref();
+        let metric = metric.map(|text| Metric::new(text, user.clone())).transpose()?;
+        Ok(Self { args, user, swap: None, metric, stop, log: None, samples: 0 })
     }
 
     /// Sets up what is needed, after so many samples of an earlier part; output goes to the
@@ -76,8 +78,7 @@ impl<'a> Command<'a> {
     pub fn begin(&mut self, store: &Store, samples: usize) -> Result<()> {
         self.samples = samples;
         let path = store.path("output.log");
-        let log = File::options().create(true).append(true).open(&path);
-        self.log = Some((log.with_context(|| format!("cannot write {}", path.display()))?, path));
+        self.log = Some((store.append_to("output.log")?, path));
         self.swap = session::set_up_swap(self.args.measuring.zram, self.args.quiet)?;
         Ok(())
     }
@@ -132,7 +133,7 @@ impl<'a> Command<'a> {
     fn start(&self) -> Result<Started> {
         let (log, _) = self.log.as_ref().context("the tuning has not begun")?;
         let apart = Surroundings::Apart { stdin: None, stdout: log, stderr: log };
-        Ok(Started::spawn(&self.args.target.forms.command, apart)?)
+        Ok(Started::spawn(&self.args.target.forms.command, self.user.as_ref(), apart)?)
     }
 
     /// One run without a scheme, and unwatched.

@@ -2,6 +2,7 @@
 //! from anywhere else.
 
 use anyhow::{Context, Result, bail};
+use daos_linux::User;
 use daos_session::{Started, Surroundings};
 use daos_tune::last_number;
 use std::fs::File;
@@ -16,15 +17,17 @@ const LOOK: Duration = Duration::from_millis(100);
 #[derive(Debug, Clone)]
 pub struct Metric {
     text: String,
+    /// As whom it runs; `None` for who runs this.
+    user: Option<User>,
 }
 
 impl Metric {
     /// Refuses an empty one.
-    pub fn new(text: &str) -> Result<Self> {
+    pub fn new(text: &str, user: Option<User>) -> Result<Self> {
         if text.trim().is_empty() {
             bail!(daos_cli::Usage("--metric is empty; give a command that prints a number".into()));
         }
-        Ok(Self { text: text.to_owned() })
+        Ok(Self { text: text.to_owned(), user })
     }
 
     /// Runs it once, for `patience_s` at most or until `stop`. It reads from `input`, if
@@ -35,7 +38,7 @@ impl Metric {
         patience_s: f64,
         stop: &dyn Fn() -> bool,
     ) -> Result<f64> {
-        let printed = run(&self.text, input, patience_s, stop);
+        let printed = run(&self.text, self.user.as_ref(), input, patience_s, stop);
         let printed = printed.with_context(|| format!("the metric `{}`", self.text))?;
         last_number(&printed).with_context(|| {
             let last = printed.trim().lines().last().unwrap_or_default();
@@ -53,16 +56,18 @@ pub fn input(text: &str) -> Result<File> {
     Ok(file)
 }
 
-/// What a command of the shell prints that reads from `stdin`.
+/// What a command of the shell prints that reads from `stdin`, run as `user`.
 pub fn run(
     text: &str,
+    user: Option<&User>,
     stdin: Option<&File>,
     patience_s: f64,
     stop: &dyn Fn() -> bool,
 ) -> Result<String> {
     let (mut out, mut err) = (tempfile()?, tempfile()?);
     let apart = Surroundings::Apart { stdin, stdout: &out, stderr: &err };
-    let started = Started::spawn(&["sh".into(), "-c".into(), text.to_owned()], apart)?;
+    let command = ["sh".into(), "-c".into(), text.to_owned()];
+    let started = Started::spawn(&command, user, apart)?;
     let began = Instant::now();
     while !started.ended_within(LOOK) {
         if stop() {
@@ -92,7 +97,7 @@ mod tests {
     use super::*;
 
     fn once(text: &str, patience_s: f64) -> Result<f64> {
-        Metric::new(text).unwrap().once(None, patience_s, &|| false)
+        Metric::new(text, None).unwrap().once(None, patience_s, &|| false)
     }
 
     #[test]
@@ -112,13 +117,13 @@ mod tests {
         assert!(failed.contains("status 7: no such page"), "{failed}");
         let begin = Instant::now();
         assert_eq!(
-            run("cat; echo b", Some(&input("a ").unwrap()), 9.0, &|| false).unwrap(),
+            run("cat; echo b", None, Some(&input("a ").unwrap()), 9.0, &|| false).unwrap(),
             "a b\n"
         );
         assert!(error("sleep 60 & wait", 0.2).contains("did not end"));
         assert!(begin.elapsed() < Duration::from_secs(5));
-        assert!(Metric::new(" ").is_err());
-        let stopped = Metric::new("sleep 60").unwrap().once(None, 9.0, &|| true);
+        assert!(Metric::new(" ", None).is_err());
+        let stopped = Metric::new("sleep 60", None).unwrap().once(None, 9.0, &|| true);
         assert!(format!("{:#}", stopped.unwrap_err()).contains("interrupted"));
     }
 }

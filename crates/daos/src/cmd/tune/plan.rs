@@ -6,6 +6,7 @@ use anyhow::{Result, bail, ensure};
 use daos_cli::{Usage, scheme_error};
 use daos_core::units::display;
 use daos_linux::Process;
+use daos_linux::user::{User, give_to_caller};
 use daos_schemes::{Scheme, toml};
 use daos_session::SchemeSource;
 use daos_tune::{Aim, Scorer, SearchSpace, Store, Subject, Sweep, Tuning, TuningLimits};
@@ -32,7 +33,7 @@ pub struct Plan {
 
 impl Plan {
     /// Refuses what makes no sense. Changes nothing.
-    pub fn new(args: &cli::Tune, stop: &Arc<AtomicBool>) -> Result<Self> {
+    pub fn new(args: &cli::Tune, user: Option<User>, stop: &Arc<AtomicBool>) -> Result<Self> {
         let forms = &args.target.forms;
         let (measuring, limits) = (&args.measuring, &args.limits);
         let is_service = !forms.pid.is_empty();
@@ -90,7 +91,7 @@ impl Plan {
         };
         Ok(Self {
             subject: subject(args, &scheme, &space)?,
-            scorer: scorer(args, stop)?,
+            scorer: scorer(args, user, stop)?,
             scheme,
             aggregation_us: args.monitoring.looking.aggr,
             space,
@@ -128,7 +129,7 @@ impl Plan {
                 dir
             }
         };
-        let (store, records) = Store::open(dir, &self.subject, self.fresh)?;
+        let (store, records) = Store::open_for(dir, &self.subject, self.fresh, give_to_caller)?;
         if !records.is_empty() && !self.quiet {
             let count = records.len();
             daos_cli::say!(

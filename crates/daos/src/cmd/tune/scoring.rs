@@ -4,6 +4,7 @@ use super::metric::{input, run};
 use crate::cli::{self, Good};
 use anyhow::{Context, Result, bail};
 use daos_cli::Usage;
+use daos_linux::User;
 use daos_tune::{Better, Expression, RSS, RUNTIME, ScoreFunction, Scorer, Scoring, last_number};
 use std::path::Path;
 use std::sync::Arc;
@@ -18,8 +19,8 @@ const OF_COMMAND: [&str; 3] = [RUNTIME, "user", "system"];
 /// How many seconds a command may take to score a sample.
 const PATIENCE_S: f64 = 60.0;
 
-/// How samples are scored.
-pub fn scorer(args: &cli::Tune, stop: &Arc<AtomicBool>) -> Result<Scorer> {
+/// How samples are scored; by a command that runs as `user`, if it is one.
+pub fn scorer(args: &cli::Tune, user: Option<User>, stop: &Arc<AtomicBool>) -> Result<Scorer> {
     let measuring = &args.measuring;
     let has_metric = measuring.metric.is_some();
     let less = !has_metric || measuring.metric_is == Good::Less;
@@ -63,7 +64,7 @@ pub fn scorer(args: &cli::Tune, stop: &Arc<AtomicBool>) -> Result<Scorer> {
             Ok(Scorer::new(Scoring { function, ..scoring }))
         }
         Err(_) if is_command(text) => {
-            Ok(Scorer::by(scoring, Box::new(score_command(text.clone(), Arc::clone(stop)))))
+            Ok(Scorer::by(scoring, Box::new(score_command(text.clone(), user, Arc::clone(stop)))))
         }
         Err(err) => {
             let word = text.split_whitespace().next().unwrap_or_default();
@@ -73,11 +74,16 @@ pub fn scorer(args: &cli::Tune, stop: &Arc<AtomicBool>) -> Result<Scorer> {
 }
 
 /// A command of the shell that reads the metrics and prints a score.
-fn score_command(text: String, stop: Arc<AtomicBool>) -> impl FnMut(&str) -> Result<f64, String> {
+fn score_command(
+    text: String,
+    user: Option<User>,
+    stop: Arc<AtomicBool>,
+) -> impl FnMut(&str) -> Result<f64, String> {
     move |json| {
         let stop = || stop.load(Ordering::Relaxed);
         let asked = input(&format!("{json}\n"));
-        let printed = asked.and_then(|asked| run(&text, Some(&asked), PATIENCE_S, &stop));
+        let user = user.as_ref();
+        let printed = asked.and_then(|asked| run(&text, user, Some(&asked), PATIENCE_S, &stop));
         let score = printed.and_then(|printed| {
             last_number(&printed).with_context(|| {
                 format!("has to print a number as its last word, not {:?}", printed.trim())

@@ -13,7 +13,7 @@ use crate::cmd::account::Told;
 use crate::cmd::{monitoring, session};
 use anyhow::{Context, Result};
 use daos_core::{Action, Interval};
-use daos_linux::GuardedSwap;
+use daos_linux::{GuardedSwap, User};
 use daos_schemes::{Pattern, Scheme};
 use daos_session::{Live, Session};
 use daos_tune::{Measurement, RSS, RunBounds, Workload};
@@ -53,10 +53,10 @@ pub struct Service<'a> {
 
 impl<'a> Prepared<'a> {
     /// Refuses what can't be done here.
-    pub fn new(args: &'a cli::Tune, stop: Arc<AtomicBool>) -> Result<Self> {
+    pub fn new(args: &'a cli::Tune, user: Option<User>, stop: Arc<AtomicBool>) -> Result<Self> {
         monitoring::monitor(&args.monitoring)?;
         let prepared = session::Prepared::new(&args.target, &managing(args))?;
-        let metric = Metric::new(args.measuring.metric.as_deref().unwrap_or_default())?;
+        let metric = Metric::new(args.measuring.metric.as_deref().unwrap_or_default(), user)?;
         Ok(Self { args, prepared, metric, stop })
     }
 
