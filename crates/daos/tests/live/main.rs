@@ -10,6 +10,7 @@ mod bound;
 mod changes;
 mod commands;
 mod ends;
+mod hostile;
 mod kinds;
 mod swap;
 mod tune;
