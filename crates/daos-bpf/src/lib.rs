@@ -36,6 +36,7 @@ mod ranges;
 mod reader;
 mod scratch;
 mod target_cost;
+mod upkeep;
 pub mod vaddr;
 
 #[allow(missing_docs, missing_debug_implementations, unused_imports)]

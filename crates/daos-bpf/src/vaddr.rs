@@ -13,6 +13,7 @@ use crate::programs::{Facts, FrameFacts, Task};
 use crate::ranges;
 use crate::reader::{Answer, Reader, WindowPart, huge_page, page_of};
 use crate::target_cost::TargetCost;
+use crate::upkeep::{self, Upkeep};
 use daos_core::access::MAX_WINDOW_PAGES;
 use daos_core::{
     AccessCheck, AddrRange, Capabilities, Mapping, Observation, PAGE_SIZE, PageBits, Prices,
@@ -21,8 +22,10 @@ use daos_core::{
 use daos_linux::claim::{Claim, Claimed};
 use daos_linux::cpu::Placement;
 use daos_linux::madvise::Advice;
-use daos_linux::{Process, host, maps, support};
+use daos_linux::{Process, cpu, host, maps, support};
 use rustix::io::Errno;
+use rustix::process::{Resource, getrlimit};
+use std::collections::HashSet;
 use std::os::fd::AsFd;
 use std::path::Path;
 
@@ -40,15 +43,28 @@ const UPDATES_BETWEEN_TRIES: u64 = 10;
 /// move costs some 50 µs, an interrupt some 14 µs to either side.
 const WORTH_A_MOVE: usize = 4;
 
+/// Files that are open for each target: its pidfd, and the claim to it.
+const FILES_OF_TARGET: u64 = 2;
+/// Open files that children must leave for all else. Chosen: without targets there are some
+/// forty.
+const FILES_LEFT: u64 = 128;
+
 /// A target process and what is known of its memory.
 #[derive(Debug)]
 pub(crate) struct Space {
     pub(crate) id: TargetId,
     pub(crate) process: Process,
+    /// It was not named, but started by one that was.
+    adopted: bool,
     /// Held for as long as we watch.
     _claim: Claim,
     pub(crate) task: Option<Task>,
+    /// The task could not be looked up since the last regions update.
+    lookup_failed: bool,
     pub(crate) mappings: Vec<Mapping>,
+    resident_bytes: Option<u64>,
+    /// When to look again at its mappings and children, on the clock of [`cpu`].
+    look_us: u64,
     /// Mappings that the kernel refused to arm.
     refused: Vec<AddrRange>,
     /// Regions updates since the mappings were last described; `None`: never.
@@ -78,6 +94,7 @@ pub struct VirtualMemory {
     unobservable: Vec<(TargetId, u64)>,
     /// Regions updates so far.
     updates: u64,
+    upkeep: Upkeep,
     target_cost: TargetCost,
     prices: Prices,
     /// Where set bits were cleared, if anyone wants to know.
@@ -103,6 +120,7 @@ impl VirtualMemory {
             has_lru_generations: support::has_lru_generations(Path::new("/sys")),
             placement: Placement::new(),
             updates: 0,
+            upkeep: Upkeep::default(),
             target_cost: TargetCost::new(&measured),
             prices: measured.prices,
             unobservable: Vec::new(),
@@ -119,9 +137,13 @@ impl VirtualMemory {
         self.spaces.push(Space {
             id,
             process,
+            adopted: false,
             _claim: claim,
             task: None,
+            lookup_failed: false,
             mappings: Vec::new(),
+            resident_bytes: None,
+            look_us: 0,
             refused: Vec::new(),
             described: None,
             described_mappings: Vec::new(),
@@ -144,25 +166,75 @@ impl VirtualMemory {
         self.spaces.iter().map(|space| space.process.pid())
     }
 
-    /// Adds the children of targets that are not targets yet, and theirs.
-    fn adopt_children(&mut self) {
+    /// Looks at what each target has mapped, and adds its children that are not targets yet,
+    /// and theirs: where it is due, and no more children than upkeep allows.
+    fn look_at_targets(&mut self) -> Result<(), BpfError> {
+        let now_us = cpu::monotonic_us();
+        self.upkeep.fill(now_us);
+        let mut known: HashSet<u32> = self.pids().collect();
+        let nr_before = self.spaces.len();
         let mut next = 0;
         while next < self.spaces.len() {
-            for pid in self.spaces[next].process.children() {
-                let known = self.spaces.iter().any(|s| s.process.pid() == pid);
-                // One that ended meanwhile is none to watch; of one that another daos
-                // watches, that one will tell.
-                if !known && let Ok(child) = self.spaces[next].process.child(pid) {
-                    let _ = self.add(child);
+            if self.spaces[next].look_us <= now_us {
+                let begun_us = cpu::used_us();
+                let adopting_us =
+                    if self.with_children { self.adopt_children(next, &mut known) } else { 0 };
+                self.spaces[next].look();
+                if next >= nr_before {
+                    self.task(next)?;
                 }
+                let took_us = cpu::used_us() - begun_us - adopting_us;
+                if next >= nr_before {
+                    // Both are part of taking it on.
+                    self.upkeep.spend(took_us);
+                }
+                let adopted = self.spaces[next].adopted;
+                let alike = self.spaces.iter().filter(|s| s.adopted == adopted).count();
+                self.spaces[next].look_us = now_us + upkeep::pause_us(took_us, alike);
             }
             next += 1;
         }
+        Ok(())
+    }
+
+    /// Adds the children of a target that are not targets yet, and are not too many. Returns
+    /// the CPU time in microseconds that went into those that were added.
+    fn adopt_children(&mut self, at: usize, known: &mut HashSet<u32>) -> u64 {
+        let mut spent_us = 0;
+        for pid in self.spaces[at].process.children() {
+            // Those that are too many are found again at the next look.
+            if !self.upkeep.allows() || !self.has_files_for_one_more() {
+                break;
+            }
+            if !known.insert(pid) {
+                continue;
+            }
+            let begun_us = cpu::used_us();
+            // One that ended meanwhile is none to watch; of one that another daos watches,
+            // that one will tell.
+            if let Ok(child) = self.spaces[at].process.child(pid)
+                && self.add(child).is_ok()
+                && let Some(space) = self.spaces.last_mut()
+            {
+                space.adopted = true;
+            }
+            let took_us = cpu::used_us() - begun_us;
+            self.upkeep.spend(took_us);
+            spent_us += took_us;
+        }
+        spent_us
+    }
+
+    /// Whether the limit on open files leaves what another target takes.
+    fn has_files_for_one_more(&self) -> bool {
+        let needed = FILES_OF_TARGET * (self.spaces.len() as u64 + 1) + FILES_LEFT;
+        getrlimit(Resource::Nofile).current.is_none_or(|limit| needed <= limit)
     }
 
     /// Arms the windows of one target.
     fn arm_space(&mut self, at: usize, windows: &[Window]) -> Result<(), BpfError> {
         let Some(task) = self.task(at)? else { return Ok(()) };
+        let pid = self.spaces[at].process.pid();
         let mut advise = std::mem::take(&mut self.advise);
         let mut whole = Vec::new();
         let (reader, space) = (&mut self.reader, &self.spaces[at]);
@@ -197,7 +269,7 @@ impl VirtualMemory {
             });
             let alone = there.nr_threads == 1 && self.spaces.len() == 1;
             if alone && advise.len() >= WORTH_A_MOVE {
-                self.placement.follow(Some(there.cpu));
+                self.placement.follow_process(pid, there.cpu);
             }
             let id = self.spaces[at].id;
             // All that is asked for, whole folios too, even if the call stops in the middle.
@@ -240,7 +312,12 @@ impl VirtualMemory {
         found: &mut [Observation],
     ) -> Result<(), BpfError> {
         let id = self.spaces[at].id;
-        let Some(task) = self.task(at)? else { return Ok(()) };
+        let Some(task) = self.task(at)? else {
+            if self.spaces[at].lookup_failed {
+                windows.iter().zip(found).for_each(|(window, seen)| set_unknown(window, seen));
+            }
+            return Ok(());
+        };
         let unobservable = &self.unobservable;
         let left =
             |addr: u64| !unobservable.is_empty() && unobservable.binary_search(&(id, addr)).is_ok();
@@ -265,11 +342,18 @@ impl VirtualMemory {
     }
 
     /// The task through which the tables of a space are read, looked up anew
-    /// when the last one is gone.
+    /// when the last one is gone. One that can't be looked up is its own target's
+    /// trouble: it is tried again after the next regions update.
     pub(crate) fn task(&mut self, at: usize) -> Result<Option<Task>, BpfError> {
         let space = &mut self.spaces[at];
-        if space.task.is_none() {
-            let found = self.reader.find_task(space.process.as_fd())?;
+        if space.task.is_none() && !space.lookup_failed {
+            let found = match self.reader.find_task(space.process.as_fd()) {
+                Err(BpfError::Iterator(_)) => {
+                    space.lookup_failed = true;
+                    None
+                }
+                found => found?,
+            };
             // The look-up went by number: it holds if the process was there until after.
             space.task = found.filter(|_| space.process.is_alive());
         }
@@ -304,7 +388,8 @@ impl VirtualMemory {
         for run in windows.chunk_by(|a, b| a.target == b.target) {
             let range = start..start + run.len();
             start = range.end;
-            if let Some(at) = self.spaces.iter().position(|s| s.id == run[0].target) {
+            // Numbers rise.
+            if let Ok(at) = self.spaces.binary_search_by_key(&run[0].target, |s| s.id) {
                 each(self, at, range)?;
             }
         }
@@ -325,9 +410,7 @@ impl AccessCheck for VirtualMemory {
     }
 
     fn targets(&mut self) -> Result<Vec<Target>, BpfError> {
-        if self.with_children {
-            self.adopt_children();
-        }
+        self.look_at_targets()?;
         self.spaces.retain(|s| s.process.is_alive());
         self.updates += 1;
         let try_again = self.updates.is_multiple_of(UPDATES_BETWEEN_TRIES);
@@ -335,10 +418,7 @@ impl AccessCheck for VirtualMemory {
             self.unobservable.clear();
         }
         for space in &mut self.spaces {
-            // While it lives, what can't be read now is as it was.
-            if let Some(mappings) = space.process.mappings() {
-                space.mappings = mappings;
-            }
+            space.lookup_failed = false;
             if try_again {
                 space.refused.clear();
             }
@@ -347,7 +427,7 @@ impl AccessCheck for VirtualMemory {
         let target = |s: &Space| Target {
             id: s.id,
             ranges: maps::ranges(&s.mappings),
-            resident_bytes: s.process.resident_bytes(),
+            resident_bytes: s.resident_bytes,
         };
         Ok(self.spaces.iter().map(target).collect())
     }
@@ -389,6 +469,14 @@ impl Space {
 
     pub(crate) fn mapping_around(&self, addr: u64) -> Option<AddrRange> {
         self.mapping_at(addr).map(|m| m.range)
+    }
+
+    /// Reads what it has mapped. While it lives, what can't be read now is as it was.
+    fn look(&mut self) {
+        if let Some(mappings) = self.process.mappings() {
+            self.mappings = mappings;
+        }
+        self.resident_bytes = self.process.resident_bytes().or(self.resident_bytes);
     }
 
     /// What it is and has mapped, if that is news.
@@ -458,6 +546,13 @@ fn for_each_young(part: &WindowPart, answer: Answer<'_>, mut each: impl FnMut(Yo
         }
         _ => {}
     }
+}
+
+/// Nothing can be said of a window.
+fn set_unknown(window: &Window, seen: &mut Observation) {
+    seen.unobservable = window.pages;
+    let unknown = seen.unknown.get_or_insert_default();
+    (0..window.pages as usize).for_each(|page| unknown[page / 64] |= 1 << (page % 64));
 }
 
 /// Adds what the tables say of a part of a window to the observation of the window, which

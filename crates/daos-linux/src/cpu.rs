@@ -2,6 +2,15 @@
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
 use rustix::time::{ClockId, clock_gettime};
+use std::fs;
+use std::path::Path;
+
+/// Microseconds on a target's CPU that are too many: something there lets nobody else run.
+/// Chosen: what is done there takes a few milliseconds.
+const STALLED_US: u64 = 100_000;
+/// Microseconds for which targets are not followed after that. Chosen: one stall of a second,
+/// which is what the kernel lets real-time threads take at most, is a small part of it.
+const AFTER_STALL_US: u64 = 60_000_000;
 
 /// CPU time of this process so far, user and system, in microseconds.
 pub fn used_us() -> u64 {
@@ -78,17 +87,51 @@ impl Pinned {
 /// Clearing an accessed bit of a target that runs on another CPU interrupts that
 /// CPU to flush its TLB (about 20 µs on a virtual machine). From the target's own
 /// CPU no interrupt is needed: the target is not running while we are. But then it
-/// waits for us, so nothing else should be done there.
+/// waits for us, so nothing else should be done there. And we wait for what else runs
+/// there: no target is followed to where that may be long.
 #[derive(Debug)]
 pub struct Placement {
     allowed: CpuSet,
     at: Option<u32>,
+    /// CPUs that the host keeps for something that is not to be disturbed.
+    isolated: CpuSet,
+    /// Whether the kernel keeps some time of each CPU from real-time threads.
+    has_time_for_all: bool,
+    /// When the thread was moved.
+    since_us: u64,
+    /// Until then no target is followed.
+    stay_until_us: u64,
 }
 
 impl Placement {
     /// Remembers where the thread may run now.
     pub fn new() -> Self {
-        Self { allowed: sched_getaffinity(None).unwrap_or_default(), at: None }
+        Self::at(Path::new("/"))
+    }
+
+    /// The same on a host whose files are below `root`.
+    fn at(root: &Path) -> Self {
+        let read = |file| fs::read_to_string(root.join(file)).unwrap_or_default();
+        let runtime_us = read("proc/sys/kernel/sched_rt_runtime_us");
+        Self {
+            allowed: sched_getaffinity(None).unwrap_or_default(),
+            at: None,
+            isolated: cpu_list(&read("sys/devices/system/cpu/isolated")),
+            has_time_for_all: !runtime_us.starts_with('-'),
+            since_us: 0,
+            stay_until_us: 0,
+        }
+    }
+
+    /// Moves to `cpu`, where process `pid` ran last, if nothing speaks against it: the process
+    /// runs with real-time priority, the CPU is isolated, or what was there last time let
+    /// nobody else run. Returns whether the thread is there.
+    pub fn follow_process(&mut self, pid: u32, cpu: u32) -> bool {
+        let may = self.has_time_for_all
+            && !is_in(&self.isolated, cpu)
+            && monotonic_us() >= self.stay_until_us
+            && shares_its_cpu(pid);
+        may && self.follow(Some(cpu))
     }
 
     /// Whether a flush of the TLB for a target of `nr_threads`, which ran on `cpu`
@@ -104,7 +147,7 @@ impl Placement {
             return true;
         }
         let set = match cpu {
-            Some(cpu) if self.allowed.is_set(cpu as usize) => {
+            Some(cpu) if is_in(&self.allowed, cpu) => {
                 let mut set = CpuSet::new();
                 set.set(cpu as usize);
                 set
@@ -112,12 +155,42 @@ impl Placement {
             Some(_) => return false,
             None => self.allowed,
         };
+        let now_us = monotonic_us();
+        if self.at.is_some() && now_us - self.since_us > STALLED_US {
+            self.stay_until_us = now_us + AFTER_STALL_US;
+        }
         let moved = sched_setaffinity(None, &set).is_ok();
         if moved {
-            self.at = cpu;
+            (self.at, self.since_us) = (cpu, now_us);
         }
         moved
     }
+}
+
+/// Whether there is such a CPU in the set; one may have a number that no set holds.
+fn is_in(set: &CpuSet, cpu: u32) -> bool {
+    (cpu as usize) < CpuSet::MAX_CPU && set.is_set(cpu as usize)
+}
+
+/// Whether the main thread of process `pid` lets others run, too: it has no real-time policy.
+fn shares_its_cpu(pid: u32) -> bool {
+    // SAFETY: two numbers in, one out.
+    let policy = unsafe { libc::sched_getscheduler(pid as libc::pid_t) };
+    let policy = policy & !libc::SCHED_RESET_ON_FORK;
+    matches!(policy, libc::SCHED_OTHER | libc::SCHED_BATCH | libc::SCHED_IDLE)
+}
+
+/// Reads a list as the kernel writes it: `0-3,8`.
+fn cpu_list(text: &str) -> CpuSet {
+    let mut set = CpuSet::new();
+    for part in text.trim().split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (Ok(first), Ok(last)) = (first.parse::<usize>(), last.parse::<usize>()) else {
+            continue;
+        };
+        (first..CpuSet::MAX_CPU.min(last.saturating_add(1))).for_each(|cpu| set.set(cpu));
+    }
+    set
 }
 
 impl Default for Placement {
@@ -129,5 +202,50 @@ impl Default for Placement {
 impl Drop for Placement {
     fn drop(&mut self) {
         self.follow(None);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn host(isolated: &str, runtime_us: &str) -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        for (file, text) in [
+            ("sys/devices/system/cpu/isolated", isolated),
+            ("proc/sys/kernel/sched_rt_runtime_us", runtime_us),
+        ] {
+            let path = dir.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        dir
+    }
+
+    #[test]
+    fn lists_of_cpus_are_read() {
+        let set = cpu_list("0-2,5,1000-9999,x\n");
+        let in_it = |cpus: &[u32]| cpus.iter().all(|&cpu| is_in(&set, cpu));
+        assert!(in_it(&[0, 1, 2, 5, 1000, 1023]));
+        assert!(![3, 4, 6, 999, 1024, 5000].iter().any(|&cpu| is_in(&set, cpu)));
+        assert_eq!(cpu_list("\n"), CpuSet::new());
+    }
+
+    #[test]
+    fn nobody_is_followed_to_where_we_may_have_to_wait() {
+        let (me, cpu) = (std::process::id(), sched_getcpu() as u32);
+        let follows = |isolated: &str, runtime_us: &str| {
+            let host = host(isolated, runtime_us);
+            Placement::at(host.path()).follow_process(me, cpu)
+        };
+        assert!(follows("\n", "950000\n"));
+        assert!(!follows(&format!("{cpu}\n"), "950000\n"), "an isolated CPU");
+        assert!(!follows("\n", "-1\n"), "real-time threads may take all");
+        assert!(!Placement::new().follow_process(me, 5000), "no such CPU");
+        let mut stalled = Placement::new();
+        assert!(stalled.follow(Some(cpu)));
+        stalled.since_us -= 2 * STALLED_US;
+        stalled.follow(None);
+        assert!(!stalled.follow_process(me, cpu), "it took too long last time");
     }
 }

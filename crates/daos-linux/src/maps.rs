@@ -1,23 +1,42 @@
 //! Reads `/proc/PID/maps`: what a process has mapped, and under which name.
 
 use daos_core::{AddrRange, Mapping};
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::Path;
-use std::{fs, io};
+
+/// Most bytes of the file that are read. Chosen: a million mappings without long names; what
+/// a target can have the kernel write has hardly another bound.
+const MAX_BYTES: u64 = 64 << 20;
 
 /// The mappings in the file `path`, by rising address.
 ///
 /// Leaves out `[vsyscall]`, which is the kernel's and in no page table of the
-/// process. Fails when the file can't be read; a line that is not a mapping is
+/// process, and what lies behind the first 64 MiB of the file. Fails when the file can't be read; a line that is not a mapping is
 /// an [`io::ErrorKind::InvalidData`].
 pub fn read(path: &Path) -> io::Result<Vec<Mapping>> {
-    let text = fs::read(path)?;
-    let mut mappings = Vec::new();
+    read_part(path, MAX_BYTES)
+}
+
+/// The mappings in whole lines of the first `most_bytes`.
+fn read_part(path: &Path, most_bytes: u64) -> io::Result<Vec<Mapping>> {
+    let mut text = Vec::new();
+    File::open(path)?.take(most_bytes).read_to_end(&mut text)?;
+    if text.len() as u64 == most_bytes {
+        let whole = text.iter().rposition(|&b| b == b'\n').map_or(0, |end| end + 1);
+        text.truncate(whole);
+    }
+    let mut mappings: Vec<Mapping> = Vec::new();
     for line in text.split(|&b| b == b'\n').filter(|line| !line.is_empty()) {
-        let mapping = parse(line).ok_or_else(|| {
+        let mut mapping = parse(line).ok_or_else(|| {
             let line = String::from_utf8_lossy(line);
             io::Error::new(io::ErrorKind::InvalidData, format!("not a mapping: {line:?}"))
         })?;
-        if mapping.name != "[vsyscall]" {
+        // The kernel writes the file in parts. What changes in between may be in it twice, as
+        // it was and as it is.
+        let told = mappings.last().map_or(0, |last| last.range.end);
+        if mapping.name != "[vsyscall]" && mapping.range.end > told {
+            mapping.range.start = mapping.range.start.max(told);
             mappings.push(mapping);
         }
     }
@@ -43,6 +62,7 @@ pub fn ranges(mappings: &[Mapping]) -> Vec<AddrRange> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     const MAPS: &str = "\
 55d5a2a00000-55d5a2a02000 r--p 00000000 fe:00 1234                       /usr/bin/cat
@@ -66,6 +86,26 @@ ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsysca
         let ranges = ranges(&mappings);
         assert_eq!(ranges.len(), 3, "the two parts of the program touch");
         assert_eq!(ranges[0], AddrRange::new(0x55d5_a2a0_0000, 0x55d5_a2a0_7000));
+    }
+
+    #[test]
+    fn what_is_too_much_is_left_out_by_whole_lines() {
+        let tree = tree(MAPS);
+        let path = tree.path().join("maps");
+        assert_eq!(read_part(&path, MAPS.len() as u64).unwrap().len(), 4);
+        assert_eq!(read_part(&path, 200).unwrap().len(), 2);
+        assert_eq!(read_part(&path, 20).unwrap(), []);
+    }
+
+    #[test]
+    fn what_changes_while_it_is_read_is_told_once() {
+        let line = |range: &str| format!("{range} rw-p 00000000 00:00 0 \n");
+        let maps = ["1000-3000", "2000-5000", "4000-5000", "1000-6000", "8000-9000"];
+        let tree = tree(&maps.map(line).concat());
+        let read = read(&tree.path().join("maps")).unwrap();
+        let ranges: Vec<_> = read.iter().map(|m| (m.range.start, m.range.end)).collect();
+        let expected = [(0x1000, 0x3000), (0x3000, 0x5000), (0x5000, 0x6000), (0x8000, 0x9000)];
+        assert_eq!(ranges, expected);
     }
 
     #[test]

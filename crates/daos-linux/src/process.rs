@@ -4,7 +4,7 @@ use crate::cgroup::MemoryCgroup;
 use crate::madvise::{self, Advice, Advised};
 use crate::maps;
 use crate::memory::{self, ProcessMemory};
-use crate::remote;
+use crate::remote::RemoteMemory;
 use crate::support::Rights;
 use daos_core::{AddrRange, Mapping, PAGE_SIZE};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -72,6 +72,7 @@ pub enum ProcessError {
 pub struct Process {
     pid: u32,
     pidfd: OwnedFd,
+    remote: RemoteMemory,
 }
 
 impl Process {
@@ -95,7 +96,7 @@ impl Process {
             },
             Err(errno) => return Err(io("pidfd_open")(errno.into())),
         };
-        let process = Self { pid, pidfd };
+        let process = Self { pid, pidfd, remote: RemoteMemory::default() };
         let status = match process.status() {
             Ok(status) => status,
             Err(_) => return Err(ProcessError::NotFound(pid)),
@@ -216,18 +217,18 @@ impl Process {
     }
 
     /// Reads a byte at each of `addrs`, so that the kernel takes these pages for used.
-    /// Addresses that can't be read are passed over.
+    /// Addresses that can't be read are passed over; `TIMEDOUT` where it takes too long.
     pub fn touch(&self, addrs: &[u64]) -> Result<(), Errno> {
         // By number, so another process may be touched if this one ends now: to no harm.
         if !addrs.is_empty() && !self.is_alive() {
             return Err(Errno::SRCH);
         }
-        remote::touch(self.pid, addrs)
+        self.remote.touch(self.pid, addrs)
     }
 
     /// Reads its memory from `addr` on; returns how many bytes of `into` were filled.
     pub fn read_at(&self, addr: u64, into: &mut [u8]) -> Result<usize, Errno> {
-        let read = remote::read_at(self.pid, addr, into)?;
+        let read = self.remote.read_at(self.pid, addr, into)?;
         self.believe(read).ok_or(Errno::SRCH)
     }
 

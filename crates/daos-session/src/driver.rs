@@ -148,7 +148,8 @@ impl<A: AccessCheck, M: Monitor> Driver<A, M> {
         self.next_tick_us += self.monitor.wait_us();
         let late_us = cpu::monotonic_us().saturating_sub(self.next_tick_us);
         let missed = late_us / self.monitor.attrs().sample_us;
-        self.missed_ticks += u32::try_from(missed).unwrap_or(u32::MAX);
+        let missed_ticks = u32::try_from(missed).unwrap_or(u32::MAX);
+        self.missed_ticks = self.missed_ticks.saturating_add(missed_ticks);
         self.next_tick_us += missed * self.monitor.attrs().sample_us;
         let cpu_us = cpu::used_us();
         self.monitor.charge(CpuCost {

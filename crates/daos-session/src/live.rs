@@ -26,6 +26,9 @@ const AFTER_CTRL_C: Duration = Duration::from_secs(1);
 /// Microseconds between two samples of the targets' resident set. Chosen: reading
 /// `/proc/PID/smaps_rollup` and its kin takes a process with many mappings milliseconds.
 const SAMPLE_US: u64 = 500_000;
+/// Microseconds between two samples for each that one took. Chosen: it comes to a tenth of a
+/// percent of a CPU, however many targets there are.
+const SAMPLE_COSTS: u64 = 1000;
 
 /// Why processes can't be watched.
 #[derive(Debug, Error)]
@@ -138,8 +141,8 @@ impl Targets {
             driver,
             metrics,
             swap: None,
-            sampled_us: None,
             told_opaque: BTreeSet::new(),
+            next_sample_us: 0,
             setup_cpu_us,
             _open_files: open_files,
         })
@@ -152,10 +155,10 @@ pub struct Live<M = AnyMonitor> {
     driver: Driver<VirtualMemory, M>,
     metrics: HostMetrics,
     swap: Option<TempSwap>,
-    /// When the last sample of their memory was taken.
-    sampled_us: Option<u64>,
     /// Processes of which it was told that their memory can't be observed.
     told_opaque: BTreeSet<u32>,
+    /// When the next sample of their memory is due.
+    next_sample_us: u64,
     /// CPU time in microseconds before the first tick.
     pub setup_cpu_us: u64,
     _open_files: RaisedOpenFiles,
@@ -273,15 +276,17 @@ impl<M: Monitor> Source for Live<M> {
     }
 
     fn sample_memory(&mut self, snapshot: &Snapshot) -> Option<MemoryUse> {
-        if self.sampled_us.is_some_and(|at_us| snapshot.end_us < at_us + SAMPLE_US) {
+        if snapshot.end_us < self.next_sample_us {
             return None;
         }
-        self.sampled_us = Some(snapshot.end_us);
+        let begun_us = cpu::used_us();
         let mut sum = MemoryUse::default();
         for process in self.processes() {
             sum.resident += process.resident_bytes;
             sum.swap += process.swap_bytes;
         }
+        let took_us = cpu::used_us() - begun_us;
+        self.next_sample_us = snapshot.end_us + SAMPLE_US.max(SAMPLE_COSTS * took_us);
         // Of processes that have ended nothing is known.
         (sum != MemoryUse::default()).then(|| {
             let usage = self.swap.as_ref().and_then(|swap| swap.usage(Path::new("/")));
@@ -290,7 +295,7 @@ impl<M: Monitor> Source for Live<M> {
     }
 
     fn forget_samples(&mut self) {
-        self.sampled_us = None;
+        self.next_sample_us = 0;
     }
 
     fn take_notes(&mut self) -> Vec<String> {

@@ -11,6 +11,7 @@ mod changes;
 mod commands;
 mod ends;
 mod guests;
+mod hostile;
 mod kinds;
 mod rights;
 mod swap;

@@ -1,0 +1,178 @@
+//! A target that makes it hard for whoever watches it.
+//!
+//! `hostile WAY [NUMBER…]` says `ready` when it has begun, and goes on until its standard
+//! input ends. What it starts ends with it.
+//!
+//! | way | what it does |
+//! |---|---|
+//! | `forks` | starts children as fast as it can, some tens at a time, that end at once |
+//! | `children N` | has N children that do nothing |
+//! | `remap` | maps, protects and unmaps its memory in two threads as fast as it can |
+//! | `mappings N` | has N mappings that don't join, and a child that has as many |
+//! | `realtime` | runs with real-time priority, nearly all the time |
+//! | `claims PID…` | as a user without rights tries to claim processes, and does the same |
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::retry_on_intr;
+use rustix::mm::{
+    Advice, MapFlags, MprotectFlags, ProtFlags, madvise, mmap_anonymous, mprotect, munmap,
+};
+use rustix::process::{Pid, Signal, WaitOptions, set_parent_process_death_signal, wait};
+use std::ffi::c_void;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::ptr::null_mut;
+use std::time::{Duration, Instant};
+
+const PAGE: usize = 4096;
+/// Bytes that are mapped and unmapped.
+const REMAPPED: usize = 32 << 20;
+/// Children that a storm lets live at a time.
+const STORM: usize = 48;
+
+fn main() {
+    let args: Vec<String> = std::env::args().collect();
+    let [_, way, numbers @ ..] = args.as_slice() else { panic!("WAY [NUMBER…]") };
+    let numbers: Vec<u32> =
+        numbers.iter().map(|number| number.parse().expect("a number")).collect();
+    match way.as_str() {
+        "forks" => forks(),
+        "children" => children(numbers[0]),
+        "remap" => remap(),
+        "mappings" => mappings(numbers[0] as usize),
+        "realtime" => realtime(),
+        "claims" => claims(&numbers),
+        _ => panic!("no such way: {way}"),
+    }
+}
+
+fn forks() {
+    ready();
+    let mut alive = 0;
+    while !input_ended(0) {
+        if alive == STORM {
+            wait(WaitOptions::empty()).expect("there are children");
+            alive -= 1;
+        }
+        fork(|| {
+            map(PAGE);
+        });
+        alive += 1;
+    }
+}
+
+fn children(number: u32) {
+    for _ in 0..number {
+        fork(pause);
+    }
+    ready();
+    pause();
+}
+
+fn remap() {
+    for _ in 0..2 {
+        std::thread::spawn(|| {
+            loop {
+                let start = map(REMAPPED);
+                // SAFETY: all of it is in the memory mapped just above, which nobody else uses.
+                unsafe {
+                    for at in (0..REMAPPED).step_by(64 * PAGE) {
+                        start.byte_add(at).cast::<u8>().write_volatile(1);
+                    }
+                    for at in (0..REMAPPED).step_by(512 * PAGE) {
+                        let part = start.byte_add(at);
+                        mprotect(part, 7 * PAGE, MprotectFlags::READ).expect("it is ours");
+                        madvise(part, 256 * PAGE, Advice::LinuxDontNeed).expect("it is ours");
+                    }
+                    munmap(start, REMAPPED).expect("it is ours");
+                }
+            }
+        });
+    }
+    ready();
+    pause();
+}
+
+fn mappings(number: usize) {
+    let start = map(number * PAGE);
+    for at in (0..number).step_by(2) {
+        // SAFETY: part of the memory mapped above.
+        unsafe { mprotect(start.byte_add(at * PAGE), PAGE, MprotectFlags::READ) }
+            .expect("there may be so many mappings");
+    }
+    fork(pause);
+    ready();
+    pause();
+}
+
+fn realtime() {
+    let param = libc::sched_param { sched_priority: 1 };
+    // SAFETY: the kernel reads the structure.
+    assert_eq!(unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const param) }, 0);
+    let start = map(REMAPPED).cast::<u8>();
+    ready();
+    while !input_ended(50) {
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_millis(200) {
+            for at in (0..REMAPPED).step_by(PAGE) {
+                // SAFETY: in the memory mapped above, which nobody else uses.
+                unsafe { start.add(at).write_volatile(1) };
+            }
+        }
+    }
+}
+
+fn claims(pids: &[u32]) {
+    // SAFETY: numbers only; this program has one thread.
+    assert_eq!(unsafe { libc::setresgid(65534, 65534, 65534) }, 0);
+    // SAFETY: as above.
+    assert_eq!(unsafe { libc::setresuid(65534, 65534, 65534) }, 0);
+    for pid in pids {
+        let path = format!("/run/daos/claims/{pid}");
+        let taken = OpenOptions::new().write(true).create(true).truncate(false).open(path);
+        assert!(taken.is_err(), "anybody can claim process {pid}");
+    }
+    ready();
+    pause();
+}
+
+fn map(len: usize) -> *mut c_void {
+    let access = ProtFlags::READ | ProtFlags::WRITE;
+    // SAFETY: the kernel chooses a free place, so nothing is replaced.
+    unsafe { mmap_anonymous(null_mut(), len, access, MapFlags::PRIVATE) }
+        .expect("memory can be mapped")
+}
+
+/// A child that does `work` and ends.
+fn fork(work: impl FnOnce()) {
+    // SAFETY: this program has one thread then, so the child may do what it likes.
+    match unsafe { libc::fork() } {
+        0 => {
+            let ends = set_parent_process_death_signal(Some(Signal::KILL));
+            if ends.is_ok() {
+                work();
+            }
+            // SAFETY: ends the child without running what the parent will run.
+            unsafe { libc::_exit(0) }
+        }
+        pid => assert!(Pid::from_raw(pid).is_some() && pid > 0, "a child can be made"),
+    }
+}
+
+fn ready() {
+    println!("ready");
+    std::io::stdout().flush().expect("someone reads this");
+}
+
+/// Until standard input ends.
+fn pause() {
+    while !input_ended(1000) {}
+}
+
+/// Whether whoever started this has closed the other end, or ended, within so many milliseconds.
+fn input_ended(wait_ms: i64) -> bool {
+    let stdin = std::io::stdin();
+    let mut fds = [PollFd::new(&stdin, PollFlags::IN)];
+    let wait = Timespec { tv_sec: wait_ms / 1000, tv_nsec: wait_ms % 1000 * 1_000_000 };
+    retry_on_intr(|| poll(&mut fds, Some(&wait))).expect("standard input can be polled") > 0
+}
