@@ -37,27 +37,24 @@ pub struct TargetInfo {
 impl TargetInfo {
     /// Adds what was mapped `earlier` and no longer is, so that addresses of then
     /// still have their names. Both are sorted and disjoint.
-    pub fn remember(&mut self, earlier: &[Mapping]) {
+    pub fn remember(&mut self, earlier: Vec<Mapping>) {
         let mut gone = Vec::new();
         for old in earlier {
-            let mut keep = |start, end| {
-                if start < end {
-                    gone.push(Mapping {
-                        range: AddrRange::new(start, end),
-                        name: old.name.clone(),
-                    });
-                }
-            };
             let mut start = old.range.start;
             let first = self.mappings.partition_point(|new| new.range.end <= start);
             for new in &self.mappings[first..] {
-                keep(start, new.range.start.min(old.range.end));
-                start = start.max(new.range.end);
                 if start >= old.range.end {
                     break;
                 }
+                let range = AddrRange::new(start, new.range.start.min(old.range.end));
+                if !range.is_empty() {
+                    gone.push(Mapping { range, ..old.clone() });
+                }
+                start = start.max(new.range.end);
             }
-            keep(start, old.range.end);
+            if start < old.range.end {
+                gone.push(Mapping { range: AddrRange::new(start, old.range.end), ..old });
+            }
         }
         self.mappings.extend(gone);
         self.mappings.sort_by_key(|mapping| mapping.range.start);
@@ -73,6 +70,9 @@ pub struct Mapping {
     pub range: AddrRange,
     /// A path, `[heap]`, `[stack]`, or empty for anonymous memory.
     pub name: String,
+    /// Whether what is written to it is seen by all who map the same: `MAP_SHARED`.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "is_false", default))]
+    pub shared: bool,
 }
 
 impl Mapping {
@@ -87,6 +87,16 @@ impl Mapping {
     pub fn is_of_file(&self) -> bool {
         self.name.starts_with('/')
     }
+
+    /// Whether it maps a file, or memory like one, so that it shares all with others.
+    pub fn is_of_shared_file(&self) -> bool {
+        self.shared && self.is_of_file()
+    }
+}
+
+#[cfg(feature = "serde")]
+fn is_false(is: &bool) -> bool {
+    !is
 }
 
 #[cfg(test)]
@@ -98,10 +108,11 @@ mod tests {
         let mapping = |start, end, name: &str| Mapping {
             range: AddrRange::new(start, end),
             name: name.to_owned(),
+            shared: false,
         };
         let mappings = vec![mapping(20, 30, "new"), mapping(40, 50, "new")];
         let mut info = TargetInfo { id: TargetId(0), pid: None, name: String::new(), mappings };
-        info.remember(&[mapping(0, 10, "low"), mapping(15, 45, "old"), mapping(48, 60, "high")]);
+        info.remember(vec![mapping(0, 10, "low"), mapping(15, 45, "old"), mapping(48, 60, "high")]);
         let found: Vec<_> =
             info.mappings.iter().map(|m| (m.range.start, m.range.end, &m.name[..])).collect();
         let expected = [

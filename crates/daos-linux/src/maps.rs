@@ -50,8 +50,9 @@ fn parse(line: &[u8]) -> Option<Mapping> {
     let (start, end) = fields.next()?.split_once('-')?;
     let range =
         AddrRange::new(u64::from_str_radix(start, 16).ok()?, u64::from_str_radix(end, 16).ok()?);
-    let name = fields.nth(4).unwrap_or("").trim_start().to_owned();
-    (!range.is_empty()).then_some(Mapping { range, name })
+    let shared = fields.next()?.ends_with('s');
+    let name = fields.nth(3).unwrap_or("").trim_start().to_owned();
+    (!range.is_empty()).then_some(Mapping { range, name, shared })
 }
 
 /// Joins neighbours that touch, so that ten thousand mappings of one heap are one range.
@@ -68,6 +69,7 @@ mod tests {
 55d5a2a00000-55d5a2a02000 r--p 00000000 fe:00 1234                       /usr/bin/cat
 55d5a2a02000-55d5a2a07000 r-xp 00002000 fe:00 1234                       /usr/bin/a b (deleted)
 7f0000000000-7f0000021000 rw-p 00000000 00:00 0 
+7f0000100000-7f0000121000 rw-s 00000000 00:01 7                          /dev/zero (deleted)
 7ffc1b000000-7ffc1b021000 rw-p 00000000 00:00 0                          [stack]
 ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsyscall]
 ";
@@ -82,9 +84,14 @@ ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsysca
     fn reads_ranges_and_names() {
         let mappings = read(&tree(MAPS).path().join("maps")).unwrap();
         let names: Vec<_> = mappings.iter().map(|m| m.name.as_str()).collect();
-        assert_eq!(names, ["/usr/bin/cat", "/usr/bin/a b (deleted)", "", "[stack]"]);
+        assert_eq!(
+            names,
+            ["/usr/bin/cat", "/usr/bin/a b (deleted)", "", "/dev/zero (deleted)", "[stack]"]
+        );
+        let shared: Vec<_> = mappings.iter().map(|m| m.shared).collect();
+        assert_eq!(shared, [false, false, false, true, false]);
         let ranges = ranges(&mappings);
-        assert_eq!(ranges.len(), 3, "the two parts of the program touch");
+        assert_eq!(ranges.len(), 4, "the two parts of the program touch");
         assert_eq!(ranges[0], AddrRange::new(0x55d5_a2a0_0000, 0x55d5_a2a0_7000));
     }
 

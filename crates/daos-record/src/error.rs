@@ -23,6 +23,14 @@ pub enum WriteError {
         .0.display()
     )]
     Occupied(PathBuf),
+    /// A link, a device, a pipe, or a file that another user put there.
+    #[error("{} is {what}, so it was left as it is; choose another name", path.display())]
+    Unsafe {
+        /// What was to be written.
+        path: PathBuf,
+        /// What it is.
+        what: &'static str,
+    },
     /// Another recording goes there.
     #[error("another daos is recording to {}; choose another name", .0.display())]
     Busy(PathBuf),

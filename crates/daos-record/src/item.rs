@@ -37,7 +37,7 @@ impl Decoder {
     /// What the next frame, of this kind and payload, holds.
     pub fn decode(&mut self, kind: u8, payload: &[u8]) -> Result<Item, Flaw> {
         match kind {
-            frame::TARGET => json(payload).map(Item::Target),
+            frame::TARGET => codec::target(payload).map(Item::Target),
             frame::PAGES => match self.runs.read(payload) {
                 Some(()) => Ok(Item::Part),
                 None => Err(Flaw::Corrupt("page runs can't be decoded")),

@@ -15,6 +15,7 @@
 //! | [`replay`] | the aggregation intervals of a record, one by one or in the place of a monitor |
 //! | [`damage`] | how much of a broken record could be read |
 //! | [`json`] | snapshots as JSON, in a list or as lines as they come |
+//! | [`place`] | whether what stands at a path may be written to |
 //! | [`error`] | what can go wrong |
 
 #![forbid(unsafe_code)]
@@ -23,6 +24,7 @@ pub mod damage;
 pub mod error;
 pub mod header;
 pub mod json;
+pub mod place;
 pub mod record;
 pub mod replay;
 pub mod writer;

@@ -24,6 +24,10 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// Bytes that are kept of a mapping's name, as each part of a mapping that is remembered has
+/// its own. Chosen: more than reports show.
+const LONGEST_NAME: usize = 512;
+
 /// A record that has been opened and checked, to the end of what can be read.
 #[derive(Debug)]
 pub struct Record {
@@ -99,9 +103,10 @@ impl Record {
         }
         match kind {
             frame::TARGET => {
-                let mut target: TargetInfo = json(payload)?;
-                if let Some(before) = self.targets.get(&target.id) {
-                    target.remember(&before.mappings);
+                let mut target = codec::target(payload)?;
+                target.mappings.iter_mut().for_each(|mapping| shorten(&mut mapping.name));
+                if let Some(before) = self.targets.remove(&target.id) {
+                    target.remember(before.mappings);
                 }
                 self.targets.insert(target.id, target);
             }
@@ -110,6 +115,8 @@ impl Record {
                 let (start_us, end_us) = span.ok_or(Flaw::Corrupt("a snapshot has no time"))?;
                 if self.extent.snapshots == 0 {
                     self.extent.start_us = start_us;
+                } else if start_us < self.extent.end_us {
+                    return Err(Flaw::Corrupt("a snapshot begins before the last one ended"));
                 }
                 self.extent.snapshots += 1;
                 self.extent.end_us = end_us;
@@ -169,6 +176,11 @@ impl Record {
     fn items(&self) -> Items {
         Items::new(&self.path, Arc::clone(&self.file), self.readable.clone())
     }
+}
+
+/// Cuts the name of a mapping to [`LONGEST_NAME`].
+fn shorten(name: &mut String) {
+    name.truncate(name.floor_char_boundary(LONGEST_NAME));
 }
 
 fn read_header(frames: &mut FileFrames) -> Result<Header, Fault> {

@@ -11,14 +11,15 @@ use crate::codec::{self, done};
 use crate::error::WriteError;
 use crate::frame::{self, MAGIC};
 use crate::header::{End, Header};
+use crate::place;
 use crate::schemes::{Added, Numbers};
 use daos_core::{Done, Interval, TargetInfo};
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 use serde::Serialize;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Seek, Write};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// Writes a record to `W`, which should not buffer.
@@ -150,12 +151,10 @@ pub struct Destination {
 impl Destination {
     /// Opens `path`, creating the file if there is none. A record that is there
     /// already will be replaced; any other file that is not empty is left as it
-    /// is, which is an error.
+    /// is, which is an error, as are links, devices and what another user put there.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, WriteError> {
         let path = path.as_ref().to_owned();
-        let opened =
-            open(&path).map_err(|source| WriteError::Create { path: path.clone(), source });
-        let (file, old_size, created) = opened?;
+        let (file, old_size, created) = open(&path)?;
         // The kernel gives the lock back when the last handle is closed.
         if let Err(Errno::WOULDBLOCK) = flock(&file, FlockOperation::NonBlockingLockExclusive) {
             return Err(WriteError::Busy(path));
@@ -206,22 +205,31 @@ impl Writer<File> {
     }
 }
 
-/// Opens `path`, and gives its size in bytes (0 for a device) and whether it is new.
-fn open(path: &Path) -> io::Result<(File, u64, bool)> {
+/// Opens `path`, and gives its size in bytes (0 for a device) and whether it is new: what
+/// is new is its owner's alone to read. No link is followed.
+fn open(path: &Path) -> Result<(File, u64, bool), WriteError> {
+    let failed = |source| WriteError::Create { path: path.to_owned(), source };
     let options = || {
         let mut options = OpenOptions::new();
-        options.read(true).write(true);
+        options.read(true).write(true).mode(0o600);
         options
     };
     match options().create_new(true).open(path) {
-        Ok(file) => Ok((file, 0, true)),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            let file = options().open(path)?;
-            let size = file.metadata()?.len();
-            Ok((file, size, false))
-        }
-        Err(error) => Err(error),
+        Ok(file) => return Ok((file, 0, true)),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(failed(error)),
     }
+    let check = |found: &Metadata| match place::User::current().refusal(path, found) {
+        Some(what) => Err(WriteError::Unsafe { path: path.to_owned(), what }),
+        None => Ok(()),
+    };
+    // Before it is opened, which some devices notice, and after, should it be another then.
+    check(&path.symlink_metadata().map_err(failed)?)?;
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits();
+    let file = options().custom_flags(flags.cast_signed()).open(path).map_err(failed)?;
+    let found = file.metadata().map_err(failed)?;
+    check(&found)?;
+    Ok((file, found.len(), false))
 }
 
 fn is_record(file: &File) -> bool {

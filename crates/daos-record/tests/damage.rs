@@ -129,6 +129,66 @@ fn a_length_of_gigabytes_is_not_believed() {
     assert_eq!(record.damage().unwrap().flaw, flaw);
 }
 
+/// A record of these frames behind its header.
+fn with_frames(frames: &[(u8, &[u8])]) -> TestFile {
+    let (bytes, ends) = common::record(0);
+    let frames = frames.iter().flat_map(|(kind, payload)| frame(*kind, payload));
+    TestFile::new(&bytes[..ends[0]].iter().copied().chain(frames).collect::<Vec<_>>())
+}
+
+#[test]
+fn snapshots_that_overlap_are_damage() {
+    // From 5 us on, 10 us long, without ticks and targets; then the same again.
+    let snapshot = [5, 10, 10, 20, 0, 0, 0, 0, 0];
+    let record = read(&with_frames(&[(3, &snapshot)])).unwrap();
+    assert_eq!((record.extent().end_us, record.damage()), (15, None));
+    let record = read(&with_frames(&[(3, &snapshot), (3, &snapshot)])).unwrap();
+    assert_eq!(record.extent().snapshots, 1);
+    assert!(record.damage().unwrap().to_string().contains("before the last one ended"));
+}
+
+#[test]
+fn mappings_out_of_order_are_damage() {
+    let of = |mappings: &str| {
+        let json = format!(r#"{{"id":0,"name":"x","mappings":[{mappings}]}}"#);
+        read(&with_frames(&[(2, json.as_bytes())])).unwrap().damage().is_some()
+    };
+    let at = |start, end| format!(r#"{{"start":{start},"end":{end},"name":""}}"#);
+    assert!(!of(&[at(0, 4096), at(4096, 8192)].join(",")));
+    for damaged in [[at(4096, 8192), at(0, 4096)], [at(0, 5), at(4, 6)], [at(9, 8), at(10, 11)]] {
+        assert!(of(&damaged.join(",")), "{damaged:?}");
+    }
+}
+
+#[test]
+fn targets_and_regions_out_of_order_are_told() {
+    // Two targets with one region of one page each, of these ids and sizes.
+    let of = |ids: [u8; 2], pages: u8| {
+        let mut snapshot = vec![0, 10, 10, 20, 0, 0, 0, 0, 2];
+        ids.iter().for_each(|id| snapshot.extend([*id, 0, 1, 7, pages, 0, 0]));
+        with_frames(&[(3, &snapshot)]).record().intervals().next().unwrap().is_ok()
+    };
+    assert!(of([1, 2], 1));
+    assert!(!of([2, 1], 1) && !of([1, 1], 1), "ids rise");
+    assert!(!of([1, 2], 0), "no region is empty");
+}
+
+#[test]
+fn names_of_mappings_that_are_gone_do_not_fill_the_memory() {
+    let name = "é".repeat(100_000);
+    let old = format!(
+        r#"{{"id":0,"name":"x","mappings":[{{"start":0,"end":9000000000,"name":"{name}"}}]}}"#
+    );
+    let mapping =
+        |at: u64| format!(r#"{{"start":{},"end":{},"name":""}}"#, at * 8192, at * 8192 + 4096);
+    let new: Vec<_> = (1..10_000).map(mapping).collect();
+    let new = format!(r#"{{"id":0,"name":"x","mappings":[{}]}}"#, new.join(","));
+    let record = with_frames(&[(2, old.as_bytes()), (2, new.as_bytes())]).record();
+    let mappings = &record.targets().next().unwrap().mappings;
+    assert_eq!(mappings.len(), 2 * 9_999 + 1);
+    assert!(mappings.iter().map(|mapping| mapping.name.len()).sum::<usize>() < 6 << 20);
+}
+
 proptest! {
     #[test]
     fn changed_bytes_are_survived(

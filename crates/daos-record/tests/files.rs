@@ -5,8 +5,9 @@ mod common;
 use common::TestFile;
 use daos_record::{Destination, Record, WriteError, Writer};
 use std::error::Error;
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 /// What opening a file of these bytes says.
@@ -135,6 +136,38 @@ fn nothing_recorded_leaves_things_as_they_were() {
     assert!(new.exists(), "it is known to be writable");
     drop(destination);
     assert!(!new.exists());
+}
+
+#[test]
+fn a_new_record_is_its_owners_alone_and_an_old_one_stays_as_it_was() {
+    let file = TestFile::new(&common::record(5).0);
+    let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+    std::fs::set_permissions(&file.path, Permissions::from_mode(0o640)).unwrap();
+    create(&file.path).unwrap().finish(&common::end()).unwrap();
+    assert_eq!(mode(&file.path), 0o640);
+    let new = file.path.with_file_name("new.daos");
+    create(&new).unwrap().finish(&common::end()).unwrap();
+    assert_eq!(mode(&new), 0o600);
+}
+
+#[test]
+fn links_devices_and_directories_are_left_as_they_are() {
+    let file = TestFile::new(&common::record(5).0);
+    let refused = |path: &Path| match create(path) {
+        Err(WriteError::Unsafe { what, .. }) => what,
+        other => panic!("{}: {other:?}", path.display()),
+    };
+    let link = file.path.with_file_name("link");
+    std::os::unix::fs::symlink(&file.path, &link).unwrap();
+    assert!(refused(&link).contains("a link"));
+    assert_eq!(file.record().extent().snapshots, 5);
+    std::fs::remove_file(&link).unwrap();
+    std::os::unix::fs::symlink(file.path.with_file_name("none"), &link).unwrap();
+    assert!(refused(&link).contains("a link"));
+    assert!(!file.path.with_file_name("none").exists());
+    assert!(refused(file.path.parent().unwrap()).contains("a directory"));
+    assert!(refused(Path::new("/dev/zero")).contains("a device"));
+    create(Path::new("/dev/null")).unwrap().finish(&common::end()).unwrap();
 }
 
 /// Begins a record in the file `path`.

@@ -16,9 +16,14 @@ pub struct Distribution {
 impl Distribution {
     /// Takes in one more number.
     pub fn add(&mut self, value: u64) {
-        *self.counts.entry(value).or_default() += 1;
-        self.count += 1;
-        self.sum += u128::from(value);
+        self.add_times(value, 1);
+    }
+
+    /// Takes in a number so many times.
+    pub fn add_times(&mut self, value: u64, times: u64) {
+        *self.counts.entry(value).or_default() += times;
+        self.count += times;
+        self.sum += u128::from(value) * u128::from(times);
     }
 
     /// How many numbers were taken in.

@@ -66,7 +66,11 @@ impl From<&TargetInfo> for InfoTarget {
             id: info.id,
             pid: info.pid,
             name: info.name.clone(),
-            mapped_bytes: info.mappings.iter().map(|mapping| mapping.range.len()).sum(),
+            mapped_bytes: info
+                .mappings
+                .iter()
+                .map(|mapping| mapping.range.len())
+                .fold(0, u64::saturating_add),
         }
     }
 }

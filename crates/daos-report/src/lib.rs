@@ -17,6 +17,7 @@
 //! | [`schemes`] | what schemes did |
 //! | [`overhead`] | what the monitoring cost |
 //! | [`info`] | how a record came about |
+//! | [`names`] | what programs chose, in a text that is safe to show |
 //! | [`tuning`] | what a tuning or a sweep measured, and the curve through it |
 //!
 //! All text is drawn by one module, `terminal`. All pictures are drawn once, as SVG; a PNG is
@@ -32,7 +33,7 @@ mod distribution;
 mod format;
 pub mod heatmap;
 pub mod info;
-mod names;
+pub mod names;
 pub mod overhead;
 mod panel;
 mod png;

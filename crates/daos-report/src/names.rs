@@ -36,7 +36,9 @@ pub fn targets(infos: &[TargetInfo], ids: &[TargetId]) -> String {
 pub fn mapping(info: Option<&TargetInfo>, range: &AddrRange) -> String {
     let mappings = info.map_or(&[][..], |info| &info.mappings);
     let shared = |mapping: &daos_core::Mapping| mapping.range.intersect(range);
-    let inside: Vec<_> = mappings.iter().filter(|mapping| shared(mapping).is_some()).collect();
+    let first = mappings.partition_point(|mapping| mapping.range.end <= range.start);
+    let inside = mappings[first..].iter().take_while(|mapping| shared(mapping).is_some());
+    let inside: Vec<_> = inside.collect();
     let Some(largest) = inside.iter().max_by_key(|mapping| shared(mapping).map(|r| r.len())) else {
         return String::new();
     };
@@ -70,9 +72,14 @@ pub fn safe(text: &str) -> String {
     text.chars().map(harmless).collect()
 }
 
-/// `?` in place of what steers a terminal or is in no XML file.
+/// `?` in place of what steers a terminal, turns the direction of writing, breaks a line or is
+/// in no XML file.
 fn harmless(c: char) -> char {
-    if c.is_control() || ('\u{fff0}'..='\u{ffff}').contains(&c) { '?' } else { c }
+    let steers = matches!(
+        c,
+        '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fff0}'..='\u{ffff}'
+    );
+    if c.is_control() || steers { '?' } else { c }
 }
 
 #[cfg(test)]
@@ -82,6 +89,7 @@ mod tests {
 
     fn info(name: &str, pid: Option<u32>) -> TargetInfo {
         let map = |start, end, name: &str| Mapping {
+            shared: false,
             range: AddrRange::new(start, end),
             name: name.into(),
         };
@@ -103,6 +111,7 @@ mod tests {
     fn names_cannot_steer_a_terminal() {
         assert_eq!(printable("a\x1b[2Jb\nc"), "a?[2Jb?c");
         assert_eq!(safe(" a\x1b[2J\u{9b}"), " a?[2J?");
+        assert_eq!(safe("a\u{202e}b\u{2028}c"), "a?b?c");
         assert_eq!(printable(&"x".repeat(70)).len(), LONGEST);
     }
 

@@ -37,7 +37,7 @@ impl Series {
         let length = time.1.saturating_sub(time.0) as f64 / count as f64;
         let mut bins: Vec<Option<(Bin, f64)>> = vec![None; count];
         for &(at, value) in self.points.iter().filter(|(at, _)| (time.0..=time.1).contains(at)) {
-            let index = (at.saturating_sub(time.0 + 1) as f64 / length) as usize;
+            let index = (at.saturating_sub(time.0.saturating_add(1)) as f64 / length) as usize;
             let Some(slot) = bins.get_mut(index) else { continue };
             let empty = Bin { at: 0.0, min: value, mean: 0.0, max: value };
             let (bin, numbers) = slot.get_or_insert((empty, 0.0));
@@ -67,7 +67,7 @@ pub fn sums(events: &[(u64, u64)], time: (u64, u64), count: usize) -> Vec<u64> {
     let length = time.1.saturating_sub(time.0) as f64 / count as f64;
     let mut sums = vec![0u64; count];
     for &(at, amount) in events.iter().filter(|(at, _)| time.0 < *at && *at <= time.1) {
-        let index = (at.saturating_sub(time.0 + 1) as f64 / length) as usize;
+        let index = (at.saturating_sub(time.0.saturating_add(1)) as f64 / length) as usize;
         if let Some(sum) = sums.get_mut(index) {
             *sum = sum.saturating_add(amount);
         }

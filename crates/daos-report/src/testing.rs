@@ -97,6 +97,7 @@ pub fn acting() -> Vec<Interval> {
 /// The program of [`record`].
 pub fn targets() -> Vec<TargetInfo> {
     let mapping = |start, size, name: &str| Mapping {
+        shared: false,
         range: AddrRange::new(start, start + size),
         name: name.to_owned(),
     };

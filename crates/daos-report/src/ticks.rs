@@ -14,7 +14,8 @@ pub struct Tick {
 
 /// At most `most` multiples of 1, 2 or 5 times a power of ten in `from..=to`.
 pub fn decimal(from: f64, to: f64, most: usize) -> Vec<Tick> {
-    if from.partial_cmp(&to) != Some(std::cmp::Ordering::Less) {
+    let is_axis = from < to && (to - from).is_finite();
+    if !is_axis {
         return Vec::new();
     }
     let coarsest = (to - from) / most.max(1) as f64;

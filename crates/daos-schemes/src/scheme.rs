@@ -202,7 +202,8 @@ pub enum FilterType {
     Addresses(AddrRange),
     /// Anonymous memory: heaps, stacks, what programs allocate.
     Anonymous,
-    /// Memory that maps files.
+    /// Memory that maps files. Without one that allows it, `pageout` and `cold` leave files
+    /// alone that are mapped to be shared.
     File,
     /// Memory of processes in this cgroup, by its path, or below it.
     Cgroup(String),

@@ -143,6 +143,7 @@ impl SimSpace {
     fn of(workload: Workload) -> Self {
         let named = workload.ranges.iter().zip(&workload.config.regions);
         let mapping = |(range, region): (&AddrRange, &daos_workload::Region)| Mapping {
+            shared: false,
             range: *range,
             name: region.name.clone(),
         };

@@ -18,12 +18,18 @@ mod runs;
 pub mod stored;
 mod varint;
 
-use daos_core::{AddrRange, Cost, PAGE_SIZE, TargetId};
+use crate::damage::Flaw;
+use crate::item::json;
+use daos_core::{AddrRange, Cost, PAGE_SIZE, TargetId, TargetInfo};
 use stored::{StoredRegion, StoredSnapshot, StoredTarget};
 
 /// Most ticks in a snapshot. Attributes allow a million; a reader that is told
 /// of more would fill its memory from a few bytes.
 const MAX_TICKS: usize = 1 << 20;
+
+/// Most targets in a snapshot, as a report looks for what was done to each of them.
+/// Chosen: more than a host monitored as a whole has processes.
+const MAX_TARGETS: usize = 1 << 16;
 
 /// Appends `snapshot` to `out`, or says what in it breaks the rules of
 /// [`Snapshot`](daos_core::Snapshot).
@@ -43,6 +49,12 @@ pub fn encode(snapshot: &StoredSnapshot, out: &mut Vec<u8>) -> Result<(), &'stat
         varint::put(out, number);
     }
     encode_checks(&cost.checks, out)?;
+    if snapshot.targets.len() > MAX_TARGETS {
+        return Err("a snapshot has more than 65536 targets");
+    }
+    if !snapshot.targets.is_sorted_by(|before, next| before.id < next.id) {
+        return Err("the targets of a snapshot are not sorted");
+    }
     varint::put(out, snapshot.targets.len() as u64);
     for target in &snapshot.targets {
         varint::put(out, target.id.0.into());
@@ -83,7 +95,7 @@ fn encode_regions(regions: &[StoredRegion], out: &mut Vec<u8>) -> Result<(), &'s
         if start % PAGE_SIZE != 0 || end % PAGE_SIZE != 0 {
             return Err("a region does not begin and end with a page");
         }
-        if start < previous_end || end < start {
+        if start < previous_end || end <= start {
             return Err("regions are not sorted and disjoint");
         }
         let observed_in_full = region.nr_unobserved == 0;
@@ -109,9 +121,12 @@ pub fn decode(mut payload: &[u8]) -> Option<StoredSnapshot> {
     let missed_ticks = varint::take_u32(bytes)?;
     let cpu_us = varint::take(bytes)?;
     let checks = decode_checks(bytes)?;
-    let mut targets = Vec::new();
+    let mut targets: Vec<StoredTarget> = Vec::new();
     for _ in 0..varint::take(bytes)? {
         let id = TargetId(varint::take_u32(bytes)?);
+        if targets.len() == MAX_TARGETS || targets.last().is_some_and(|before| before.id >= id) {
+            return None;
+        }
         let resident_bytes = match varint::take(bytes)? {
             0 => None,
             pages => Some((pages - 1).checked_mul(PAGE_SIZE)?),
@@ -131,6 +146,19 @@ pub fn decode(mut payload: &[u8]) -> Option<StoredSnapshot> {
         cost,
     };
     payload.is_empty().then_some(snapshot)
+}
+
+/// The target that `payload`, which is JSON, holds: its mappings are not empty, sorted and
+/// disjoint.
+pub fn target(payload: &[u8]) -> Result<TargetInfo, Flaw> {
+    let target: TargetInfo = json(payload)?;
+    let mappings = &target.mappings;
+    let are_ranges = mappings.iter().all(|mapping| mapping.range.start < mapping.range.end);
+    let in_order = mappings.is_sorted_by(|before, next| before.range.end <= next.range.start);
+    match are_ranges && in_order {
+        true => Ok(target),
+        false => Err(Flaw::Corrupt("the mappings of a target are not sorted and disjoint")),
+    }
 }
 
 /// When the snapshot that `payload` holds began and ended, in microseconds; `None` when it
@@ -173,6 +201,9 @@ fn decode_regions(bytes: &mut &[u8]) -> Option<Vec<StoredRegion>> {
     for _ in 0..varint::take(bytes)? {
         let start = previous_end.checked_add(varint::take_pages(bytes)?)?;
         let end = start.checked_add(varint::take_pages(bytes)?)?;
+        if start == end {
+            return None;
+        }
         let accesses = varint::take(bytes)?;
         regions.push(StoredRegion {
             range: AddrRange::new(start, end),
@@ -188,12 +219,12 @@ fn decode_regions(bytes: &mut &[u8]) -> Option<Vec<StoredRegion>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::collection::vec;
+    use proptest::collection::{btree_map, vec};
     use proptest::option;
     use proptest::prelude::*;
 
     fn regions() -> impl Strategy<Value = Vec<StoredRegion>> {
-        let region = (0..1u64 << 40, 0..1u64 << 40, any::<(u32, u32, u32)>(), any::<bool>());
+        let region = (0..1u64 << 40, 1..1u64 << 40, any::<(u32, u32, u32)>(), any::<bool>());
         vec(region, 0..40).prop_map(|regions| {
             let mut previous_end = 0;
             let place = |(gap, pages, (nr_accesses, nr_unobserved, age), seen)| {
@@ -212,12 +243,12 @@ mod tests {
             (start_us, length) in (0..u64::MAX / 2, 0..u64::MAX / 2),
             aggregation_us in any::<u64>(),
             max_nr_accesses in any::<u32>(),
-            targets in vec((any::<u32>(), option::of(0..1u64 << 40), regions()), 0..4),
+            targets in btree_map(any::<u32>(), (option::of(0..1u64 << 40), regions()), 0..4),
             checks in vec(0..3u32, 0..60),
             (late_ticks, missed_ticks, cpu_us) in any::<(u32, u32, u64)>(),
             (pages, armed, target_us) in (0..3u64, any::<u64>(), 0..3u64),
         ) -> StoredSnapshot {
-            let target = |(id, resident, regions): (_, Option<u64>, _)| StoredTarget {
+            let target = |(id, (resident, regions)): (_, (Option<u64>, _))| StoredTarget {
                 id: TargetId(id),
                 resident_bytes: resident.map(|pages| pages * PAGE_SIZE),
                 regions,

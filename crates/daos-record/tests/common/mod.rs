@@ -36,7 +36,7 @@ pub fn header() -> Header {
 
 pub fn target(id: u32, name: &str) -> TargetInfo {
     let range = AddrRange::new(0x40_0000, 0x80_0000);
-    let mappings = vec![Mapping { range, name: "[heap]".into() }];
+    let mappings = vec![Mapping { range, name: "[heap]".into(), shared: false }];
     TargetInfo { id: TargetId(id), pid: Some(100 + id), name: name.into(), mappings }
 }
 

@@ -112,7 +112,7 @@ impl Cells {
             }
         }
         let title = super::title(targets, &segments);
-        Heatmap { title, times: self.times, segments }
+        Heatmap { title, times: self.times, segments, left_out: 0 }
     }
 }
 
@@ -147,7 +147,8 @@ impl Acted {
                 let Some(shared) = row.range.intersect(&done.range) else { continue };
                 let cells = || vec![0; rows.len() * self.columns];
                 let cells = self.bytes.entry(done.action).or_insert_with(cells);
-                cells[index * self.columns + column] += shared.len();
+                let cell = &mut cells[index * self.columns + column];
+                *cell = cell.saturating_add(shared.len());
             }
         }
     }

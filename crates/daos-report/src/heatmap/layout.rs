@@ -14,6 +14,10 @@ const LARGE_GAP: u64 = 50;
 /// beside a gigabyte of heap can be seen and labelled.
 const SMALL_SEGMENT: usize = 40;
 
+/// Most segments that are shown, the largest: each takes a row at least. Chosen: more than
+/// any screen or picture has room for.
+const MOST_SEGMENTS: usize = 1000;
+
 /// A row: a part of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Row {
@@ -93,7 +97,7 @@ impl Extent {
 
     /// The edges of the columns, and the rows by target and rising address.
     pub fn lay_out(&self, options: &HeatmapOptions) -> (Vec<u64>, Vec<Row>) {
-        let segments = self.segments(options.rows);
+        let segments = largest(self.segments(options.rows));
         let Some((from, to)) = self.time.filter(|_| !segments.is_empty()) else {
             return (Vec::new(), Vec::new());
         };
@@ -110,7 +114,7 @@ impl Extent {
     /// What is covered, without the large gaps. When that leaves more segments
     /// than `rows` can show side by side, the largest gaps go first.
     fn segments(&self, rows: usize) -> Vec<(TargetId, AddrRange)> {
-        let covered: u64 = self.coverage.values().map(Coverage::bytes).sum();
+        let covered = self.coverage.values().map(Coverage::bytes).fold(0, u64::saturating_add);
         let gaps = self.coverage.iter().flat_map(|(&id, c)| c.gaps().map(move |gap| (id, gap)));
         let mut large: Vec<_> = gaps.filter(|(_, gap)| gap.len() > covered / LARGE_GAP).collect();
         large.sort_by_key(|(_, gap)| Reverse(gap.len()));
@@ -121,6 +125,21 @@ impl Extent {
         };
         self.coverage.iter().flat_map(of_target).collect()
     }
+
+    /// How many segments there are beyond those that are laid out.
+    pub fn left_out(&self, options: &HeatmapOptions) -> usize {
+        self.segments(options.rows).len().saturating_sub(MOST_SEGMENTS)
+    }
+}
+
+/// The [`MOST_SEGMENTS`] largest of them, in their order.
+fn largest(mut segments: Vec<(TargetId, AddrRange)>) -> Vec<(TargetId, AddrRange)> {
+    if segments.len() > MOST_SEGMENTS {
+        segments.sort_by_key(|(_, range)| Reverse(range.len()));
+        segments.truncate(MOST_SEGMENTS);
+        segments.sort_by_key(|&(id, range)| (id, range.start));
+    }
+    segments
 }
 
 /// How many rows each segment gets: one for each page where there are few pages, else
@@ -169,6 +188,14 @@ mod tests {
         let segments = [range(0, 1000), range(5000, 5001), range(9000, 9500)];
         assert_eq!(shares(&segments, 40), [25, 1, 14]);
         assert_eq!(shares(&segments, 2), [1, 1, 1]);
+    }
+
+    #[test]
+    fn of_too_many_segments_the_largest_are_left() {
+        let size = |index: u64| if index == 700 { 1 } else { 2 };
+        let all = (0..1001).map(|index| range(index * 10, index * 10 + size(index)));
+        let left = largest(all.clone().collect());
+        assert!(left.iter().copied().eq(all.filter(|(_, range)| range.len() == 2)));
     }
 
     #[test]

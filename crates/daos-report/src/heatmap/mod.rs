@@ -80,6 +80,8 @@ pub struct Heatmap {
     pub times: Vec<u64>,
     /// By target, then by rising address.
     pub segments: Vec<Segment>,
+    /// How many segments are not here, as there are too many: the smallest.
+    pub left_out: usize,
 }
 
 /// Addresses of one target without a gap worth leaving out.
@@ -122,7 +124,7 @@ impl Heatmap {
 
     /// Bytes from the lowest to the highest address of each segment, together.
     pub fn bytes(&self) -> u64 {
-        self.segments.iter().map(|segment| segment.range().len()).sum()
+        self.segments.iter().map(|segment| segment.range().len()).fold(0, u64::saturating_add)
     }
 
     /// The actions that schemes did here.
@@ -153,7 +155,11 @@ impl Heatmap {
     fn summary(&self) -> String {
         let Some((from, to)) = self.time() else { return "nothing was monitored here".to_owned() };
         let (from, to) = (display::seconds(from), display::seconds(to));
-        format!("{from} to {to} s, {} of addresses", display::bytes(self.bytes()))
+        let left_out = match self.left_out {
+            0 => String::new(),
+            count => format!(", without {count} smaller parts"),
+        };
+        format!("{from} to {to} s, {} of addresses{left_out}", display::bytes(self.bytes()))
     }
 }
 
@@ -185,7 +191,7 @@ where
     for interval in intervals()? {
         cells.add(&interval?);
     }
-    Ok(cells.finish(targets))
+    Ok(Heatmap { left_out: extent.left_out(options), ..cells.finish(targets) })
 }
 
 /// Writes a heat map.

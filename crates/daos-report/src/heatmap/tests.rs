@@ -80,7 +80,8 @@ fn large_gaps_are_left_out() {
 fn holes_in_what_is_mapped_are_gaps_unless_accessed() {
     let mut targets = targets();
     let [low, high] = [(0, MIB), (9 * MIB, 10 * MIB)].map(|(s, e)| AddrRange::new(s, e));
-    targets[0].mappings = [low, high].map(|range| Mapping { range, name: String::new() }).into();
+    targets[0].mappings =
+        [low, high].map(|range| Mapping { range, name: String::new(), shared: false }).into();
     let cold = [snapshot(0, 10, &[region(0, 10 * MIB, 0)])];
     let shown = |map: Heatmap| map.segments.iter().map(Segment::range).collect::<Vec<_>>();
     assert_eq!(shown(map_of(&cold, &targets, options(5, 40))), [low, high]);

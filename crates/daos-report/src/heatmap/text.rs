@@ -89,7 +89,7 @@ fn labels(segment: &Segment, lines: usize, rows_per_line: usize) -> Vec<String> 
         }
     } else {
         for tick in ticks::bytes(segment.range().len() as f64, most).iter().skip(1) {
-            if let Some(line) = line_of(start + tick.value as u64) {
+            if let Some(line) = line_of(start.saturating_add(tick.value as u64)) {
                 labels[line] = format!("+{}", tick.label);
             }
         }
@@ -103,7 +103,9 @@ fn labels(segment: &Segment, lines: usize, rows_per_line: usize) -> Vec<String> 
 fn marks(segment: &Segment, rows: std::ops::Range<usize>) -> Vec<Option<Action>> {
     let columns = segment.rates[0].len();
     let most = |column: usize| {
-        let bytes = |cells: &[Vec<u64>]| cells[rows.clone()].iter().map(|row| row[column]).sum();
+        let bytes = |cells: &[Vec<u64>]| {
+            cells[rows.clone()].iter().map(|row| row[column]).fold(0, u64::saturating_add)
+        };
         let all = segment.acted.iter().map(|(&action, cells)| (action, bytes(cells)));
         all.filter(|&(_, bytes): &(_, u64)| bytes > 0).max_by_key(|&(_, bytes)| bytes)
     };

@@ -152,16 +152,16 @@ impl Overhead {
         }
         self.time.1 = snapshot.end_us;
         let cost = &snapshot.cost;
-        for &checks in &cost.checks {
-            self.checks_per_tick.add(checks.into());
+        for alike in cost.checks.chunk_by(u32::eq) {
+            self.checks_per_tick.add_times(alike[0].into(), alike.len() as u64);
         }
         self.regions.add(snapshot.nr_regions() as u64);
         self.late_ticks += u64::from(cost.late_ticks);
         self.missed_ticks += u64::from(cost.missed_ticks);
-        self.pages += cost.pages;
-        self.armed += cost.armed;
-        self.cpu_us += cost.cpu_us;
-        self.target_us += cost.target_us;
+        self.pages = self.pages.saturating_add(cost.pages);
+        self.armed = self.armed.saturating_add(cost.armed);
+        self.cpu_us = self.cpu_us.saturating_add(cost.cpu_us);
+        self.target_us = self.target_us.saturating_add(cost.target_us);
         let moment = Moment {
             end_us: snapshot.end_us,
             length_us: snapshot.end_us.saturating_sub(snapshot.start_us),

@@ -89,14 +89,19 @@ impl Scheme {
 
     /// It acted on so many bytes at this moment, which is not before any other.
     fn add(&mut self, at: u64, bytes: u64) {
-        self.bytes += bytes;
+        self.bytes = self.bytes.saturating_add(bytes);
         match self.timeline.last_mut() {
-            Some((last, sum)) if *last == at => *sum += bytes,
+            Some((last, sum)) if *last == at => *sum = sum.saturating_add(bytes),
             _ => {
                 self.times += 1;
                 self.timeline.push((at, bytes));
             }
         }
+    }
+
+    /// Bytes that were refused, by its counters.
+    fn refused_bytes(stats: &SchemeStats) -> u64 {
+        stats.refused_bytes.values().copied().fold(0, u64::saturating_add)
     }
 
     /// When it acted first, in microseconds since the record began.

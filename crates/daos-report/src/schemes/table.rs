@@ -1,8 +1,8 @@
 //! What schemes did, as data.
 
 use super::{Scheme, Schemes};
-use crate::csv;
 use crate::format::RenderError;
+use crate::{csv, names};
 use daos_core::{Action, SchemeStats};
 use serde::Serialize;
 use std::io::Write;
@@ -69,7 +69,7 @@ pub fn csv(schemes: &Schemes, out: &mut impl Write) -> Result<(), RenderError> {
             out,
             "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
             scheme.number,
-            csv::field(&scheme.label),
+            csv::field(&names::safe(&scheme.label)),
             csv::optional(scheme.action),
             scheme.times,
             scheme.bytes,
@@ -77,7 +77,7 @@ pub fn csv(schemes: &Schemes, out: &mut impl Write) -> Result<(), RenderError> {
             csv::optional(scheme.last_us()),
             count(|stats| stats.tried_bytes),
             count(|stats| stats.applied_bytes),
-            count(|stats| stats.refused_bytes.values().sum()),
+            count(Scheme::refused_bytes),
             count(|stats| stats.spared_bytes),
             csv::optional(stats.map(|stats| stats.bloat_bytes)),
             count(|stats| stats.quota_exceeded),

@@ -58,7 +58,7 @@ fn write_stats(schemes: &Schemes, out: &mut impl Write) -> Result<(), RenderErro
         "scheme", "tried", "applied", "refused", "in use", "bloat", "quota", "slept", "spent"
     )?;
     for (number, stats) in &all {
-        let refused = stats.refused_bytes.values().sum();
+        let refused = Scheme::refused_bytes(stats);
         let [tried, applied, refused, spared] =
             [stats.tried_bytes, stats.applied_bytes, refused, stats.spared_bytes]
                 .map(display::bytes);

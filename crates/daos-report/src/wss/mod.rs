@@ -115,19 +115,23 @@ fn resident_set(snapshot: &Snapshot, options: &WssOptions) -> Option<u64> {
     let counted = |target: &&TargetSnapshot| options.target.is_none_or(|id| id == target.id);
     let mut counted = snapshot.targets.iter().filter(counted).peekable();
     counted.peek()?;
-    counted.map(|target| target.resident_bytes).sum()
+    let mut bytes = 0u64;
+    for target in counted {
+        bytes = bytes.saturating_add(target.resident_bytes?);
+    }
+    Some(bytes)
 }
 
 /// The working set of one snapshot. Adds the targets that it counts to `ids`.
 fn working_set(snapshot: &Snapshot, options: &WssOptions, ids: &mut BTreeSet<TargetId>) -> u64 {
     let wanted = |id| options.target.is_none_or(|target| target == id);
-    let mut bytes = 0;
+    let mut bytes = 0u64;
     for target in snapshot.targets.iter().filter(|target| wanted(target.id)) {
         ids.insert(target.id);
         let used = target
             .parts()
             .filter(|part| part.access_rate > 0.0 && part.access_rate >= options.min_rate);
-        bytes += used.map(|part| part.range.len()).sum::<u64>();
+        bytes = bytes.saturating_add(used.map(|part| part.range.len()).sum());
     }
     bytes
 }

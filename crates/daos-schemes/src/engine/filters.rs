@@ -1,7 +1,7 @@
 //! Deciding by a scheme's filters which memory may be acted on.
 
-use crate::scheme::{Filter, FilterType};
-use daos_core::{AddrRange, Mapping, PAGE_SIZE};
+use crate::scheme::{Filter, FilterType, Scheme};
+use daos_core::{Action, AddrRange, Mapping, PAGE_SIZE};
 
 /// What filters have to know of the target whose memory they decide about.
 #[derive(Debug, Clone, Copy)]
@@ -20,6 +20,31 @@ pub(super) fn need_huge(filters: &[Filter]) -> bool {
 /// Whether one of them goes by the cgroup of the target.
 pub(super) fn need_cgroup(filters: &[Filter]) -> bool {
     filters.iter().any(|filter| matches!(filter.filter_type, FilterType::Cgroup(_)))
+}
+
+/// Whether the scheme leaves files alone that are mapped to be shared: others may use them
+/// without mapping them, which no page table shows, and would have to read them again. Only
+/// a filter that allows memory of files says otherwise.
+pub(super) fn spare_shared_files(scheme: &Scheme) -> bool {
+    let allows = |filter: &Filter| {
+        filter.filter_type == FilterType::File && filter.allow && !filter.inverted
+    };
+    matches!(scheme.action, Action::Pageout | Action::Cold) && !scheme.filters.iter().any(allows)
+}
+
+/// The parts of `range` without files that are mapped to be shared, by rising address.
+pub(super) fn without_shared_files(range: AddrRange, mappings: &[Mapping]) -> Vec<AddrRange> {
+    let first = mappings.partition_point(|mapping| mapping.range.end <= range.start);
+    let inside = mappings[first..].iter().take_while(|mapping| mapping.range.start < range.end);
+    let mut parts = Vec::new();
+    let mut start = range.start;
+    for shared in inside.filter(|mapping| mapping.is_of_shared_file()) {
+        parts.push(AddrRange::new(start, shared.range.start));
+        start = shared.range.end;
+    }
+    parts.push(AddrRange::new(start, range.end));
+    parts.retain(|part| !part.is_empty());
+    parts
 }
 
 /// Cuts `range` where filters may decide differently on the two sides.
@@ -106,8 +131,11 @@ mod tests {
     }
 
     fn allowed(filters: &[Filter]) -> Vec<(u64, u64)> {
-        let mapping =
-            |start, end, name: &str| Mapping { range: pages(start, end), name: name.into() };
+        let mapping = |start, end, name: &str| Mapping {
+            range: pages(start, end),
+            name: name.into(),
+            shared: false,
+        };
         let mappings =
             [mapping(0, 10, "[heap]"), mapping(10, 20, "/lib/libc.so"), mapping(20, 40, "")];
         let target = FilteredTarget { mappings: &mappings, cgroup: Some("/a/b") };

@@ -44,6 +44,7 @@ impl SchemeState {
             let ids = snapshot.targets.iter().map(|target| target.id);
             cgroups.extend(ids.map(|id| (id, sink.cgroup(id))));
         }
+        let spare_shared = filters::spare_shared_files(&self.scheme);
         let mut found = Vec::new();
         self.stats.fitting_bytes = 0;
         for candidate in candidates {
@@ -61,7 +62,7 @@ impl SchemeState {
                 fits: candidate.age_us >= min_us,
                 priority: if is_bounded { self.priority(candidate) } else { 0.0 },
             };
-            if self.scheme.filters.is_empty() {
+            if self.scheme.filters.is_empty() && !spare_shared {
                 self.count(selected);
                 self.add(selected, snapshot.end_us, &mut found);
                 continue;
@@ -108,7 +109,13 @@ impl SchemeState {
         let filters = &self.scheme.filters;
         let mut parts = Vec::new();
         let target = FilteredTarget { mappings: sink.mappings(selected.target), cgroup };
-        filters::cut(filters, selected.range, target, |part| parts.push(part));
+        let ranges = match filters::spare_shared_files(&self.scheme) {
+            true => filters::without_shared_files(selected.range, target.mappings),
+            false => vec![selected.range],
+        };
+        for range in ranges {
+            filters::cut(filters, range, target, |part| parts.push(part));
+        }
         let mut huge = vec![false; parts.len()];
         if filters::need_huge(filters) {
             let samples = sample(sink, selected.target, &parts)?;

@@ -165,8 +165,8 @@ fn what_is_to_stay_is_asked_to_in_every_pass() {
 fn filters_decide_what_is_left() {
     let mut toy = Toy::new(100);
     toy.mappings = vec![
-        Mapping { range: pages(0, 30), name: "/usr/lib/libc.so".into() },
-        Mapping { range: pages(30, 100), name: "[heap]".into() },
+        Mapping { range: pages(0, 30), name: "/usr/lib/libc.so".into(), shared: false },
+        Mapping { range: pages(30, 100), name: "[heap]".into(), shared: false },
     ];
     toy.pages[50..60].iter_mut().for_each(|page| page.huge = true);
     let keep = |filter_type| Filter { filter_type, inverted: false, allow: false };
@@ -205,4 +205,33 @@ fn a_dry_run_counts_what_is_there_once_and_does_nothing() {
     }
     assert!(toy.log.is_empty());
     assert_eq!(stats(&engine).applied_bytes, 900 * PAGE_SIZE, "nobody touches the used ones here");
+}
+
+/// Others may read a file that is mapped to be shared, without mapping it.
+#[test]
+fn files_mapped_to_be_shared_are_left_unless_a_filter_allows_them() {
+    let mappings = [("/data", true), ("/lib/libc.so", false), ("", false), ("", true)];
+    let mappings = mappings.iter().zip(0..).map(|(&(name, shared), at)| Mapping {
+        range: pages(at * 100, at * 100 + 100),
+        name: name.into(),
+        shared,
+    });
+    let allow = |filter_type| Filter { filter_type, inverted: false, allow: true };
+    let all = allow(FilterType::Addresses(pages(0, 400)));
+    for (action, filters, shared_goes, rest_goes) in [
+        (Action::Pageout, vec![], false, true),
+        (Action::Pageout, vec![all], false, true),
+        (Action::Pageout, vec![allow(FilterType::File), allow(FilterType::Anonymous)], true, true),
+        (Action::Pageout, vec![allow(FilterType::File)], true, false),
+    ] {
+        let mut toy = Toy::new(400);
+        toy.memory.mappings = mappings.clone().collect();
+        let scheme = Scheme { filters, ..idle(5, action) };
+        let mut engine = Engine::new(vec![scheme.clone()]);
+        toy.run(&mut engine, 20 * SECOND);
+        let went = |at: usize| toy.pages[at..at + 100].iter().filter(|page| !page.present).count();
+        let expected =
+            [shared_goes, true, rest_goes, rest_goes].map(|goes| if goes { 100 } else { 0 });
+        assert_eq!([0, 100, 200, 300].map(went), expected, "{:?}", scheme.filters);
+    }
 }

@@ -50,7 +50,7 @@ impl Toy {
     pub fn new(pages: u64) -> Self {
         let range = self::pages(0, pages);
         let mut memory = TestMemory::new(&[range], &[]);
-        memory.mappings = vec![Mapping { range, name: String::new() }];
+        memory.mappings = vec![Mapping { range, name: String::new(), shared: false }];
         let known = vec![Known { from: 0, to: pages, rate: 0.0, since_us: 0 }];
         Self { memory, known, runs: Vec::new() }
     }
