@@ -1,7 +1,7 @@
 # What can be done here; every target stands on its own.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test vm-test lint bench clean
+.PHONY: help setup build demo test vm-test lint fuzz deny bench clean
 
 help: ## Show this
 	@echo 'make TARGET, where TARGET is one of'
@@ -25,6 +25,13 @@ vm-test: setup ## Try daos on Debian's 6.1 and 6.12 kernels in virtual machines
 
 lint: setup ## Check format, lints and docs only
 	@bash scripts/test.sh lint
+
+TIME ?= 1m
+fuzz: setup ## Look for input that breaks a parser, with libFuzzer, each for TIME (TIME=1h)
+	@bash scripts/fuzz.sh $(TIME)
+
+deny: setup ## Check licences, sources and known faults of the crates; installs cargo-deny
+	@bash scripts/deny.sh install
 
 bench: setup ## Measure the core
 	cargo bench --workspace

@@ -24,6 +24,7 @@ is_root() { [ "$(id -u)" -eq 0 ]; }
 check format cargo fmt --all --check
 check clippy cargo clippy --workspace --all-targets -- -D warnings
 RUSTDOCFLAGS="-D warnings" check docs cargo doc --workspace --no-deps
+check crates bash scripts/deny.sh
 
 if [ "${1:-}" != lint ]; then
     # All of it before any test: tests run the binaries and the examples.

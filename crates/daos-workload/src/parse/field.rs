@@ -64,6 +64,10 @@ impl<'a> Field<'a> {
             let what = "a name is too long";
             return Err(self.wrong(Problem::TooLarge { what, limit: "100 characters" }));
         }
+        // Names are shown on terminals.
+        if self.text.chars().any(char::is_control) {
+            return Err(self.unexpected("a name without control characters"));
+        }
         Ok(self.text.to_owned())
     }
 

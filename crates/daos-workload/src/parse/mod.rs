@@ -26,11 +26,16 @@ pub use error::{ConfigError, Problem};
 use crate::config::{Config, Mode, Order, Pattern, Phase, Region};
 use field::{Field, Fields, Parsed, ProblemAt, clipped};
 use std::collections::HashMap;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 /// Most regions: each takes two mappings while it is set up, of the 65,530 that
 /// Linux grants a process.
 const MAX_REGIONS: usize = 30_000;
+/// Most bytes of text. Chosen: more than the most regions with names of usual length take, and
+/// so few that no sum over phases can overflow.
+const MAX_TEXT: usize = 2 << 20;
 /// Most bytes in all regions: half of what a process can address.
 const MAX_BYTES: u64 = 64 << 40;
 
@@ -38,8 +43,12 @@ impl Config {
     /// Reads the configuration in a file.
     pub fn read(path: &Path) -> Result<Self, ConfigError> {
         let file = path.display().to_string();
-        match std::fs::read_to_string(path) {
-            Ok(text) => Self::parse(&file, &text),
+        // One byte more than can be: a device or a pipe may have no end.
+        let mut text = String::new();
+        let read = File::open(path)
+            .and_then(|input| input.take(MAX_TEXT as u64 + 1).read_to_string(&mut text));
+        match read {
+            Ok(_) => Self::parse(&file, &text),
             Err(source) => Err(ConfigError::Read { file, source }),
         }
     }
@@ -58,6 +67,10 @@ impl Config {
 }
 
 fn parse(text: &str) -> Parsed<(Vec<Region>, Vec<Phase>)> {
+    if text.len() > MAX_TEXT {
+        let problem = Problem::TooLarge { what: "the configuration is too long", limit: "2 MiB" };
+        return Err(ProblemAt { line: 1, column: 1, problem });
+    }
     let end = Field { line: text.lines().count().max(1), column: 1, text: "" };
     let missing = |expected| end.wrong(Problem::Unexpected { found: "the end".into(), expected });
 
@@ -174,8 +187,11 @@ fn unknown(name: &str, regions: &[Region]) -> Problem {
     if regions.len() > SHOWN {
         known += &format!(" and {} more", regions.len() - SHOWN);
     }
+    // Lengths first: they are cheap to compare, and the name may be as long as the file.
+    let length = name.chars().count();
     let near = regions
         .iter()
+        .filter(|r| r.name.chars().count().abs_diff(length) <= 2)
         .map(|r| (edit_distance(name, &r.name), r))
         .filter(|(distance, r)| *distance <= 2 && *distance < r.name.chars().count())
         .min_by_key(|(distance, _)| *distance)

@@ -23,6 +23,20 @@ fn error(text: &str) -> String {
     Config::parse("hot.cfg", text).unwrap_err().to_string()
 }
 
+#[test]
+fn a_file_without_an_end_is_refused() {
+    // What is read of it are zeros, which are text.
+    let error = Config::read(Path::new("/dev/zero")).unwrap_err().to_string();
+    assert_eq!(error, "/dev/zero:1:1: the configuration is too long: expected at most 2 MiB");
+}
+
+#[test]
+fn a_name_cannot_steer_a_terminal() {
+    let found = error("a\u{1b}[2J, 4096\n\nbusy\n1s\n");
+    assert!(found.contains("expected a name without control characters"), "{found}");
+    assert!(!found.contains('\u{1b}'), "{found}");
+}
+
 /// A configuration of one region and one phase with the pattern line `line`.
 fn with_pattern(line: &str) -> String {
     format!("hot, 4096\ncold, 4096\n\nbusy\n1s\n{line}\n")

@@ -1,0 +1,95 @@
+//! Record files, and all reports of them.
+
+use crate::Target;
+use crate::frames::Frames;
+use daos_record::{JsonLines, Record, Writer};
+use daos_report::heatmap::HeatmapOptions;
+use daos_report::overhead::OverheadOptions;
+use daos_report::regions::RegionsOptions;
+use daos_report::schemes::{RecordedScheme, SchemesOptions};
+use daos_report::wss::WssOptions;
+use daos_report::{Format, Style, heatmap, overhead, regions, schemes, wss};
+use std::io;
+use std::path::Path;
+
+/// Memory chosen: a heat map of the usual size and the SVG of it take about a tenth.
+pub const TARGET: Target = Target { name: "record", memory: 32 << 20, run };
+
+/// All but PNG, which is what the drawing library makes of the SVG, and slow.
+const FORMATS: [Format; 4] = [Format::Text, Format::Json, Format::Csv, Format::Svg];
+
+/// Reads the input as it is, and with right checksums.
+fn run(input: &[u8]) {
+    crate::with_file(input, read);
+    let sealed = Frames::split(input).join();
+    if sealed != input {
+        crate::with_file(&sealed, read);
+    }
+}
+
+fn read(path: &Path) {
+    match Record::open(path) {
+        Ok(record) => {
+            drop(record.damage().map(ToString::to_string));
+            report(&record);
+            is_written_again(&record);
+        }
+        Err(error) => drop(error.to_string()),
+    }
+}
+
+/// Every report in every format. Errors are fine; panics and floods of memory are not.
+fn report(record: &Record) {
+    let targets: Vec<_> = record.targets().cloned().collect();
+    let labels = record.schemes().iter();
+    let acted: Vec<_> =
+        labels.map(|label| RecordedScheme { label: label.clone(), stats: None }).collect();
+    let style = Style::default();
+    let mut out = io::sink();
+    for format in FORMATS {
+        let options = HeatmapOptions::new(format, &style);
+        if let Ok(map) = heatmap::compute(|| Ok(record.intervals()), &targets, &options) {
+            drop(heatmap::render(&map, format, &style, &mut out));
+        }
+        let options = RegionsOptions::default();
+        let intervals = record.intervals();
+        drop(regions::render(intervals, &targets, &options, format, &style, &mut out));
+    }
+    let options = WssOptions { timeline: true, ..WssOptions::default() };
+    if let Ok(wss) = wss::compute(record.intervals(), &targets, &options) {
+        FORMATS.into_iter().for_each(|format| drop(wss::render(&wss, format, &style, &mut out)));
+    }
+    let options = SchemesOptions::default();
+    if let Ok(done) = schemes::compute(record.intervals(), &targets, acted, &options) {
+        FORMATS
+            .into_iter()
+            .for_each(|format| drop(schemes::render(&done, format, &style, &mut out)));
+    }
+    let options = OverheadOptions::default();
+    if let Ok(cost) = overhead::compute(record.intervals(), &targets, &options) {
+        FORMATS
+            .into_iter()
+            .for_each(|format| drop(overhead::render(&cost, format, &style, &mut out)));
+    }
+    let mut lines = JsonLines::new(&mut out);
+    for interval in record.intervals().map_while(Result::ok) {
+        drop(lines.interval(&interval));
+    }
+}
+
+/// Snapshots that were read are written and read as the same, unless they can't be written.
+/// What schemes did is not compared: the writer numbers schemes anew.
+fn is_written_again(record: &Record) {
+    let mut bytes = Vec::new();
+    let Ok(mut writer) = Writer::new(&mut bytes, record.header()) else { return };
+    let intervals: Vec<_> = record.intervals().map_while(Result::ok).collect();
+    let written = intervals.iter().all(|interval| writer.interval(interval).is_ok());
+    drop(writer);
+    if written {
+        crate::with_file(&bytes, |path| {
+            let again = Record::open(path).expect("what was written can be opened");
+            let again = again.intervals().map(|interval| interval.expect("and be read").snapshot);
+            assert!(again.eq(intervals.iter().map(|interval| interval.snapshot.clone())));
+        });
+    }
+}
