@@ -180,7 +180,8 @@ impl Record {
 
 /// Cuts the name of a mapping to [`LONGEST_NAME`].
 fn shorten(name: &mut String) {
-    name.truncate(name.floor_char_boundary(LONGEST_NAME));
+    let end = (0..=LONGEST_NAME).rev().find(|&end| name.is_char_boundary(end));
+    name.truncate(end.unwrap_or(0));
 }
 
 fn read_header(frames: &mut FileFrames) -> Result<Header, Fault> {

@@ -11,13 +11,14 @@ pub struct Coverage {
 impl Coverage {
     /// Adds the addresses of `range`.
     pub fn add(&mut self, range: AddrRange) {
+        if range.is_empty() {
+            return;
+        }
         let first = self.ranges.partition_point(|known| known.end < range.start);
         let behind = self.ranges.partition_point(|known| known.start <= range.end);
         let touched = &self.ranges[first..behind];
         let (Some(low), Some(high)) = (touched.first(), touched.last()) else {
-            if !range.is_empty() {
-                self.ranges.insert(first, range);
-            }
+            self.ranges.insert(first, range);
             return;
         };
         let whole = AddrRange::new(low.start.min(range.start), high.end.max(range.end));
