@@ -113,7 +113,7 @@ pub struct Record {
     pub output: PathBuf,
     /// User as whom the command runs, by name or number [default: who called sudo, else who
     /// runs daos]
-    #[arg(long, value_name = "USER", requires = "command")]
+    #[arg(long, value_name = "USER")]
     pub user: Option<String>,
     /// Stop after this long, such as 20s or 5m. A command that was started is asked to end then
     #[arg(short, long, value_name = "TIME", value_parser = values::duration_us)]

@@ -1,7 +1,7 @@
 //! From flags to a session, and what the commands that run one have in common.
 
 use crate::cli;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use daos_cli::{Usage, WholeFile, say, scheme_error};
 use daos_core::units::display;
 use daos_linux::{GuardedSwap, User, damon, rights};
@@ -103,7 +103,11 @@ pub fn user(asked: Option<&str>) -> Result<Option<User>> {
 
 /// As whom the command runs, if one was given.
 pub fn user_of_command(target: &cli::Target, asked: Option<&str>) -> Result<Option<User>> {
-    if target.forms.command.is_empty() { Ok(None) } else { user(asked) }
+    match (target.forms.command.is_empty(), asked) {
+        (true, Some(_)) => bail!(Usage("--user is for a command: give one behind --".into())),
+        (true, None) => Ok(None),
+        (false, _) => user(asked),
+    }
 }
 
 /// Tells that commands run as another user than this.

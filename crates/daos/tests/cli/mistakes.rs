@@ -56,7 +56,7 @@ fn users_that_there_are_not() {
     for how in [&["record"][..], &["apply", "-s", "prcl"], &["tune", "-s", "prcl", "--samples=9"]] {
         place.misused(&[how, &user, &command].concat(), "no user \"no-such-user\"");
     }
-    place.misused(&["record", "--user", "root", "--pid", "1"], "required");
+    place.misused(&["record", "--user", "root", "--pid", "1"], "--user is for a command");
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn outputs_that_cannot_be_written() {
     let place = Place::new("daos");
     let record = |output| ["record", "--quiet", "--sim", "load.cfg", "-o", output];
     place.cannot(&record("none/record"), "cannot create the record none/record");
-    place.cannot(&record("."), "cannot create the record .");
+    place.cannot(&record("."), ". is a directory");
     place.cannot(&record("/dev/full"), "cannot write to /dev/full");
     place.cannot(&record("load.cfg"), "is not a daos record, so it was left as it is");
     assert_eq!(fs::read_to_string(place.path("load.cfg")).unwrap(), daos_testing::LOAD);
