@@ -52,7 +52,7 @@ pub fn mapping(info: Option<&TargetInfo>, range: &AddrRange) -> String {
     }
 }
 
-/// `text` on one line, without control characters, cut to [`LONGEST`].
+/// `text` on one line, without control characters, cut to what fits into a line of a report.
 pub fn printable(text: &str) -> String {
     printable_to(text, LONGEST)
 }
