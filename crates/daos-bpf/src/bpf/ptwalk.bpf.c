@@ -196,9 +196,13 @@ static long look_up_one(__u64 i, void *data)
 	if (at >= MAX_ENTRIES)
 		return 1;
 	entry = entries[at];
-	facts[at] = (struct frame_facts){};
-	if ((entry & w->wanted) == w->wanted && is_ram(entry & w->frame_mask))
+	/* Of others nobody asks: clearing what is there would take longer than reading. */
+	if ((entry & w->wanted) != w->wanted)
+		return 0;
+	if (is_ram(entry & w->frame_mask))
 		look_up(&facts[at], w, (entry & w->frame_mask) >> 12);
+	else
+		facts[at] = (struct frame_facts){};
 	return 0;
 }
 
