@@ -56,7 +56,7 @@ fn find_direct_map(
     let lowest = highest.saturating_sub((1 + physical_end / GIB) * GIB);
     'candidates: for direct_map in (lowest..=highest).step_by(GIB as usize) {
         // Where it would have our top-level table.
-        if !is_ram(ram, me.pgd - direct_map) {
+        if !AddrRange::any_contains(ram, me.pgd - direct_map) {
             continue;
         }
         let candidate = KernelLayout { direct_map, ..layout };
@@ -64,7 +64,7 @@ fn find_direct_map(
             let found = match read_one(programs, me, &candidate, addr)? {
                 Some((entry, 1)) if entry.is_present() => {
                     let physical = entry.frame(1, layout.frame_mask) << 12;
-                    if !is_ram(ram, physical) {
+                    if !AddrRange::any_contains(ram, physical) {
                         continue 'candidates;
                     }
                     programs.read_word(direct_map.wrapping_add(physical))?
@@ -126,7 +126,10 @@ fn has_ram_for(
                 return Ok(false);
             };
             let physical = entry.frame(level, candidate.frame_mask) << 12;
-            if !entry.is_present() || !entry.is_write_back(level) || !is_ram(ram, physical) {
+            if !entry.is_present()
+                || !entry.is_write_back(level)
+                || !AddrRange::any_contains(ram, physical)
+            {
                 return Ok(false);
             }
         }
@@ -202,12 +205,6 @@ fn read_one(
         return Ok(Some((Entry(entry), level)));
     }
     Ok(None)
-}
-
-/// Whether this physical address is RAM. `ram` is sorted.
-fn is_ram(ram: &[AddrRange], physical: u64) -> bool {
-    let at = ram.partition_point(|range| range.end <= physical);
-    ram.get(at).is_some_and(|range| range.contains(physical))
 }
 
 /// A few pages of our own, each beginning with a word that no other page has.

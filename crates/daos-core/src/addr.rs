@@ -68,15 +68,24 @@ impl AddrRange {
         AddrRange::new(self.start.next_multiple_of(bytes), self.end / bytes * bytes)
     }
 
-    /// Adds this behind sorted `ranges`, as one with the last of them where they touch.
+    /// Whether one of these `ranges`, which are sorted and disjoint, holds `addr`.
+    pub fn any_contains(ranges: &[AddrRange], addr: u64) -> bool {
+        let at = ranges.partition_point(|range| range.end <= addr);
+        ranges.get(at).is_some_and(|range| range.contains(addr))
+    }
+
+    /// Adds this behind sorted `ranges`, as one with the last of them where they touch or
+    /// overlap.
     pub fn push_joined(self, ranges: &mut Vec<AddrRange>) {
         match ranges.last_mut() {
-            Some(last) if last.end == self.start => last.end = self.end,
+            Some(last) if (last.start..=last.end).contains(&self.start) => {
+                last.end = last.end.max(self.end);
+            }
             _ => ranges.push(self),
         }
     }
 
-    /// Sorted ranges, those that touch as one.
+    /// Sorted ranges, those that touch or overlap as one.
     pub fn joined(ranges: impl IntoIterator<Item = AddrRange>) -> Vec<AddrRange> {
         let mut joined = Vec::new();
         ranges.into_iter().for_each(|range| range.push_joined(&mut joined));
@@ -129,6 +138,11 @@ mod tests {
     #[test]
     fn neighbours_are_one() {
         let ranges = [(0, 2), (2, 5), (6, 7)].map(|(start, end)| AddrRange::new(start, end));
-        assert_eq!(AddrRange::joined(ranges), [AddrRange::new(0, 5), AddrRange::new(6, 7)]);
+        let joined = AddrRange::joined(ranges);
+        assert_eq!(joined, [AddrRange::new(0, 5), AddrRange::new(6, 7)]);
+        let held = (0..9).filter(|&addr| AddrRange::any_contains(&joined, addr));
+        assert_eq!(held.collect::<Vec<_>>(), [0, 1, 2, 3, 4, 6]);
+        let overlapping = [(0, 8), (2, 5), (8, 9)].map(|(start, end)| AddrRange::new(start, end));
+        assert_eq!(AddrRange::joined(overlapping), [AddrRange::new(0, 9)]);
     }
 }

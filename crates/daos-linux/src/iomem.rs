@@ -43,14 +43,7 @@ pub fn system_ram(root: &Path) -> Result<Vec<AddrRange>, IomemError> {
 pub fn parse(iomem: &str) -> Vec<AddrRange> {
     let mut ram: Vec<AddrRange> = iomem.lines().filter_map(range_of_ram).collect();
     ram.sort();
-    let mut joined: Vec<AddrRange> = Vec::new();
-    for range in ram {
-        match joined.last_mut() {
-            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
-            _ => joined.push(range),
-        }
-    }
-    joined
+    AddrRange::joined(ram)
 }
 
 /// `START-END : NAME`, in hexadecimal, the end belonging to it.

@@ -103,9 +103,3 @@ fn gone(ranges: &[AddrRange]) -> ActionReport {
 fn bytes(ranges: &[AddrRange]) -> u64 {
     ranges.iter().map(AddrRange::len).sum()
 }
-
-/// Whether one of the sorted, disjoint `ranges` holds `addr`.
-fn holds(ranges: &[AddrRange], addr: u64) -> bool {
-    let at = ranges.partition_point(|r| r.end <= addr);
-    ranges.get(at).is_some_and(|r| r.contains(addr))
-}

@@ -3,7 +3,6 @@
 //! Only what is present is advised, without pages that others map too. Of cold memory
 //! most is on the inactive list with its bits clear already: it is as it should be.
 
-use super::holds;
 use super::leaves::{self, Leaf};
 use super::whole_blocks::WholeBlocks;
 use crate::BpfError;
@@ -34,7 +33,7 @@ impl VirtualMemory {
         let without_room: Vec<_> = mappings.map(|m| m.range).collect();
         let mut whole = WholeBlocks::default();
         let picked = self.pick(at, Advice::Pageout, ranges, &mut report, |leaf| {
-            if holds(&without_room, leaf.range.start) {
+            if AddrRange::any_contains(&without_room, leaf.range.start) {
                 return Pick::Refuse(Refusal::NoRoom);
             }
             whole.add(leaf);
@@ -99,7 +98,7 @@ impl VirtualMemory {
         let mut refused: Vec<_> = advised.refused.iter().map(|(range, _)| *range).collect();
         refused.sort_unstable();
         for range in asked {
-            if holds(&refused, range.start) {
+            if AddrRange::any_contains(&refused, range.start) {
                 report.refuse(Refusal::Unsuitable, range.len());
             } else {
                 report.applied_bytes += range.len();

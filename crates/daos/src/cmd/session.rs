@@ -42,9 +42,10 @@ impl Prepared {
         Ok(Self { targets, schemes, zram })
     }
 
-    /// Goes on with these schemes instead.
-    pub fn with_schemes(self, schemes: Vec<Scheme>) -> Self {
-        Self { schemes: ActiveSchemes::of(schemes), ..self }
+    /// For these schemes, which were checked before, and with swap that is there already.
+    pub fn again(target: &cli::Target, schemes: Vec<Scheme>) -> Result<Self> {
+        let targets = Targets::open(&target.forms.pid, target.children, true)?;
+        Ok(Self { targets, schemes: ActiveSchemes::of(schemes), zram: cli::Zram::default() })
     }
 
     /// A flag that makes the schemes be read again; `None` without schemes.

@@ -91,8 +91,7 @@ impl<'a> Command<'a> {
     /// One run, with a scheme.
     fn managed(&self, scheme: &Scheme, bounds: &RunBounds) -> Result<Seen> {
         let monitor = monitoring::monitor(&self.args.monitoring)?;
-        let prepared = session::Prepared::new(&self.args.target, &managing(self.args))?;
-        let prepared = prepared.with_schemes(vec![scheme.clone()]);
+        let prepared = session::Prepared::again(&self.args.target, vec![scheme.clone()])?;
         let patience_us = (bounds.patience_s * 1e6) as u64;
         let run = self.start()?;
         let swap = self.swap.as_ref();
