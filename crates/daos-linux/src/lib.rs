@@ -8,6 +8,7 @@
 //! | [`open_files`] | the limit on open files, raised for a while |
 //! | [`process`] | a target process, held by a pidfd |
 //! | [`maps`] | `/proc/PID/maps` |
+//! | [`procmap`] | a few mappings, looked up |
 //! | [`iomem`] | what is RAM among the physical addresses |
 //! | [`madvise`] | `process_madvise(2)` in batches |
 //! | [`memory`] | what a process has in memory, in swap and in huge pages |
@@ -39,6 +40,7 @@ pub mod memory;
 pub mod metrics;
 pub mod open_files;
 pub mod process;
+pub mod procmap;
 pub mod remote;
 pub mod rights;
 pub mod support;

@@ -4,6 +4,7 @@ use crate::cgroup::MemoryCgroup;
 use crate::madvise::{self, Advice, Advised};
 use crate::maps;
 use crate::memory::{self, ProcessMemory};
+use crate::procmap::MappingLookup;
 use crate::remote::RemoteMemory;
 use crate::support::Rights;
 use daos_core::{AddrRange, Mapping, PAGE_SIZE};
@@ -134,6 +135,11 @@ impl Process {
             let mappings = maps::read(&dir.join("maps")).ok()?;
             (!mappings.is_empty()).then_some(mappings)
         })
+    }
+
+    /// A way to look up what it has mapped in a few places; `None` when it has ended.
+    pub fn mapping_lookup(&self) -> Option<MappingLookup> {
+        self.of_a_live_thread(|dir| MappingLookup::open(&dir.join("maps")).ok())
     }
 
     /// Its resident set in bytes; `None` when it has ended.

@@ -10,7 +10,7 @@ use test_tag::tag;
 const NEIGHBOUR: &str = "cold, 96M\nhot, 32M\nidle, 128M\n\nbusy\n60s\nhot, random, 1, 1\n";
 
 /// Starts the program of `tests/programs/hostile.rs`, which runs until this is dropped.
-fn hostile(args: &[&str]) -> Process {
+pub fn hostile(args: &[&str]) -> Process {
     let mut command = Command::new(built("examples/hostile"));
     command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut process = Process::start(&mut command);

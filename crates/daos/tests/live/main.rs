@@ -13,6 +13,7 @@ mod ends;
 mod guests;
 mod hostile;
 mod kinds;
+mod moves;
 mod rights;
 mod swap;
 mod tune;
