@@ -2,8 +2,9 @@
 
 use daos_core::AddrRange;
 use rustix::io::Errno;
+use rustix::process::{PidfdFlags, getpid, pidfd_open};
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 /// Ranges in a call. The kernel holds the target's `mmap` lock for a whole call,
 /// and a range may cost it a TLB flush of some 20 µs, so this keeps a call near
@@ -145,6 +146,13 @@ fn whole_ranges(ranges: &[AddrRange], mut bytes: u64) -> (usize, u64) {
 /// the cgroup has no room for it, `AGAIN` when pages are in the middle of something.
 pub fn collapse(pidfd: BorrowedFd<'_>, block: AddrRange) -> Result<(), Errno> {
     call(pidfd, &[block], MADV_COLLAPSE).map(drop)
+}
+
+/// Whether this kernel can [`collapse`]: it refuses advice that it does not know also for no
+/// memory at all.
+pub fn can_collapse() -> bool {
+    let me = pidfd_open(getpid(), PidfdFlags::empty());
+    me.is_ok_and(|me| call(me.as_fd(), &[], MADV_COLLAPSE).is_ok())
 }
 
 fn call(pidfd: BorrowedFd<'_>, ranges: &[AddrRange], advice: i32) -> Result<u64, Errno> {

@@ -81,7 +81,7 @@ impl ActionSink for VirtualMemory {
 
     fn mappings(&self, target: TargetId) -> &[Mapping] {
         let space = self.spaces.iter().find(|s| s.id == target);
-        space.map_or(&[], |s| &s.mappings)
+        space.map_or(&[], |s| &s.seen.mappings)
     }
 
     fn cgroup(&self, target: TargetId) -> Option<String> {
@@ -132,7 +132,7 @@ impl VirtualMemory {
                 report.add(gone(&part));
                 continue;
             };
-            let same = unchanged(&part, &self.spaces[at].mappings, &now);
+            let same = unchanged(&part, &self.spaces[at].seen.mappings, &now);
             report.refuse(Refusal::Unsuitable, bytes(&part) - bytes(&same));
             if same.is_empty() {
                 continue;

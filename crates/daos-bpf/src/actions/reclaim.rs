@@ -32,7 +32,7 @@ impl VirtualMemory {
         let mut report = ActionReport::default();
         // Without room, the kernel would split idle huge pages before it finds that out.
         let is_full = Swap::read(Path::new("/proc")).free_bytes() == 0;
-        let mappings = self.spaces[at].mappings.iter().filter(|m| is_full && !m.is_of_file());
+        let mappings = self.spaces[at].seen.mappings.iter().filter(|m| is_full && !m.is_of_file());
         let without_room: Vec<_> = mappings.map(|m| m.range).collect();
         let mut whole = WholeBlocks::default();
         let picked = self.pick(at, Advice::Pageout, ranges, &mut report, |leaf| {

@@ -1,6 +1,7 @@
 //! Targets that make it hard for whoever watches them: `daos` goes on, sees what a
 //! well-behaved neighbour of theirs does, keeps its bound, and ends when it is asked to.
 
+use crate::bound::overhead;
 use daos_testing::{Process, Scratch, WINDOWS, Workload, built, daos, eventually, score, sleep_s};
 use rustix::process::Signal;
 use std::io::{BufRead, BufReader};
@@ -42,6 +43,48 @@ fn watch_beside(args: &[&str]) {
         drop(hostile);
         see_neighbour(&scratch, neighbour);
     });
+}
+
+/// Watches it for more than ten seconds: the bound holds over any ten of them, the first too.
+fn keep_bound_on(args: &[&str]) {
+    eventually(|| {
+        let scratch = Scratch::new();
+        let hostile = hostile(args);
+        let pid = hostile.pid().to_string();
+        // A tenth of what others are watched with: what is dear here is dear with any bound.
+        let args = ["--pid", &pid, "--children", "--duration", "12s", "--max-overhead", "1"];
+        let mut recorder = Process::start(&mut scratch.recorder(&args));
+        assert!(recorder.end().success());
+        drop(hostile);
+        let overhead = overhead(&scratch);
+        println!("{overhead}");
+        let worst = overhead["worst_10s_percent"].as_f64().expect("it took ten seconds");
+        assert!(worst <= 1.1, "{worst} %: {overhead}");
+    });
+}
+
+#[tag(root)]
+#[test]
+fn the_bound_holds_on_two_thousand_children() {
+    keep_bound_on(&["children", "2000"]);
+}
+
+#[tag(root)]
+#[test]
+fn the_bound_holds_on_a_hundred_thousand_mappings() {
+    keep_bound_on(&["mappings", "60000"]);
+}
+
+#[tag(root)]
+#[test]
+fn the_bound_holds_in_a_storm_of_forks() {
+    keep_bound_on(&["forks"]);
+}
+
+#[tag(root)]
+#[test]
+fn the_bound_holds_while_memory_is_mapped_and_unmapped() {
+    keep_bound_on(&["remap"]);
 }
 
 /// Judges what the record here shows of it.

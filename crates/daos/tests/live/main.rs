@@ -12,6 +12,7 @@ mod commands;
 mod ends;
 mod guests;
 mod hostile;
+mod killed;
 mod kinds;
 mod moves;
 mod rights;
