@@ -4,6 +4,7 @@
 use crate::bound::overhead;
 use daos_testing::{Process, Scratch, WINDOWS, Workload, built, daos, eventually, score, sleep_s};
 use rustix::process::Signal;
+use std::fs::{File, read_to_string};
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use test_tag::tag;
@@ -142,9 +143,12 @@ fn more_children_than_files_may_be_open() {
         recorder.args(["-c", "ulimit -n 160; exec \"$@\"", "sh"]).arg(built("daos"));
         recorder.args(["record", "--quiet", "-o", &scratch.text("record"), "--pid", &pids]);
         recorder.args(["--children", "--duration", "8s"]).args(WINDOWS);
-        assert!(Process::start(&mut recorder).end().success());
+        let stderr = File::create(scratch.path("stderr")).expect("it can be made");
+        assert!(Process::start(recorder.stderr(stderr)).end().success());
         drop(hostile);
         see_neighbour(&scratch, neighbour);
+        let said = read_to_string(scratch.path("stderr")).expect("it is there");
+        assert_eq!(said.matches("children of the targets are not watched").count(), 1, "{said}");
         assert!(scratch.record().targets().count() < 30, "files were left for all else");
     });
 }
