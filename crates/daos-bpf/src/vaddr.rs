@@ -111,7 +111,8 @@ impl VirtualMemory {
             spaces: Vec::new(),
             next_id: 0,
             with_children: false,
-            // Kernels before 6.10 split a large folio also when they are given all of it.
+            // Kernels before 6.10 split a large folio also when they are given all of it. Nothing
+            // but the version tells: taken for older, a kernel leaves some folios unobserved.
             whole_folios: host::here().kernel_version() >= (6, 10),
             has_lru_generations: support::has_lru_generations(Path::new("/sys")),
             placement: Placement::new(),

@@ -44,7 +44,7 @@ pub fn clean() -> Result<i32> {
     match (found.is_empty(), claims) {
         (true, 0) => println!("nothing is left over"),
         (_, 0) => {}
-        (_, claims) => println!("claims on {claims} processes were taken away"),
+        (_, claims) => println!("left-over claims on processes were taken away: {claims}"),
     }
     let mut status = 0;
     for swap in found {
