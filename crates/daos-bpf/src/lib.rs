@@ -29,7 +29,9 @@ compile_error!(
 mod actions;
 mod entry;
 mod folio;
+mod keeping_up;
 mod kernel_layout;
+mod load_log;
 mod prices;
 mod programs;
 mod ranges;
@@ -63,9 +65,15 @@ pub enum BpfError {
     NotAllowed,
     /// The kernel did not take the programs.
     #[error(
-        "this kernel does not take the eBPF programs ({0}); daos needs Linux 6.1 or later with CONFIG_BPF_SYSCALL and CONFIG_DEBUG_INFO_BTF; `daos doctor` says more"
+        "this kernel does not take the eBPF programs ({source}); daos needs Linux 6.1 or later with CONFIG_BPF_SYSCALL and CONFIG_DEBUG_INFO_BTF; `daos doctor` says more{log}"
     )]
-    Load(#[source] libbpf_rs::Error),
+    Load {
+        /// What went wrong.
+        source: libbpf_rs::Error,
+        /// The last lines of what the kernel's verifier and libbpf said, each behind a line
+        /// break.
+        log: String,
+    },
     /// Something that the programs need could not be found in this kernel.
     #[error(
         "could not find {0} in this kernel's memory; daos can't read page tables here (please report the kernel's version and configuration)"
@@ -90,7 +98,7 @@ impl BpfError {
             libbpf_rs::ErrorKind::PermissionDenied if !rights.missing().is_empty() => {
                 Self::NotAllowed
             }
-            _ => Self::Load(err),
+            _ => Self::Load { source: err, log: load_log::last_lines() },
         }
     }
 }

@@ -4,6 +4,7 @@
 //! so a batch costs one system call and no copy.
 
 use crate::BpfError;
+use crate::load_log;
 use crate::skel::{OpenPtwalkSkel, PtwalkSkel, PtwalkSkelBuilder, types};
 use daos_core::AddrRange;
 use libbpf_rs::libbpf_sys;
@@ -96,7 +97,7 @@ impl std::fmt::Debug for Programs {
 impl Programs {
     /// Loads the programs. Needs CAP_BPF and CAP_PERFMON, and a kernel with BTF.
     pub(crate) fn load() -> Result<Self, BpfError> {
-        libbpf_rs::set_print(None);
+        load_log::keep();
         // The skeleton borrows this for as long as it lives, which is as long as
         // the process does: some hundred bytes, once.
         let storage: &'static mut MaybeUninit<OpenObject> =

@@ -17,6 +17,8 @@ pub struct ActionReport {
     /// Bytes that became resident by it (a huge page's pages that were not there before),
     /// or, if negative, that were given back.
     pub bloat_bytes: i64,
+    /// Bytes that were left since they were accessed after they had been found idle.
+    pub spared_bytes: u64,
 }
 
 impl ActionReport {
@@ -29,6 +31,20 @@ impl ActionReport {
             Some((_, sum)) => *sum += bytes,
             None => self.refused.push((why, bytes)),
         }
+    }
+
+    /// Whether bytes were left for this reason.
+    pub fn is_refused(&self, why: Refusal) -> bool {
+        self.refused.iter().any(|(reason, _)| *reason == why)
+    }
+
+    /// Adds what became of ranges behind those of this report.
+    pub fn add(&mut self, next: ActionReport) {
+        self.applied_bytes += next.applied_bytes;
+        self.bloat_bytes += next.bloat_bytes;
+        self.spared_bytes += next.spared_bytes;
+        next.applied.into_iter().for_each(|range| range.push_joined(&mut self.applied));
+        next.refused.into_iter().for_each(|(why, bytes)| self.refuse(why, bytes));
     }
 }
 
@@ -49,6 +65,18 @@ pub trait ActionSink: AccessCheck {
         target: TargetId,
         ranges: &[AddrRange],
     ) -> Result<ActionReport, Self::Error>;
+
+    /// The same to pages each of which was just found idle: those that have been accessed since
+    /// are left. A sink whose memory stands still between a look and an action need not look
+    /// again.
+    fn apply_to_idle(
+        &mut self,
+        action: Action,
+        target: TargetId,
+        ranges: &[AddrRange],
+    ) -> Result<ActionReport, Self::Error> {
+        self.apply(action, target, ranges)
+    }
 
     /// A clock: microseconds since some time in the past. What passes while looking and
     /// acting is charged to the scheme.

@@ -11,6 +11,8 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
+const CLAIMS: &str = "/run/daos/claims";
+
 /// Another `daos` watches the process already.
 #[derive(Debug, Error)]
 #[error(
@@ -38,7 +40,20 @@ impl Claim {
     /// The files are those of the mount namespace, and of its root: a monitor in another
     /// namespace, or one that has capabilities but is not root, is not noticed.
     pub fn take(pid: u32) -> Result<Self, Claimed> {
-        Self::take_in(Path::new("/run/daos/claims"), pid)
+        Self::take_in(Path::new(CLAIMS), pid)
+    }
+
+    /// Removes the files of claims that nobody holds, which a `daos` that was killed has left;
+    /// returns how many.
+    pub fn remove_left_behind() -> usize {
+        Self::remove_left_behind_in(Path::new(CLAIMS))
+    }
+
+    fn remove_left_behind_in(dir: &Path) -> usize {
+        let files = fs::read_dir(dir).into_iter().flatten().flatten();
+        let pids = files.filter_map(|file| file.file_name().to_str()?.parse::<u32>().ok());
+        // Whoever can take one removes it in the end.
+        pids.filter(|pid| matches!(Held::take(dir, *pid), Ok(Some(_)))).count()
     }
 
     fn take_in(dir: &Path, pid: u32) -> Result<Self, Claimed> {
@@ -105,6 +120,11 @@ mod tests {
         // What one that was killed has left behind is no claim.
         fs::write(claims.join("9"), "").unwrap();
         assert!(Claim::take_in(&claims, 9).unwrap()._held.is_some());
+        let held = Claim::take_in(&claims, 10).unwrap();
+        fs::write(claims.join("11"), "").unwrap();
+        assert_eq!(Claim::remove_left_behind_in(&claims), 1);
+        assert!(claims.join("10").exists() && !claims.join("11").exists());
+        drop(held);
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //! guard is killed, the user takes the swap away itself; when both are,
 //! [`TempSwap::left_behind`] finds it.
 
+use crate::rights;
 use crate::swap::SwapError;
 use crate::temp_swap::{SwapOptions, TempSwap};
 use crate::zram::Usage;
@@ -142,6 +143,9 @@ fn next_word<T: for<'a> Deserialize<'a>>(words: Option<&mut impl BufRead>) -> Op
 /// takes it away. `user` is the process that uses it. Returns whether all went well.
 pub fn stand(options: SwapOptions, user: u32) -> bool {
     be_left_alone();
+    // It is root's program still: what it has open and starts can do no more than that. The
+    // kernel refuses nobody.
+    let _ = rights::keep(rights::END_SWAP);
     let root = Path::new(ROOT);
     let swap = match TempSwap::set_up(root, options, user, std::process::id()) {
         Ok(swap) => swap,

@@ -5,9 +5,12 @@
 //!
 //! | module | holds |
 //! |---|---|
+//! | [`allowance`] | CPU time that may go into something |
 //! | [`open_files`] | the limit on open files, raised for a while |
+//! | [`pid_namespace`] | whose process numbers these are |
 //! | [`process`] | a target process, held by a pidfd |
 //! | [`maps`] | `/proc/PID/maps` |
+//! | [`procmap`] | a few mappings, looked up |
 //! | [`iomem`] | what is RAM among the physical addresses |
 //! | [`madvise`] | `process_madvise(2)` in batches |
 //! | [`memory`] | what a process has in memory, in swap and in huge pages |
@@ -26,6 +29,7 @@
 //! | [`user`] | who called `sudo`, and as whom a command runs |
 //! | [`support`] | what it offers: rights, BTF, swap, huge pages |
 
+pub mod allowance;
 pub mod cgroup;
 pub mod claim;
 pub mod cpu;
@@ -38,12 +42,15 @@ pub mod maps;
 pub mod memory;
 pub mod metrics;
 pub mod open_files;
+pub mod pid_namespace;
 pub mod process;
+pub mod procmap;
 pub mod remote;
 pub mod rights;
 pub mod support;
 pub mod swap;
 mod swap_header;
+mod targets_memory;
 pub mod temp_cgroup;
 pub mod temp_swap;
 pub mod user;

@@ -2,13 +2,18 @@
 
 use daos_core::AddrRange;
 use rustix::io::Errno;
+use rustix::process::{PidfdFlags, getpid, pidfd_open};
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 /// Ranges in a call. The kernel holds the target's `mmap` lock for a whole call,
 /// and a range may cost it a TLB flush of some 20 µs, so this keeps a call near
 /// a millisecond.
 const BATCH: usize = 48;
+
+/// How often a call is repeated that was interrupted, or found its pages in the middle of
+/// something. Chosen: some milliseconds at most.
+const MOST_TRIES: u32 = 8;
 
 /// Linux 6.1.
 const MADV_COLLAPSE: i32 = 25;
@@ -51,7 +56,7 @@ pub struct Advised {
     /// Bytes that the kernel took.
     pub bytes: u64,
     /// Ranges that it refused, and why: `INVAL` for locked, hugetlbfs and device
-    /// memory, `NOMEM` for a hole.
+    /// memory, `NOMEM` for a hole, `AGAIN` or `INTR` where it was busy each time.
     pub refused: Vec<(AddrRange, Errno)>,
     /// The process has ended, or may not be advised: nothing more was tried.
     pub stopped: Option<Errno>,
@@ -62,11 +67,21 @@ pub struct Advised {
 /// A range that the kernel refuses ends its call; the ranges behind it are asked
 /// for again, so one locked page costs a call and nothing else.
 pub fn advise(pidfd: BorrowedFd<'_>, ranges: &[AddrRange], advice: Advice) -> Advised {
+    in_calls(ranges, advice.most_bytes(), |batch| call(pidfd, batch, advice.number()))
+}
+
+/// Has `call` take all of `ranges`, each time so many bytes at most.
+fn in_calls(
+    ranges: &[AddrRange],
+    most_bytes: u64,
+    mut call: impl FnMut(&[AddrRange]) -> Result<u64, Errno>,
+) -> Advised {
     let mut advised = Advised::default();
     let mut rest = ranges;
+    let mut tries = 0;
     while !rest.is_empty() {
-        let batch = &rest[..in_a_call(rest, advice.most_bytes())];
-        match call(pidfd, batch, advice.number()) {
+        let batch = &rest[..in_a_call(rest, most_bytes)];
+        match call(batch) {
             Ok(bytes) => {
                 let (done, partly) = whole_ranges(batch, bytes);
                 advised.bytes += bytes;
@@ -78,16 +93,25 @@ pub fn advise(pidfd: BorrowedFd<'_>, ranges: &[AddrRange], advice: Advice) -> Ad
                     rest = &rest[1..];
                 }
             }
-            Err(Errno::INTR | Errno::AGAIN) => {}
+            Err(Errno::INTR | Errno::AGAIN) if tries < MOST_TRIES => {
+                tries += 1;
+                continue;
+            }
             Err(errno @ (Errno::INVAL | Errno::NOMEM | Errno::FAULT | Errno::BADF)) => {
                 advised.refused.push((rest[0], errno));
                 rest = &rest[1..];
+            }
+            // It may work for others of them.
+            Err(errno @ (Errno::INTR | Errno::AGAIN)) => {
+                advised.refused.extend(batch.iter().map(|range| (*range, errno)));
+                rest = &rest[batch.len()..];
             }
             Err(errno) => {
                 advised.stopped = Some(errno);
                 break;
             }
         }
+        tries = 0;
     }
     advised
 }
@@ -122,6 +146,13 @@ fn whole_ranges(ranges: &[AddrRange], mut bytes: u64) -> (usize, u64) {
 /// the cgroup has no room for it, `AGAIN` when pages are in the middle of something.
 pub fn collapse(pidfd: BorrowedFd<'_>, block: AddrRange) -> Result<(), Errno> {
     call(pidfd, &[block], MADV_COLLAPSE).map(drop)
+}
+
+/// Whether this kernel can [`collapse`]: it refuses advice that it does not know also for no
+/// memory at all.
+pub fn can_collapse() -> bool {
+    let me = pidfd_open(getpid(), PidfdFlags::empty());
+    me.is_ok_and(|me| call(me.as_fd(), &[], MADV_COLLAPSE).is_ok())
 }
 
 fn call(pidfd: BorrowedFd<'_>, ranges: &[AddrRange], advice: i32) -> Result<u64, Errno> {
@@ -160,6 +191,27 @@ mod tests {
         assert_eq!(in_a_call(&ranges(100, 4096), 16 << 20), BATCH);
         assert_eq!(in_a_call(&ranges(100, 2 << 20), 16 << 20), 8);
         assert_eq!(in_a_call(&ranges(3, 1 << 30), 16 << 20), 1, "one at least");
+    }
+
+    #[test]
+    fn what_is_busy_is_not_waited_for_without_end() {
+        let ranges: Vec<_> = (0..100).map(|n| AddrRange::new(2 * n, 2 * n + 1)).collect();
+        for errno in [Errno::AGAIN, Errno::INTR] {
+            let mut calls = 0;
+            let advised = in_calls(&ranges, 1 << 20, |_| {
+                calls += 1;
+                Err(errno)
+            });
+            assert_eq!(calls, 3 * (MOST_TRIES + 1), "three calls' worth of ranges");
+            assert_eq!(advised.refused.len(), 100);
+            assert_eq!((advised.bytes, advised.stopped), (0, None));
+        }
+        let mut calls = 0;
+        let advised = in_calls(&ranges, 1 << 20, |batch| {
+            calls += 1;
+            if calls % 3 == 0 { Ok(batch.len() as u64) } else { Err(Errno::INTR) }
+        });
+        assert_eq!((advised.bytes, advised.refused.len()), (100, 0), "it comes through in time");
     }
 
     #[test]

@@ -1,13 +1,16 @@
 //! Reads `/proc/PID/maps`: what a process has mapped, and under which name.
 
 use daos_core::{AddrRange, Mapping};
+use rustix::io::retry_on_intr;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
 
 /// Most bytes of the file that are read. Chosen: a million mappings without long names; what
 /// a target can have the kernel write has hardly another bound.
 const MAX_BYTES: u64 = 64 << 20;
+/// Bytes that are asked for at once: as much as the kernel gives.
+const PART_BYTES: usize = 4096;
 
 /// The mappings in the file `path`, by rising address.
 ///
@@ -19,32 +22,70 @@ const MAX_BYTES: u64 = 64 << 20;
 /// Those of reading the file; a line that is not a mapping is an
 /// [`io::ErrorKind::InvalidData`].
 pub fn read(path: &Path) -> io::Result<Vec<Mapping>> {
-    read_part(path, MAX_BYTES)
+    let (mut reading, mut mappings) = (MapsReading::open(path)?, Vec::new());
+    while reading.go_on(&mut mappings)? {}
+    Ok(mappings)
 }
 
-/// The mappings in whole lines of the first `most_bytes`.
-fn read_part(path: &Path, most_bytes: u64) -> io::Result<Vec<Mapping>> {
-    let mut text = Vec::new();
-    File::open(path)?.take(most_bytes).read_to_end(&mut text)?;
-    if text.len() as u64 == most_bytes {
-        let whole = text.iter().rposition(|&b| b == b'\n').map_or(0, |end| end + 1);
-        text.truncate(whole);
+/// A reading of such a file part by part, so that what a long one costs can be spread over
+/// time. The kernel gives what is mapped behind the part before, at the time of asking.
+#[derive(Debug)]
+pub struct MapsReading {
+    file: File,
+    /// The beginning of a line.
+    text: Vec<u8>,
+    /// Bytes that may still be read.
+    left_bytes: u64,
+    /// Where what was told ends.
+    told: u64,
+}
+
+impl MapsReading {
+    /// Of the file `path`, of which nothing is read yet.
+    ///
+    /// # Errors
+    ///
+    /// Those of opening it.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        Ok(Self::of(File::open(path)?, MAX_BYTES))
     }
-    let mut mappings: Vec<Mapping> = Vec::new();
-    for line in text.split(|&b| b == b'\n').filter(|line| !line.is_empty()) {
-        let mut mapping = parse(line).ok_or_else(|| {
-            let line = String::from_utf8_lossy(line);
-            io::Error::new(io::ErrorKind::InvalidData, format!("not a mapping: {line:?}"))
-        })?;
-        // The kernel writes the file in parts. What changes in between may be in it twice, as
-        // it was and as it is.
-        let told = mappings.last().map_or(0, |last| last.range.end);
-        if mapping.name != "[vsyscall]" && mapping.range.end > told {
-            mapping.range.start = mapping.range.start.max(told);
-            mappings.push(mapping);
+
+    fn of(file: File, most_bytes: u64) -> Self {
+        Self { file, text: Vec::new(), left_bytes: most_bytes, told: 0 }
+    }
+
+    /// Adds the next mappings to `mappings`: some fifty, which takes the kernel and us some
+    /// 50 µs. Whether there may be more.
+    ///
+    /// # Errors
+    ///
+    /// As those of [`read`].
+    pub fn go_on(&mut self, mappings: &mut Vec<Mapping>) -> io::Result<bool> {
+        let mut part = [0; PART_BYTES];
+        let most = self.left_bytes.min(PART_BYTES as u64) as usize;
+        let read = retry_on_intr(|| rustix::io::read(&self.file, &mut part[..most]))?;
+        self.left_bytes -= read as u64;
+        self.text.extend_from_slice(&part[..read]);
+        if read == 0 && self.left_bytes > 0 {
+            // Its last line needs no end.
+            self.text.push(b'\n');
         }
+        let whole = self.text.iter().rposition(|&b| b == b'\n').map_or(0, |end| end + 1);
+        for line in self.text[..whole].split(|&b| b == b'\n').filter(|line| !line.is_empty()) {
+            let mut mapping = parse(line).ok_or_else(|| {
+                let line = String::from_utf8_lossy(line);
+                io::Error::new(io::ErrorKind::InvalidData, format!("not a mapping: {line:?}"))
+            })?;
+            // What changes while it is read may be in it twice, as it was and as it is.
+            if mapping.name != "[vsyscall]" && mapping.range.end > self.told {
+                mapping.range.start = mapping.range.start.max(self.told);
+                self.told = mapping.range.end;
+                mappings.push(mapping);
+            }
+        }
+        self.text.drain(..whole);
+        Ok(read > 0)
     }
-    Ok(mappings)
 }
 
 /// `start-end perms offset dev inode   name`; the name may hold spaces or be missing.
@@ -102,10 +143,28 @@ ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsysca
     #[test]
     fn what_is_too_much_is_left_out_by_whole_lines() {
         let tree = tree(MAPS);
+        let read = |most_bytes| {
+            let file = File::open(tree.path().join("maps")).unwrap();
+            let (mut reading, mut mappings) = (MapsReading::of(file, most_bytes), Vec::new());
+            while reading.go_on(&mut mappings).unwrap() {}
+            mappings.len()
+        };
+        assert_eq!([MAPS.len() as u64, 200, 20].map(read), [5, 2, 0]);
+    }
+
+    #[test]
+    fn a_long_list_comes_in_parts() {
+        let line = |n: u64| format!("{:x}-{:x} rw-p 00000000 00:00 0 \n", n << 12, (n + 1) << 12);
+        let tree = tree(&(0..1000).map(line).collect::<String>());
         let path = tree.path().join("maps");
-        assert_eq!(read_part(&path, MAPS.len() as u64).unwrap().len(), 5);
-        assert_eq!(read_part(&path, 200).unwrap().len(), 2);
-        assert_eq!(read_part(&path, 20).unwrap(), []);
+        let (mut reading, mut mappings) = (MapsReading::open(&path).unwrap(), Vec::new());
+        let mut parts = 1;
+        while reading.go_on(&mut mappings).unwrap() {
+            parts += 1;
+            assert!(mappings.len() <= 200 * parts, "{} in {parts}", mappings.len());
+        }
+        assert_eq!(mappings.len(), 1000);
+        assert_eq!(ranges(&mappings), [AddrRange::new(0, 1000 << 12)]);
     }
 
     #[test]

@@ -2,9 +2,14 @@
 
 use crate::host;
 use crate::memory::ProcessMemory;
+use crate::targets_memory::TargetsMemory;
 use daos_core::{Metric, Metrics};
 use std::fs;
 use std::path::{Path, PathBuf};
+
+/// The bound on the overhead unless another is given, as a share of one CPU. Chosen: that of
+/// the default monitor.
+const MAX_OVERHEAD: f64 = 0.005;
 
 /// Reads metrics from `/proc`, each time anew.
 ///
@@ -18,7 +23,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub struct HostMetrics {
     proc: PathBuf,
-    targets: Vec<u32>,
+    targets: TargetsMemory,
 }
 
 impl HostMetrics {
@@ -29,14 +34,26 @@ impl HostMetrics {
 
     /// Of a tree like `/proc`.
     pub fn at(proc: &Path) -> Self {
-        Self { proc: proc.to_owned(), targets: Vec::new() }
+        Self { proc: proc.to_owned(), targets: TargetsMemory::new(MAX_OVERHEAD) }
+    }
+
+    /// The bound on what watching costs in all, as a share of one CPU, 0.5 % unless this is
+    /// called: asking for the memory of targets takes a part of it at most.
+    pub fn with_max_overhead(mut self, share: f64) -> Self {
+        self.targets = TargetsMemory::new(share);
+        self
     }
 
     /// Whose resident set counts from now on, by process number. Those that have
     /// ended do no harm.
     pub fn set_targets(&mut self, pids: impl IntoIterator<Item = u32>) {
-        self.targets.clear();
-        self.targets.extend(pids);
+        self.targets.set(pids);
+    }
+
+    /// What the targets have in memory and in swap together. Of many, some were asked a while
+    /// ago; `None` until all were, and while none has any.
+    pub fn memory_of_targets(&mut self) -> Option<ProcessMemory> {
+        self.targets.read(&self.proc)
     }
 
     fn free_memory(&self) -> Option<f64> {
@@ -51,12 +68,9 @@ impl HostMetrics {
         percent.parse::<f64>().ok().map(|percent| percent / 100.0)
     }
 
-    fn resident(&self) -> Option<f64> {
-        let memory = self.targets.iter().filter_map(|&pid| ProcessMemory::read(&self.proc, pid));
-        let (resident, swap) = memory.fold((0, 0), |(resident, swap), one| {
-            (resident + one.resident_bytes, swap + one.swap_bytes)
-        });
-        share(resident, resident + swap)
+    fn resident(&mut self) -> Option<f64> {
+        let ProcessMemory { resident_bytes, swap_bytes } = self.memory_of_targets()?;
+        share(resident_bytes, resident_bytes + swap_bytes)
     }
 }
 

@@ -2,8 +2,10 @@
 
 use crate::cgroup::MemoryCgroup;
 use crate::madvise::{self, Advice, Advised};
-use crate::maps;
+use crate::maps::{self, MapsReading};
 use crate::memory::{self, ProcessMemory};
+use crate::pid_namespace::{is_of_host, other_pids};
+use crate::procmap::MappingLookup;
 use crate::remote::RemoteMemory;
 use crate::support::Rights;
 use daos_core::{AddrRange, Mapping, PAGE_SIZE};
@@ -39,11 +41,14 @@ pub enum ProcessError {
     /// The process has ended but has not been waited for.
     #[error("process {0} has ended already (a zombie)")]
     Zombie(u32),
-    /// The process is the system's first, which may be watched and no more.
+    /// The process is the host's first, which may be watched and no more.
     #[error(
         "process 1 (init) is never acted on; only watch it (daos record), or name the processes meant"
     )]
     Init,
+    /// The numbers in `/proc` are not those by which processes are called here.
+    #[error("{0}")]
+    OtherPids(String),
     /// `daos` itself.
     #[error("process {0} is daos itself; watching itself would watch the watching")]
     Myself(u32),
@@ -78,6 +83,9 @@ pub struct Process {
 impl Process {
     /// Takes hold of process `pid`.
     pub fn open(pid: u32) -> Result<Self, ProcessError> {
+        if let Some(why) = other_pids(Path::new(PROC), std::process::id()) {
+            return Err(ProcessError::OtherPids(why));
+        }
         let io = |what| move |source| ProcessError::Io { pid, what, source };
         let not_found = ProcessError::NotFound(pid);
         let Some(number) = i32::try_from(pid).ok().and_then(Pid::from_raw) else {
@@ -134,6 +142,21 @@ impl Process {
             let mappings = maps::read(&dir.join("maps")).ok()?;
             (!mappings.is_empty()).then_some(mappings)
         })
+    }
+
+    /// A reading of what it has mapped, and its first part; `None` when it has ended.
+    pub fn read_mappings(&self) -> Option<(MapsReading, Vec<Mapping>)> {
+        self.of_a_live_thread(|dir| {
+            let mut first = Vec::new();
+            let mut reading = MapsReading::open(&dir.join("maps")).ok()?;
+            reading.go_on(&mut first).ok()?;
+            (!first.is_empty()).then_some((reading, first))
+        })
+    }
+
+    /// A way to look up what it has mapped in a few places; `None` when it has ended.
+    pub fn mapping_lookup(&self) -> Option<MappingLookup> {
+        self.of_a_live_thread(|dir| MappingLookup::open(&dir.join("maps")).ok())
     }
 
     /// Its resident set in bytes; `None` when it has ended.
@@ -234,9 +257,10 @@ impl Process {
 
     /// Whether its memory may be acted on, rather than watched only.
     ///
-    /// What init waits for, the whole system waits for.
+    /// What the host's init waits for, the whole system waits for; a container's is as any
+    /// other.
     pub fn may_be_acted_on(&self) -> Result<(), ProcessError> {
-        if self.pid == 1 { Err(ProcessError::Init) } else { Ok(()) }
+        if self.pid == 1 && is_of_host(Path::new(PROC)) { Err(ProcessError::Init) } else { Ok(()) }
     }
 
     /// The cgroup whose memory controller counts it, as a path from the root of the
@@ -278,6 +302,21 @@ pub fn start_ticks(proc: &Path, pid: u32) -> Option<u64> {
     let state = behind_name.next()?;
     let started = behind_name.nth(18)?.trim().parse().ok()?;
     (!matches!(state, "Z" | "X")).then_some(started)
+}
+
+/// Whether somebody else than its leader is left in process group `leader`. Goes over all
+/// processes: some milliseconds for a thousand.
+pub fn has_others_in_group(proc: &Path, leader: u32) -> bool {
+    let is_other = |name: &str| name.parse::<u32>().is_ok_and(|pid| pid != leader);
+    let in_group = |dir: &Path| {
+        let stat = fs::read_to_string(dir.join("stat")).unwrap_or_default();
+        let mut behind_name = stat.rsplit(") ").next().unwrap_or_default().split(' ');
+        let is_alive = behind_name.next().is_some_and(|state| !matches!(state, "" | "Z" | "X"));
+        is_alive && behind_name.nth(1).and_then(|group| group.parse().ok()) == Some(leader)
+    };
+    let processes = fs::read_dir(proc).into_iter().flatten().flatten();
+    let mut others = processes.filter(|dir| dir.file_name().to_str().is_some_and(is_other));
+    others.any(|dir| in_group(&dir.path()))
 }
 
 /// The signals that this process ignores, the first of them in bit 0.
@@ -344,13 +383,29 @@ mod tests {
     }
 
     #[test]
+    fn who_is_left_in_a_group_is_found() {
+        let proc = tempfile::tempdir().unwrap();
+        let add = |pid: u32, stat: &str| {
+            let dir = proc.path().join(pid.to_string());
+            fs::create_dir(&dir).unwrap();
+            fs::write(dir.join("stat"), stat).unwrap();
+        };
+        add(7, "7 (leader) S 1 7 7 0 -1");
+        add(8, "8 (ended) Z 7 7 7 0 -1");
+        add(9, "9 (S 1 7 7) S 1 9 7 0 -1");
+        assert!(!has_others_in_group(proc.path(), 7));
+        add(10, "10 (a) b) R 1 7 7 0 -1");
+        assert!(has_others_in_group(proc.path(), 7));
+    }
+
+    #[test]
     fn init_may_be_watched_only() {
         let mut child = sleeper();
         assert!(Process::open(child.id()).unwrap().may_be_acted_on().is_ok());
         child.kill().unwrap();
         child.wait().unwrap();
         // Who may not watch it need not be told that he may not act on it.
-        if let Ok(init) = Process::open(1) {
+        if let Some(init) = Process::open(1).ok().filter(|_| is_of_host(Path::new(PROC))) {
             let refused = init.may_be_acted_on().unwrap_err();
             assert!(refused.to_string().starts_with("process 1 (init) is never acted on"));
         }

@@ -10,13 +10,17 @@ use std::io;
 
 /// To end a command that runs as another user.
 pub const END_COMMANDS: CapabilitySet = CapabilitySet::KILL;
+/// To start commands as another user.
+pub const START_COMMANDS: CapabilitySet = CapabilitySet::SETUID.union(CapabilitySet::SETGID);
+/// To see what is RAM (`/proc/iomem`), for watching to begin anew.
+pub const WATCH_ANEW: CapabilitySet = CapabilitySet::SYS_ADMIN;
 /// To read files that are their owner's alone.
 pub const READ_FILES: CapabilitySet = CapabilitySet::DAC_READ_SEARCH;
 /// To put files into anybody's directory, in place of those that are there, and give them to
 /// another user.
 pub const WRITE_FILES: CapabilitySet =
     CapabilitySet::DAC_OVERRIDE.union(CapabilitySet::FOWNER).union(CapabilitySet::CHOWN);
-/// To take away swap, should its guard have been killed.
+/// To take away swap: for its guard, or should that have been killed.
 pub const END_SWAP: CapabilitySet = CapabilitySet::SYS_ADMIN;
 
 /// To watch processes and to act on their memory.

@@ -2,7 +2,8 @@
 
 use nix::unistd;
 use rustix::fs::fchown;
-use rustix::process::geteuid;
+use rustix::io::Errno;
+use rustix::process::{Signal, geteuid, getpid, getppid, set_parent_process_death_signal};
 use rustix::thread::{Gid, Uid};
 use rustix::thread::{set_no_new_privs, set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 use std::ffi::CString;
@@ -158,6 +159,20 @@ pub fn confine(command: &mut Command, user: Option<&User>) {
     // SAFETY: in the one thread of the new process it makes four system calls, directly and
     // not by way of the C library. It allocates nothing and takes no lock.
     unsafe { command.pre_exec(become_user) };
+}
+
+/// Has `command` be killed when the thread that starts it ends, however it does. To be called
+/// behind [`confine`]: becoming another user undoes it.
+pub fn end_with_me(command: &mut Command) {
+    let me = getpid();
+    let ask = move || {
+        set_parent_process_death_signal(Some(Signal::KILL))?;
+        // It may have ended before that.
+        if getppid() == Some(me) { Ok(()) } else { Err(Errno::SRCH.into()) }
+    };
+    // SAFETY: in the one thread of the new process it makes two system calls, allocates
+    // nothing and takes no lock.
+    unsafe { command.pre_exec(ask) };
 }
 
 #[cfg(test)]

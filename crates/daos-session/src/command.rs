@@ -1,15 +1,14 @@
 //! The command that `daos` was asked to start and watch.
 
+use daos_linux::process::has_others_in_group;
 use daos_linux::user::{self, User};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{
-    Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal,
-    test_kill_process_group,
-};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -19,7 +18,7 @@ use thiserror::Error;
 const GRACE: Duration = Duration::from_secs(5);
 
 /// How often it is checked whether all of a run have ended.
-const CHECKED: Duration = Duration::from_millis(20);
+const CHECKED: Duration = Duration::from_millis(50);
 
 /// Why a command can't be run.
 #[derive(Debug, Error)]
@@ -71,7 +70,8 @@ pub enum Surroundings<'a> {
     /// The same, but what it would write to standard output goes to standard error.
     SharedStderr,
     /// By itself, as one of many runs: it reads from and writes to these files. All that it
-    /// started ends with it; what does not when it is asked to is killed.
+    /// started ends with it; what does not when it is asked to is killed. It is killed when
+    /// the thread that started it ends before.
     Apart {
         /// What it reads; nothing if there is none.
         stdin: Option<&'a File>,
@@ -127,6 +127,10 @@ impl Started {
             }
         }
         user::confine(&mut builder, user);
+        let apart = matches!(surroundings, Surroundings::Apart { .. });
+        if apart {
+            user::end_with_me(&mut builder);
+        }
         let began = Instant::now();
         let child = builder.spawn().map_err(|source| {
             let whose = user.map_or(String::new(), |user| format!(" as {}", user.name()));
@@ -134,7 +138,6 @@ impl Started {
         })?;
         let pidfd = pidfd_open(Pid::from_child(&child), PidfdFlags::empty())
             .map_err(|errno| failed("taking hold of")(errno.into()))?;
-        let apart = matches!(surroundings, Surroundings::Apart { .. });
         Ok(Self { child, pidfd, name: program.clone(), began, apart, asked: false, done: false })
     }
 
@@ -198,13 +201,16 @@ impl Started {
 
     /// Its exit status, once it has ended.
     fn reap(mut self) -> Result<Ended, CommandError> {
-        if self.apart && !self.asked {
-            // What it has left running in the background.
-            self.ask_to_end();
+        if self.apart {
+            if !self.asked {
+                // What it has left running in the background.
+                self.ask_to_end();
+            }
+            while !self.ended_within(GRACE) {}
+            self.end_rest();
         }
         let status = self.child.wait().map_err(|source| self.failed("waiting for", source))?;
         self.done = true;
-        self.end_rest();
         Ok(Ended::Status(exit_code(status)))
     }
 
@@ -221,22 +227,21 @@ impl Started {
     }
 
     /// What one of many runs has started was asked to end with it, and may need longer, or
-    /// won't. The number of the group stays taken as long as one is left in it.
+    /// won't. It has ended itself, but is not waited for before they have: until then the
+    /// number of its group can't be another's.
     fn end_rest(&self) {
-        let group = Pid::from_child(&self.child);
         let deadline = Instant::now() + GRACE;
-        while self.apart && self.asked && test_kill_process_group(group).is_ok() {
+        while has_others_in_group(Path::new("/proc"), self.pid()) {
             if Instant::now() > deadline {
-                // They may all have ended meanwhile.
-                let _ = kill_process_group(group, Signal::KILL);
+                self.signal(Signal::KILL);
                 return;
             }
             std::thread::sleep(CHECKED);
         }
     }
 
-    /// To it, or to all that belongs to a run. It may have ended meanwhile; then there is
-    /// nobody to be told.
+    /// To it, or to all that belongs to a run. It may have ended meanwhile, but was not waited
+    /// for; then there is nobody to be told.
     fn signal(&self, signal: Signal) {
         if self.apart {
             let _ = kill_process_group(Pid::from_child(&self.child), signal);
@@ -256,8 +261,10 @@ impl Drop for Started {
             self.signal(Signal::KILL);
         }
         if self.ended_within(GRACE) {
+            if self.apart {
+                self.end_rest();
+            }
             let _ = self.child.wait();
-            self.end_rest();
         }
     }
 }

@@ -10,6 +10,7 @@ use daos_linux::claim::Claimed;
 use daos_linux::memory::ProcessMemory;
 use daos_linux::open_files::RaisedOpenFiles;
 use daos_linux::{HostMetrics, Process, ProcessError, TempSwap, cpu};
+use daos_monitor::windows::DEFAULT_MAX_OVERHEAD;
 use daos_monitor::{AnyMonitor, Monitor};
 use std::collections::BTreeSet;
 use std::io;
@@ -23,12 +24,9 @@ use thiserror::Error;
 /// How long a command may take to end by itself after a Ctrl-C that reached it too.
 const AFTER_CTRL_C: Duration = Duration::from_secs(1);
 
-/// Microseconds between two samples of the targets' resident set. Chosen: reading
-/// `/proc/PID/smaps_rollup` and its kin takes a process with many mappings milliseconds.
+/// Microseconds between two samples of the targets' resident set. Chosen: more often than
+/// anybody looks, and seldom enough to cost little.
 const SAMPLE_US: u64 = 500_000;
-/// Microseconds between two samples for each that one took. Chosen: it comes to a tenth of a
-/// percent of a CPU, however many targets there are.
-const SAMPLE_COSTS: u64 = 1000;
 
 /// Why processes can't be watched.
 #[derive(Debug, Error)]
@@ -63,17 +61,25 @@ pub enum LiveError {
 pub struct Targets {
     memory: VirtualMemory,
     pidfds: Vec<OwnedFd>,
+    max_overhead: f64,
 }
 
 impl Targets {
     /// Refuses what can be refused before anything is started. `children`: whether what they
     /// start is watched, too. `act`: whether their memory is not only to be watched.
+    /// `max_overhead`: the bound on what that may cost, as a share of one CPU, if it is not
+    /// the usual one.
     ///
     /// # Errors
     ///
     /// [`LiveError`] for the first process that is not there or may not be watched, and where
     /// this host lacks what watching takes.
-    pub fn open(pids: &[u32], children: bool, act: bool) -> Result<Self, LiveError> {
+    pub fn open(
+        pids: &[u32],
+        children: bool,
+        act: bool,
+        max_overhead: Option<f64>,
+    ) -> Result<Self, LiveError> {
         let mut processes = Vec::new();
         for &pid in pids {
             if !processes.iter().any(|process: &Process| process.pid() == pid) {
@@ -84,8 +90,9 @@ impl Targets {
                 processes.push(process);
             }
         }
-        let memory = VirtualMemory::new()?.with_children(children);
-        let mut targets = Self { memory, pidfds: Vec::new() };
+        let max_overhead = max_overhead.unwrap_or(DEFAULT_MAX_OVERHEAD);
+        let memory = VirtualMemory::new()?.with_children(children).with_max_overhead(max_overhead);
+        let mut targets = Self { memory, pidfds: Vec::new(), max_overhead };
         processes.into_iter().try_for_each(|process| targets.add(process))?;
         Ok(targets)
     }
@@ -127,7 +134,7 @@ impl Targets {
         }
         // Children of targets may become many.
         let open_files = RaisedOpenFiles::raise();
-        let Self { memory, pidfds } = self;
+        let Self { memory, pidfds, max_overhead } = self;
         let failed = |what| move |source| LiveError::Wait { what, source };
         let mut driver = Driver::new(monitor, memory, stop, duration_us)
             .map_err(failed("preparing the timer"))?;
@@ -136,12 +143,13 @@ impl Targets {
         }
         let setup_cpu_us = cpu::used_us();
         driver.begin()?;
-        let metrics = HostMetrics::new();
+        let metrics = HostMetrics::new().with_max_overhead(max_overhead);
         Ok(Live {
             driver,
             metrics,
             swap: None,
             told_opaque: BTreeSet::new(),
+            told_left_out: false,
             next_sample_us: 0,
             setup_cpu_us,
             _open_files: open_files,
@@ -157,6 +165,8 @@ pub struct Live<M = AnyMonitor> {
     swap: Option<TempSwap>,
     /// Processes of which it was told that their memory can't be observed.
     told_opaque: BTreeSet<u32>,
+    /// Whether it was told that children are left out.
+    told_left_out: bool,
     /// When the next sample of their memory is due.
     next_sample_us: u64,
     /// CPU time in microseconds before the first tick.
@@ -279,18 +289,14 @@ impl<M: Monitor> Source for Live<M> {
         if snapshot.end_us < self.next_sample_us {
             return None;
         }
-        let begun_us = cpu::used_us();
-        let mut sum = MemoryUse::default();
-        for process in self.processes() {
-            sum.resident += process.resident_bytes;
-            sum.swap += process.swap_bytes;
-        }
-        let took_us = cpu::used_us() - begun_us;
-        self.next_sample_us = snapshot.end_us + SAMPLE_US.max(SAMPLE_COSTS * took_us);
-        // Of processes that have ended nothing is known.
-        (sum != MemoryUse::default()).then(|| {
-            let usage = self.swap.as_ref().and_then(|swap| swap.usage(Path::new("/")));
-            MemoryUse { zram: usage.map_or(0, |usage| usage.memory_bytes), ..sum }
+        self.next_sample_us = snapshot.end_us + SAMPLE_US;
+        self.metrics.set_targets(self.driver.access().pids());
+        let sum = self.metrics.memory_of_targets()?;
+        let usage = self.swap.as_ref().and_then(|swap| swap.usage(Path::new("/")));
+        Some(MemoryUse {
+            resident: sum.resident_bytes,
+            swap: sum.swap_bytes,
+            zram: usage.map_or(0, |usage| usage.memory_bytes),
         })
     }
 
@@ -308,6 +314,14 @@ impl<M: Monitor> Source for Live<M> {
                  acted on"
             )
         };
-        new.map(note).collect()
+        let mut notes: Vec<_> = new.map(note).collect();
+        let left_out = self.driver.access().nr_left_out();
+        if left_out > 0 && !std::mem::replace(&mut self.told_left_out, true) {
+            notes.push(format!(
+                "note: {left_out} or more children of the targets are not watched, as no more \
+                 files may be open: raise the limit (ulimit -n, or LimitNOFILE= of a service)"
+            ));
+        }
+        notes
     }
 }

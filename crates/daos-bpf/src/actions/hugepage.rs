@@ -42,13 +42,9 @@ impl VirtualMemory {
         let Some(mut blocks) = self.blocks(at, &whole)? else { return Ok(None) };
         blocks.retain(|block| !block.is_huge);
 
-        let mut no_room = false;
         for block in &mut blocks {
-            // To look for room takes the kernel long, and will not be better for the next.
             block.refused = if block.is_shared {
                 Some(Refusal::Shared)
-            } else if no_room {
-                Some(Refusal::NoRoom)
             } else {
                 match self.spaces[at].process.collapse(block.range) {
                     Ok(()) => None,
@@ -59,7 +55,6 @@ impl VirtualMemory {
                     Err(_) => Some(Refusal::Unsuitable),
                 }
             };
-            no_room |= block.refused == Some(Refusal::NoRoom);
         }
 
         let asked: Vec<_> = blocks.iter().map(|block| block.range).collect();

@@ -4,9 +4,15 @@
 //! change, and reads again: what it counts is what came of it, not what was asked.
 //! Reading costs a microsecond for 2 MiB, an advice about that for a page.
 //!
+//! A target may map something else, or move its memory, at any time. So it goes in parts of
+//! 2 MiB, and right before each the mappings of that part are looked up again, and the
+//! accessed bits of what was found idle. What a target can still slip in between the look and
+//! the action is one such part, within the milliseconds that its action takes.
+//!
 //! | module | holds |
 //! |---|---|
 //! | `support` | which actions can be done on this host |
+//! | `unchanged` | what is mapped as it was when it was chosen |
 //! | `leaves` | the entries that map a range, pages and huge pages, one by one |
 //! | `reclaim` | pageout and cold |
 //! | `whole_blocks` | blocks that are paged out as one page |
@@ -25,14 +31,18 @@ mod reclaim;
 mod support;
 #[cfg(test)]
 mod tests;
+mod unchanged;
 mod whole_blocks;
 mod willneed;
 
 use crate::BpfError;
 use crate::vaddr::VirtualMemory;
-use daos_core::{Action, ActionReport, ActionSink, AddrRange, Mapping, Refusal, TargetId};
+use daos_core::{
+    Action, ActionReport, ActionSink, AddrRange, HUGE_PAGE_SIZE, Mapping, Refusal, TargetId,
+};
 use daos_linux::cpu;
 use std::path::Path;
+use unchanged::unchanged;
 
 pub(crate) use lock::Locked;
 pub(crate) use recent_pages::RecentPages;
@@ -49,30 +59,16 @@ impl ActionSink for VirtualMemory {
         target: TargetId,
         ranges: &[AddrRange],
     ) -> Result<ActionReport, BpfError> {
-        if action == Action::Stat {
-            return Ok(ActionReport::default());
-        }
-        let at = self.spaces.iter().position(|s| s.id == target);
-        let allowed = |at: &usize| self.spaces[*at].process.may_be_acted_on().is_ok();
-        let Some(at) = at.filter(allowed) else { return Ok(gone(ranges)) };
-        if self.spaces[at].is_opaque {
-            let mut report = ActionReport::default();
-            report.refuse(Refusal::Unsuitable, bytes(ranges));
-            return Ok(report);
-        }
-        let done = match action {
-            Action::Pageout => self.pageout(at, ranges)?,
-            Action::Cold => self.cold(at, ranges)?,
-            Action::Willneed => self.willneed(at, ranges)?,
-            Action::Lock => self.lock(at, ranges)?,
-            Action::Hugepage => self.hugepage(at, ranges)?,
-            Action::Nohugepage => self.nohugepage(at, ranges)?,
-            Action::Stat => Some(ActionReport::default()),
-        };
-        Ok(done.unwrap_or_else(|| {
-            self.spaces[at].task = None;
-            gone(ranges)
-        }))
+        self.apply_in_parts(action, target, ranges, Found::Any)
+    }
+
+    fn apply_to_idle(
+        &mut self,
+        action: Action,
+        target: TargetId,
+        ranges: &[AddrRange],
+    ) -> Result<ActionReport, BpfError> {
+        self.apply_in_parts(action, target, ranges, Found::Idle)
     }
 
     fn clock_us(&self) -> f64 {
@@ -85,12 +81,106 @@ impl ActionSink for VirtualMemory {
 
     fn mappings(&self, target: TargetId) -> &[Mapping] {
         let space = self.spaces.iter().find(|s| s.id == target);
-        space.map_or(&[], |s| &s.mappings)
+        space.map_or(&[], |s| &s.seen.mappings)
     }
 
     fn cgroup(&self, target: TargetId) -> Option<String> {
         self.spaces.iter().find(|s| s.id == target)?.process.memory_cgroup()
     }
+}
+
+/// What is known of the pages that are to be acted on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// Nothing, or that they are in use.
+    Any,
+    /// Each was idle when it was last looked at.
+    Idle,
+}
+
+impl VirtualMemory {
+    fn apply_in_parts(
+        &mut self,
+        action: Action,
+        target: TargetId,
+        ranges: &[AddrRange],
+        found: Found,
+    ) -> Result<ActionReport, BpfError> {
+        let mut report = ActionReport::default();
+        if action == Action::Stat {
+            return Ok(report);
+        }
+        let at = self.spaces.iter().position(|s| s.id == target);
+        let allowed = |at: &usize| self.spaces[*at].process.may_be_acted_on().is_ok();
+        let Some(at) = at.filter(allowed) else { return Ok(gone(ranges)) };
+        if self.spaces[at].is_opaque {
+            report.refuse(Refusal::Unsuitable, bytes(ranges));
+            return Ok(report);
+        }
+        let Some(mut lookup) = self.spaces[at].process.mapping_lookup() else {
+            return Ok(gone(ranges));
+        };
+        for part in parts(ranges) {
+            // To look for room for a huge page takes the kernel long, and finds none for the
+            // next.
+            if action == Action::Hugepage && report.is_refused(Refusal::NoRoom) {
+                report.refuse(Refusal::NoRoom, bytes(&part));
+                continue;
+            }
+            // It has ended, or executes another program.
+            let Ok(now) = lookup.in_ranges(&part) else {
+                report.add(gone(&part));
+                continue;
+            };
+            let same = unchanged(&part, &self.spaces[at].seen.mappings, &now);
+            report.refuse(Refusal::Unsuitable, bytes(&part) - bytes(&same));
+            if same.is_empty() {
+                continue;
+            }
+            let done = self.act(action, at, &same, found)?;
+            report.add(done.unwrap_or_else(|| {
+                self.spaces[at].task = None;
+                gone(&same)
+            }));
+        }
+        Ok(report)
+    }
+
+    /// Does `action` to `ranges`, a part; `None` when the process has ended.
+    fn act(
+        &mut self,
+        action: Action,
+        at: usize,
+        ranges: &[AddrRange],
+        found: Found,
+    ) -> Result<Option<ActionReport>, BpfError> {
+        match action {
+            Action::Pageout => self.pageout(at, ranges, found),
+            Action::Cold => self.cold(at, ranges),
+            Action::Willneed => self.willneed(at, ranges),
+            Action::Lock => self.lock(at, ranges),
+            Action::Hugepage => self.hugepage(at, ranges),
+            Action::Nohugepage => self.nohugepage(at, ranges),
+            Action::Stat => Ok(Some(ActionReport::default())),
+        }
+    }
+}
+
+/// Sorted `ranges` in parts of 2 MiB at most, cut where huge pages begin.
+fn parts(ranges: &[AddrRange]) -> Vec<Vec<AddrRange>> {
+    let mut parts: Vec<Vec<AddrRange>> = Vec::new();
+    let mut room = 0;
+    for piece in ranges.iter().flat_map(|range| range.blocks(HUGE_PAGE_SIZE)) {
+        match parts.last_mut().filter(|_| piece.len() <= room) {
+            Some(part) => part.push(piece),
+            None => {
+                parts.push(vec![piece]);
+                room = HUGE_PAGE_SIZE;
+            }
+        }
+        room -= piece.len();
+    }
+    parts
 }
 
 /// Nothing was done, as there is no process any more.

@@ -3,6 +3,7 @@
 //! Only what is present is advised, without pages that others map too. Of cold memory
 //! most is on the inactive list with its bits clear already: it is as it should be.
 
+use super::Found;
 use super::leaves::{self, Leaf};
 use super::whole_blocks::WholeBlocks;
 use crate::BpfError;
@@ -20,19 +21,24 @@ impl VirtualMemory {
     ///
     /// Applied are pages that were present and no longer are. Those that the target
     /// brought in again meanwhile count as kept. Dirty pages of files are unmapped now
-    /// and written when the kernel gets to it.
+    /// and written when the kernel gets to it. What was found idle, and is not any more, is
+    /// spared.
     pub(super) fn pageout(
         &mut self,
         at: usize,
         ranges: &[AddrRange],
+        found: Found,
     ) -> Result<Option<ActionReport>, BpfError> {
         let mut report = ActionReport::default();
         // Without room, the kernel would split idle huge pages before it finds that out.
         let is_full = Swap::read(Path::new("/proc")).free_bytes() == 0;
-        let mappings = self.spaces[at].mappings.iter().filter(|m| is_full && !m.is_of_file());
+        let mappings = self.spaces[at].seen.mappings.iter().filter(|m| is_full && !m.is_of_file());
         let without_room: Vec<_> = mappings.map(|m| m.range).collect();
         let mut whole = WholeBlocks::default();
         let picked = self.pick(at, Advice::Pageout, ranges, &mut report, |leaf| {
+            if found == Found::Idle && leaf.entry.is_young() {
+                return Pick::Spare;
+            }
             if AddrRange::any_contains(&without_room, leaf.range.start) {
                 return Pick::Refuse(Refusal::NoRoom);
             }
@@ -130,6 +136,7 @@ impl VirtualMemory {
             match choose(&leaf) {
                 Pick::Take => picked.push(leaf.range),
                 Pick::Skip => {}
+                Pick::Spare => report.spared_bytes += leaf.range.len(),
                 Pick::Refuse(why) => report.refuse(why, leaf.range.len()),
             }
         })?;
@@ -143,6 +150,7 @@ impl VirtualMemory {
 enum Pick {
     Take,
     Skip,
+    Spare,
     Refuse(Refusal),
 }
 

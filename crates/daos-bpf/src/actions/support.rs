@@ -1,7 +1,7 @@
 //! Which actions can be done on this host, and what to do where one can't.
 
 use daos_core::Action;
-use daos_linux::host;
+use daos_linux::madvise;
 use daos_linux::support::{HugePages, Swap};
 use std::path::Path;
 
@@ -31,10 +31,8 @@ fn needs_collapse(root: &Path) -> Result<(), String> {
                     CONFIG_TRANSPARENT_HUGEPAGE"
             .into());
     }
-    let kernel = host::here();
-    if kernel.kernel_version() < (6, 1) {
-        let release = kernel.kernel;
-        return Err(format!("kernel {release} has no MADV_COLLAPSE; it needs Linux 6.1 or later"));
+    if !madvise::can_collapse() {
+        return Err("this kernel has no MADV_COLLAPSE, which is there from Linux 6.1 on".into());
     }
     Ok(())
 }

@@ -14,7 +14,7 @@ pub fn run(args: &cli::Record) -> Result<i32> {
     let cli::Record { pid, output, monitor, looking } = args;
     let compared = ComparedMonitor::new(*monitor, looking.attrs(), looking.options(), looking.seed)
         .map_err(|err| Usage(err.to_string()))?;
-    let targets = Targets::open(&[*pid], false, false)?;
+    let targets = Targets::open(&[*pid], false, false, looking.max_overhead)?;
     let destination = Destination::open(output)?;
 
     let live = targets.watch(None, compared, None, signals::stop_flag(None)?)?;

@@ -6,8 +6,9 @@ use std::collections::VecDeque;
 /// A bound holds over any span of this length, in microseconds.
 pub const SPAN_US: u64 = 10_000_000;
 
-/// Looks at every span of whole snapshots that is no shorter than ten seconds, and
-/// no longer than it has to be for that. Of a shorter record, at all of it.
+/// Looks at every span of whole snapshots that is no shorter than ten seconds, and from its
+/// beginning, or to its end, no longer than it has to be for that. Of a shorter record, at all
+/// of it.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Worst {
     /// Of the snapshots at hand: start, end and cost, in microseconds.
@@ -23,17 +24,29 @@ impl Worst {
     pub fn add(&mut self, moment: &Moment) {
         let cost_us = moment.cpu_us.saturating_add(moment.target_us);
         let start_us = moment.end_us.saturating_sub(moment.length_us);
+        let before_us = self.span.back().map(|last| last.1.saturating_sub(self.span[0].0));
         self.span.push_back((start_us, moment.end_us, cost_us));
         self.cost_us = self.cost_us.saturating_add(cost_us);
+        let mut is_new = before_us.is_none_or(|length_us| length_us < SPAN_US);
         while self
             .span
             .get(1)
             .is_some_and(|second| moment.end_us.saturating_sub(second.0) >= SPAN_US)
         {
+            // For its end it is too long, but not for its beginning.
+            if is_new {
+                self.look(moment.end_us);
+            }
             let first = self.span.pop_front();
             self.cost_us -= first.map_or(0, |first| first.2).min(self.cost_us);
+            is_new = true;
         }
-        let length_us = moment.end_us.saturating_sub(self.span[0].0);
+        self.look(moment.end_us);
+    }
+
+    /// Looks at the span at hand, which ends at `end_us`.
+    fn look(&mut self, end_us: u64) {
+        let length_us = end_us.saturating_sub(self.span[0].0);
         let complete = length_us >= SPAN_US;
         if length_us == 0 || (self.complete && !complete) {
             return;
@@ -94,20 +107,33 @@ mod tests {
         assert_eq!(worst(&[]), None);
         assert_eq!(worst(&[(0, 5)]), None);
         assert_eq!(worst(&[(20 * S, S)]), Some(0.05));
+        let mut short_first = vec![(S / 10, S)];
+        short_first.extend([(4 * S, 0); 10]);
+        assert_eq!(worst(&short_first), Some(1.0 / 12.1), "from the first on");
     }
 
     proptest! {
         #[test]
         fn it_is_the_worst_of_all_spans(of in prop::collection::vec((S..4 * S, 0..S), 10..40)) {
             let moments = moments(&of);
-            let share_to = |last: usize| {
-                let end = moments[last].end_us;
-                let start = |first: usize| moments[first].end_us - moments[first].length_us;
-                let first = (0..=last).rev().find(|&first| end - start(first) >= SPAN_US)?;
+            let end = |at: usize| moments[at].end_us;
+            let start = |at: usize| end(at) - moments[at].length_us;
+            let is_long = |first, last| end(last) >= start(first) + SPAN_US;
+            let share = |first: usize, last: usize| {
                 let cost: u64 = of[first..=last].iter().map(|moment| moment.1).sum();
-                Some(cost as f64 / (end - start(first)) as f64)
+                cost as f64 / (end(last) - start(first)) as f64
             };
-            let most = (0..of.len()).filter_map(share_to).fold(0.0, f64::max);
+            let mut most = 0.0_f64;
+            for first in 0..of.len() {
+                if let Some(last) = (first..of.len()).find(|&last| is_long(first, last)) {
+                    most = most.max(share(first, last));
+                }
+            }
+            for last in 0..of.len() {
+                if let Some(first) = (0..=last).rev().find(|&first| is_long(first, last)) {
+                    most = most.max(share(first, last));
+                }
+            }
             prop_assert_eq!(worst(&of), Some(most));
         }
     }

@@ -128,7 +128,11 @@ impl<S: ActionSink> Pass<'_, S> {
             return Ok(());
         }
         let action = self.state.scheme.action;
-        let outcome = self.sink.apply(action, target, ranges)?;
+        let outcome = if self.state.needs_proof() {
+            self.sink.apply_to_idle(action, target, ranges)?
+        } else {
+            self.sink.apply(action, target, ranges)?
+        };
         // These clear accessed bits of what stays.
         if matches!(action, Action::Cold | Action::Pageout | Action::Nohugepage) {
             let armed = self.history.armed.entry(target).or_default();
@@ -143,6 +147,7 @@ impl<S: ActionSink> Pass<'_, S> {
         stats.applied_bytes += outcome.applied_bytes;
         stats.applied_regions += outcome.applied.len() as u64;
         stats.bloat_bytes += outcome.bloat_bytes;
+        stats.spared_bytes += outcome.spared_bytes;
         for (why, bytes) in outcome.refused {
             stats.refuse(why, bytes);
         }

@@ -18,7 +18,7 @@ pub fn run(args: &cli::Apply) -> Result<i32> {
     if args.duration == Some(0) {
         return Err(Usage("--duration 0 does nothing; give a time such as 20s".into()).into());
     }
-    match monitoring::simulated(&args.target, &args.monitoring)? {
+    match monitoring::simulated(&args.target, &args.monitoring, args.user.as_deref())? {
         Some(file) => simulated(args, monitor, file),
         None => live(args, monitor),
     }
@@ -43,7 +43,8 @@ where
 fn live(args: &cli::Apply, monitor: AnyMonitor) -> Result<i32> {
     // What can be refused is refused before anything is started or changed.
     let user = session::user_of_command(&args.target, args.user.as_deref())?;
-    let prepared = Prepared::new(&args.target, &args.schemes)?;
+    let prepared =
+        Prepared::new(&args.target, &args.schemes, args.monitoring.looking.max_overhead)?;
     if !args.quiet {
         session::tell_of_others();
         session::tell_user(user.as_ref());

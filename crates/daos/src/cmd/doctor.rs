@@ -3,6 +3,7 @@
 mod actions;
 mod confinement;
 mod leftovers;
+mod unit;
 
 use crate::cli::{self, Plain};
 use anyhow::Result;
@@ -10,7 +11,7 @@ use daos_bpf::VirtualMemory;
 use daos_core::Host;
 use daos_core::units::display;
 use daos_linux::support::{HugePages, Rights, Swap, has_btf};
-use daos_linux::{damon, host, zram};
+use daos_linux::{damon, host, pid_namespace, zram};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -68,14 +69,17 @@ impl Diagnosis {
         let rights = Rights::of(proc, std::process::id());
         let swap = Swap::read(proc);
         let thp = HugePages::read(sys);
+        let of_unit = unit::missing(Path::new("/"));
+        let of_unit = of_unit.iter().map(|missing| format!("in this systemd unit: {missing}"));
         let notes = damon::running(sys)
             .iter()
             .map(|kdamond| {
                 format!("a DAMON of the kernel is running ({kdamond}): it clears accessed bits too, so some accesses may be missed")
             })
+            .chain(of_unit)
             .collect();
         let zram = zram::offer(Path::new("/"));
-        let memory = match confinement::other_pids(proc, std::process::id()) {
+        let memory = match pid_namespace::other_pids(proc, std::process::id()) {
             Some(why) => Err(why),
             None => ebpf(&host, rights, sys),
         };

@@ -23,12 +23,16 @@ pub fn monitor(cli::Monitoring { monitor, looking }: &cli::Monitoring) -> Result
     monitor.map_err(|err| Usage(err.to_string()).into())
 }
 
-/// The access pattern to be simulated, if it is not live processes that are meant.
+/// The access pattern to be simulated, which no `user` runs, if it is not live processes that are meant.
 pub fn simulated<'a>(
     target: &'a cli::Target,
     monitoring: &cli::Monitoring,
+    user: Option<&str>,
 ) -> Result<Option<&'a Path>> {
     let refused = match (&target.forms.sim, monitoring.looking.backend) {
+        (Some(_), Backend::Auto | Backend::Sim) if user.is_some() => {
+            "--user is for a command, and --sim runs none; leave out --user"
+        }
         (Some(file), Backend::Auto | Backend::Sim) => return Ok(Some(file)),
         (None, Backend::Auto | Backend::Ebpf) => return Ok(None),
         (Some(_), Backend::Ebpf) => "--sim is simulated; leave out --backend ebpf",

@@ -27,7 +27,7 @@ pub fn run(args: &cli::Record) -> Result<i32> {
     if args.duration == Some(0) {
         return Err(Usage("--duration 0 records nothing; give a time such as 20s".into()).into());
     }
-    match monitoring::simulated(&args.target, &args.monitoring)? {
+    match monitoring::simulated(&args.target, &args.monitoring, args.user.as_deref())? {
         Some(file) => simulated(args, monitor, file),
         None => live(args, monitor),
     }
@@ -60,7 +60,8 @@ where
 fn live(args: &cli::Record, monitor: AnyMonitor) -> Result<i32> {
     // What can be refused is refused before anything is started or written.
     let user = session::user_of_command(&args.target, args.user.as_deref())?;
-    let prepared = Prepared::new(&args.target, &args.schemes)?;
+    let prepared =
+        Prepared::new(&args.target, &args.schemes, args.monitoring.looking.max_overhead)?;
     let output = Output::open(&args.output)?;
     if !args.quiet {
         session::tell_of_others();

@@ -29,8 +29,13 @@ pub struct Prepared {
 
 impl Prepared {
     /// Refuses what can be refused before anything is started, written or changed.
-    pub fn new(target: &cli::Target, managing: &cli::Managing) -> Result<Self> {
-        let targets = Targets::open(&target.forms.pid, target.children, managing.act())?;
+    pub fn new(
+        target: &cli::Target,
+        managing: &cli::Managing,
+        max_overhead: Option<f64>,
+    ) -> Result<Self> {
+        let (pids, children) = (&target.forms.pid, target.children);
+        let targets = Targets::open(pids, children, managing.act(), max_overhead)?;
         let schemes = schemes(managing)?;
         // A swap device that is yet to be set up will do.
         let swap_comes = managing.zram.bytes.is_some();
@@ -43,8 +48,12 @@ impl Prepared {
     }
 
     /// For these schemes, which were checked before, and with swap that is there already.
-    pub fn again(target: &cli::Target, schemes: Vec<Scheme>) -> Result<Self> {
-        let targets = Targets::open(&target.forms.pid, target.children, true)?;
+    pub fn again(
+        target: &cli::Target,
+        schemes: Vec<Scheme>,
+        max_overhead: Option<f64>,
+    ) -> Result<Self> {
+        let targets = Targets::open(&target.forms.pid, target.children, true, max_overhead)?;
         Ok(Self { targets, schemes: ActiveSchemes::of(schemes), zram: cli::Zram::default() })
     }
 
@@ -148,6 +157,23 @@ pub fn keep_rights(
     ];
     let kept = kept.into_iter().filter(|(is_needed, _)| *is_needed);
     let kept = kept.fold(CapabilitySet::empty(), |all, (_, rights)| all | rights);
+    rights::keep(kept).context("giving up rights")
+}
+
+/// The same for a tuning, which begins to watch again and again, and starts commands as `user`
+/// in between. Commands that run as who runs this have all that this has, so nothing is given
+/// up then.
+pub fn keep_rights_to_tune(user: Option<&User>) -> Result<()> {
+    if user.is_none() {
+        return Ok(());
+    }
+    let kept = rights::watch()
+        .union(rights::WATCH_ANEW)
+        .union(rights::START_COMMANDS)
+        .union(rights::END_COMMANDS)
+        .union(rights::READ_FILES)
+        .union(rights::WRITE_FILES)
+        .union(rights::END_SWAP);
     rights::keep(kept).context("giving up rights")
 }
 

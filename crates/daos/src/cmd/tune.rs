@@ -26,7 +26,9 @@ const INTERRUPTED: i32 = 130;
 
 /// Tunes until the limit is reached or Ctrl-C. Exit status 1 if nothing is known then.
 pub fn run(args: &cli::Tune) -> Result<i32> {
-    let simulated = monitoring::simulated(&args.target, &args.monitoring)?;
+    // A score may be a command, too.
+    let runs_as = args.user.as_deref().filter(|_| args.measuring.score.is_none());
+    let simulated = monitoring::simulated(&args.target, &args.monitoring, runs_as)?;
     let stop = signals::stop_flag(None)?;
     let user = session::user(args.user.as_deref())?;
     let plan = Plan::new(args, user.clone(), &stop)?;

@@ -57,6 +57,11 @@ fn users_that_there_are_not() {
         place.misused(&[how, &user, &command].concat(), "no user \"no-such-user\"");
     }
     place.misused(&["record", "--user", "root", "--pid", "1"], "--user is for a command");
+    for command in ["record", "apply -s prcl", "tune -s prcl --limit 1m"] {
+        let args: Vec<_> =
+            command.split(' ').chain(["--user", "root", "--sim", "load.cfg"]).collect();
+        place.misused(&args, "--sim runs none");
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use test_tag::tag;
 const BUSY: &str = "all, 256M\n\nbusy\n60s\nall, random, 1, 1\n";
 
 /// `report overhead` on the record here.
-fn overhead(scratch: &Scratch) -> Value {
+pub fn overhead(scratch: &Scratch) -> Value {
     let args = ["report", "overhead", "--format", "json", &scratch.text("record")];
     let output = daos(&args).output().expect("daos runs");
     serde_json::from_slice(&output.stdout).expect("JSON")

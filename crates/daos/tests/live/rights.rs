@@ -110,6 +110,34 @@ fn files_belong_to_who_called_sudo() {
     assert_eq!(owner("record"), 0);
 }
 
+/// The rights that a process has, may have, and could ever have.
+fn sets(pid: u32) -> [u64; 3] {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).expect("it runs");
+    ["CapEff:", "CapPrm:", "CapBnd:"].map(|name| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+        u64::from_str_radix(line.trim(), 16).unwrap()
+    })
+}
+
+#[tag(root)]
+#[test]
+fn a_tuning_and_the_guard_of_its_swap_give_up_rights() {
+    /// Those of watching, CAP_SYS_ADMIN, and in the last byte CAP_SETUID, CAP_SETGID, CAP_KILL
+    /// and those to read and write files.
+    const KEPT: u64 = 1 << 19 | 1 << 23 | 1 << 38 | 1 << 39 | 1 << 21 | 0xef;
+    let scratch = Scratch::new();
+    let args = ["tune", "-q", "-s", "prcl", "--limit", "1m", "--zram", "64M", "--out"];
+    let out = scratch.text("out");
+    let args = [&args[..], &[&out, "--", "sleep", "60"]].concat();
+    let daos = Process::start(&mut by_sudo(&args));
+    assert!(until(|| sets(daos.pid()) == [KEPT; 3]), "{:x?}", sets(daos.pid()));
+    let children = || fs::read_to_string(format!("/proc/{0}/task/{0}/children", daos.pid()));
+    let children = children().expect("it runs");
+    let guard = children.split_whitespace().next().expect("the guard is the first").parse();
+    let guard = sets(guard.expect("a number"));
+    assert_eq!(guard, [1 << 21; 3], "{guard:x?}");
+}
+
 #[tag(root)]
 #[test]
 fn rights_are_given_up_and_the_end_comes_all_the_same() {
@@ -119,13 +147,6 @@ fn rights_are_given_up_and_the_end_comes_all_the_same() {
     let scratch = Scratch::new();
     let args = ["record", "-q", "-o", &scratch.text("record"), "-d", "3s", "--", "sleep", "60"];
     let mut daos = Process::start(&mut by_sudo(&args));
-    let sets = |pid: u32| {
-        let status = fs::read_to_string(format!("/proc/{pid}/status")).expect("it runs");
-        ["CapEff:", "CapPrm:", "CapBnd:"].map(|name| {
-            let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
-            u64::from_str_radix(line.trim(), 16).unwrap()
-        })
-    };
     assert!(until(|| sets(daos.pid()) == [KEPT; 3]), "{:x?}", sets(daos.pid()));
     // The command belongs to another user, and is ended.
     assert!(daos.end().success());

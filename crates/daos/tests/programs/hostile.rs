@@ -10,12 +10,17 @@
 //! | `remap` | maps, protects and unmaps its memory in two threads as fast as it can |
 //! | `mappings N` | has N mappings that don't join, and a child that has as many |
 //! | `realtime` | runs with real-time priority, nearly all the time |
+//! | `moves` | goes through its memory over and over, and moves it all the time to where memory lay that was not used for seconds |
+//! | `userfaults` | serves the page faults of half of its memory itself, and of the other half does not; fails if somebody causes such faults, or its memory has changed |
 //! | `claims PID…` | as a user without rights tries to claim processes, and does the same |
+
+mod userfaults;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::retry_on_intr;
 use rustix::mm::{
-    Advice, MapFlags, MprotectFlags, ProtFlags, madvise, mmap_anonymous, mprotect, munmap,
+    Advice, MapFlags, MprotectFlags, MremapFlags, ProtFlags, madvise, mmap_anonymous, mprotect,
+    mremap_fixed, munmap,
 };
 use rustix::process::{Pid, Signal, WaitOptions, set_parent_process_death_signal, wait};
 use std::ffi::c_void;
@@ -27,6 +32,9 @@ use std::time::{Duration, Instant};
 const PAGE: usize = 4096;
 /// Bytes that are mapped and unmapped.
 const REMAPPED: usize = 32 << 20;
+/// Bytes that are moved at once; of so many pieces, each is moved once in four seconds.
+const MOVED: usize = 4 << 20;
+const PIECES: usize = 16;
 /// Children that a storm lets live at a time.
 const STORM: usize = 48;
 
@@ -41,6 +49,8 @@ fn main() {
         "remap" => remap(),
         "mappings" => mappings(numbers[0] as usize),
         "realtime" => realtime(),
+        "moves" => moves(),
+        "userfaults" => userfaults::run(),
         "claims" => claims(&numbers),
         _ => panic!("no such way: {way}"),
     }
@@ -118,6 +128,45 @@ fn realtime() {
                 // SAFETY: in the memory mapped above, which nobody else uses.
                 unsafe { start.add(at).write_volatile(1) };
             }
+        }
+    }
+}
+
+/// Each piece that is in use has a place beside it that is not. They change places in turn:
+/// the one in use is moved over the idle one, and where it was, new memory is used once.
+fn moves() {
+    let start = map(2 * PIECES * MOVED);
+    // SAFETY: all of it is in the memory mapped just above, which nobody else uses.
+    unsafe { madvise(start, 2 * PIECES * MOVED, Advice::LinuxNoHugepage).expect("it is ours") };
+    let place = |piece: usize, side: usize| start.wrapping_byte_add((2 * piece + side) * MOVED);
+    let mut sides = [0; PIECES];
+    let touch = |start: *mut c_void| {
+        for at in (0..MOVED).step_by(PAGE) {
+            // SAFETY: a place in the memory mapped above, all of which stays mapped.
+            unsafe { start.byte_add(at).cast::<u8>().write_volatile(1) };
+        }
+    };
+    (0..PIECES).for_each(|piece| touch(place(piece, 1)));
+    ready();
+    let pause = Duration::from_secs(4) / PIECES as u32;
+    for piece in (0..PIECES).cycle() {
+        let begun = Instant::now();
+        while begun.elapsed() < pause {
+            (0..PIECES).for_each(|piece| touch(place(piece, sides[piece])));
+        }
+        let (from, to) = (place(piece, sides[piece]), place(piece, 1 - sides[piece]));
+        // SAFETY: both are places in the memory mapped above, in use by this thread alone.
+        unsafe {
+            mremap_fixed(from, MOVED, MOVED, MremapFlags::MAYMOVE, to).expect("it can be moved");
+            let access = ProtFlags::READ | ProtFlags::WRITE;
+            let flags = MapFlags::PRIVATE | MapFlags::FIXED;
+            mmap_anonymous(from, MOVED, access, flags).expect("memory can be mapped");
+            madvise(from, MOVED, Advice::LinuxNoHugepage).expect("it is ours");
+        }
+        touch(from);
+        sides[piece] = 1 - sides[piece];
+        if input_ended(0) {
+            return;
         }
     }
 }

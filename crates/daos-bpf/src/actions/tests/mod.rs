@@ -1,5 +1,6 @@
 //! Actions on real processes, judged by their pagemap.
 
+mod changed;
 mod host;
 mod huge;
 mod lock;

@@ -39,6 +39,10 @@ impl Making {
     }
 }
 
+/// What it can be asked to do.
+const CHECK: u64 = 1;
+const REPLACE: u64 = 2;
+
 pub struct Target {
     pid: i32,
     /// 2 MiB-aligned.
@@ -84,8 +88,14 @@ impl Target {
 
     /// Whether all of its memory holds what it should. It reads every page.
     pub fn is_intact(&self) -> bool {
-        write_word(self.ask, 1);
+        write_word(self.ask, CHECK);
         read_word(self.answer) == Some(1)
+    }
+
+    /// Puts shared memory in the place of its memory, all of it written.
+    pub fn replace_by_shared(&self) {
+        write_word(self.ask, REPLACE);
+        assert_eq!(read_word(self.answer), Some(1), "it can map that");
     }
 
     pub fn kill(&mut self) {
@@ -215,7 +225,16 @@ fn live(making: Making, ask: i32, answer: i32) -> ! {
                 }
             }
         }
-        while read_word(ask).is_some() {
+        while let Some(asked) = read_word(ask) {
+            if asked == REPLACE {
+                let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
+                let bytes = making.bytes as usize;
+                let mapped = libc::mmap(start as *mut _, bytes, access, flags, -1, 0);
+                if mapped as u64 != start {
+                    libc::_exit(1);
+                }
+                pages().for_each(|page| word(page).write_volatile(content(word(page) as u64)));
+            }
             let intact = |page| word(page).read_volatile() == content(word(page) as u64);
             write_word(answer, u64::from(pages().all(intact)));
         }

@@ -67,7 +67,11 @@ impl<'a> Command<'a> {
         let program = args.target.forms.command.first().context("no command was given")?;
         ensure!(is_program(program), "there is no command {program:?}; check its name");
         // The limit goes by the clock: what is missing is told before the first run.
-        session::Prepared::new(&args.target, &managing(args))?;
+        session::Prepared::new(
+            &args.target,
+            &managing(args),
+            args.monitoring.looking.max_overhead,
+        )?;
         let metric = args.measuring.metric.as_deref();
         let metric = metric.map(|text| Metric::new(text, user.clone())).transpose()?;
         Ok(Self { args, user, swap: None, metric, stop, log: None, samples: 0 })
@@ -80,7 +84,7 @@ impl<'a> Command<'a> {
         let path = store.path("output.log");
         self.log = Some((store.append_to("output.log")?, path));
         self.swap = session::set_up_swap(self.args.measuring.zram, self.args.quiet)?;
-        Ok(())
+        session::keep_rights_to_tune(self.user.as_ref())
     }
 
     /// Puts the host back as it was.
@@ -91,7 +95,11 @@ impl<'a> Command<'a> {
     /// One run, with a scheme.
     fn managed(&self, scheme: &Scheme, bounds: &RunBounds) -> Result<Seen> {
         let monitor = monitoring::monitor(&self.args.monitoring)?;
-        let prepared = session::Prepared::again(&self.args.target, vec![scheme.clone()])?;
+        let prepared = session::Prepared::again(
+            &self.args.target,
+            vec![scheme.clone()],
+            self.args.monitoring.looking.max_overhead,
+        )?;
         let patience_us = (bounds.patience_s * 1e6) as u64;
         let run = self.start()?;
         let swap = self.swap.as_ref();

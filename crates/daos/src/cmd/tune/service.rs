@@ -34,6 +34,7 @@ pub struct Prepared<'a> {
     args: &'a cli::Tune,
     prepared: session::Prepared,
     metric: Metric,
+    user: Option<User>,
     stop: Arc<AtomicBool>,
 }
 
@@ -55,17 +56,23 @@ impl<'a> Prepared<'a> {
     /// Refuses what can't be done here.
     pub fn new(args: &'a cli::Tune, user: Option<User>, stop: Arc<AtomicBool>) -> Result<Self> {
         monitoring::monitor(&args.monitoring)?;
-        let prepared = session::Prepared::new(&args.target, &managing(args))?;
-        let metric = Metric::new(args.measuring.metric.as_deref().unwrap_or_default(), user)?;
-        Ok(Self { args, prepared, metric, stop })
+        let prepared = session::Prepared::new(
+            &args.target,
+            &managing(args),
+            args.monitoring.looking.max_overhead,
+        )?;
+        let metric = args.measuring.metric.as_deref().unwrap_or_default();
+        let metric = Metric::new(metric, user.clone())?;
+        Ok(Self { args, prepared, metric, user, stop })
     }
 
     /// Begins to watch.
     pub fn begin(self) -> Result<Service<'a>> {
-        let Self { args, prepared, metric, stop } = self;
+        let Self { args, prepared, metric, user, stop } = self;
+        let swap = prepared.set_up_swap(args.quiet)?;
+        session::keep_rights_to_tune(user.as_ref())?;
         // Before monitoring, which asks for short turns of the CPU.
         let meter = Meter::new(metric, Arc::clone(&stop))?;
-        let swap = prepared.set_up_swap(args.quiet)?;
         let monitor = monitoring::monitor(&args.monitoring)?;
         let session = prepared.watch(None, monitor, None, &stop, swap.as_ref())?;
         let swap_before = session.source().swapped_bytes();

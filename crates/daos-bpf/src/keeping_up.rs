@@ -1,0 +1,225 @@
+//! Keeping up with targets: what they have mapped, and the children that they start.
+//!
+//! Each step of it, a part of a list of mappings or a child, is small, and the next is taken
+//! when [`Upkeep`](crate::upkeep::Upkeep) allows. A list that is read for the first time
+//! counts as far as it was read.
+
+use crate::BpfError;
+use crate::vaddr::{Space, VirtualMemory};
+use daos_core::{AddrRange, Mapping};
+use daos_linux::cpu;
+use daos_linux::maps::{self, MapsReading};
+use rustix::process::{Resource, getrlimit};
+use std::collections::HashSet;
+
+/// Files that are open for each target: its pidfd, and the claim to it.
+const FILES_OF_TARGET: u64 = 2;
+/// Open files that children must leave for all else. Chosen: without targets there are some
+/// forty.
+const FILES_LEFT: u64 = 128;
+
+/// What a target has mapped, and a look at that in the middle.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    pub(crate) mappings: Vec<Mapping>,
+    /// Those that touch are one.
+    pub(crate) ranges: Vec<AddrRange>,
+    pub(crate) resident_bytes: Option<u64>,
+    /// Whether it is news since this was last asked.
+    pub(crate) is_news: bool,
+    look: Option<Look>,
+    /// Whether a look was had to its end.
+    is_complete: bool,
+    /// When the next begins, on the clock of [`cpu`].
+    next_us: u64,
+    /// Children that the last look found, to be taken on.
+    children: Vec<u32>,
+}
+
+#[derive(Debug)]
+struct Look {
+    reading: MapsReading,
+    /// Read so far, unless it went to the mappings at once.
+    coming: Vec<Mapping>,
+    /// Where the first mapping lies.
+    first: Option<u64>,
+    took_us: u64,
+    /// When it began.
+    begun_us: u64,
+}
+
+impl Space {
+    /// Begins a look.
+    fn begin_look(&mut self, with_children: bool, now_us: u64) {
+        let begun_us = cpu::used_us();
+        if with_children {
+            self.seen.children = self.process.children();
+        }
+        // While it lives, what can't be read now is as it was.
+        self.seen.resident_bytes = self.process.resident_bytes().or(self.seen.resident_bytes);
+        if let Some((reading, coming)) = self.process.read_mappings() {
+            let first = coming.first().map(|mapping| mapping.range.start);
+            let took_us = cpu::used_us() - begun_us;
+            if !self.seen.is_complete {
+                self.seen.replace(Vec::new());
+            }
+            let look = Look { reading, coming, first, took_us, begun_us: now_us };
+            self.seen.look = Some(look);
+            self.show_first_look();
+        } else {
+            self.seen.next_us = now_us + 1;
+        }
+    }
+
+    /// A step of a look. Returns what the look has taken, if that was its end.
+    fn go_on_looking(&mut self, now_us: u64) -> Option<u64> {
+        let look = self.seen.look.as_mut()?;
+        let begun_us = cpu::used_us();
+        let goes_on = look.reading.go_on(&mut look.coming);
+        look.took_us += cpu::used_us() - begun_us;
+        if matches!(goes_on, Ok(true)) {
+            self.show_first_look();
+            return None;
+        }
+        let look = self.seen.look.take()?;
+        let is_old = look.begun_us != now_us && {
+            // The program may have executed another meanwhile, whose list is another.
+            let now = self.process.read_mappings();
+            now.is_some_and(|(_, now)| now.first().map(|mapping| mapping.range.start) != look.first)
+        };
+        if goes_on.is_ok() && !is_old && self.seen.is_complete {
+            self.seen.replace(look.coming);
+        } else if goes_on.is_ok() && !is_old {
+            self.seen.extend(look.coming);
+            self.seen.is_complete = true;
+        }
+        Some(if is_old { 0 } else { look.took_us })
+    }
+
+    /// What was read of the first list is better than nothing.
+    fn show_first_look(&mut self) {
+        let Some(look) = self.seen.look.as_mut().filter(|_| !self.seen.is_complete) else { return };
+        let coming = std::mem::take(&mut look.coming);
+        self.seen.extend(coming);
+    }
+}
+
+impl Seen {
+    fn extend(&mut self, coming: Vec<Mapping>) {
+        coming.iter().for_each(|mapping| mapping.range.push_joined(&mut self.ranges));
+        self.is_news |= !coming.is_empty();
+        self.mappings.extend(coming);
+    }
+
+    fn replace(&mut self, mappings: Vec<Mapping>) {
+        if mappings != self.mappings {
+            self.ranges = maps::ranges(&mappings);
+            self.mappings = mappings;
+            self.is_news = true;
+        }
+    }
+}
+
+impl VirtualMemory {
+    /// Goes on with what is due: looks at what targets have mapped, and taking on children
+    /// that are not targets yet, and theirs. Begins where it had to end the last time.
+    pub(crate) fn keep_up(&mut self) -> Result<(), BpfError> {
+        let now_us = cpu::monotonic_us();
+        self.upkeep.allowance.fill(now_us);
+        let mut known: HashSet<u32> = HashSet::new();
+        if self.with_children {
+            known.extend(self.pids());
+        }
+        let first = if self.keep_up_from < self.spaces.len() { self.keep_up_from } else { 0 };
+        let mut at = first;
+        // Those that are taken on meanwhile are looked at, too.
+        while at < self.spaces.len() && self.keep_up_with(at, now_us, &mut known)? {
+            at += 1;
+        }
+        if at == self.spaces.len() {
+            at = 0;
+            while at < first && self.keep_up_with(at, now_us, &mut known)? {
+                at += 1;
+            }
+        }
+        self.keep_up_from = at;
+        Ok(())
+    }
+
+    /// Whether upkeep allowed all of it.
+    fn keep_up_with(
+        &mut self,
+        at: usize,
+        now_us: u64,
+        known: &mut HashSet<u32>,
+    ) -> Result<bool, BpfError> {
+        loop {
+            let space = &mut self.spaces[at];
+            let looks = space.seen.look.is_some();
+            if !looks && space.seen.next_us > now_us {
+                return self.take_on_children(at, known);
+            }
+            if !self.upkeep.allowance.allows() {
+                return Ok(false);
+            }
+            let begun_us = cpu::used_us();
+            let took_us = if looks {
+                space.go_on_looking(now_us)
+            } else {
+                space.begin_look(self.with_children, now_us);
+                None
+            };
+            self.upkeep.allowance.spend(cpu::used_us() - begun_us);
+            if let Some(took_us) = took_us {
+                let adopted = space.adopted;
+                let alike = self.spaces.iter().filter(|s| s.adopted == adopted).count();
+                self.spaces[at].seen.next_us = now_us + self.upkeep.pause_us(took_us, alike).max(1);
+            }
+        }
+    }
+
+    /// Takes on the children of a target that are not targets yet. Whether upkeep allowed all.
+    fn take_on_children(&mut self, at: usize, known: &mut HashSet<u32>) -> Result<bool, BpfError> {
+        while let Some(&pid) = self.spaces[at].seen.children.last() {
+            if known.contains(&pid) {
+                self.spaces[at].seen.children.pop();
+                continue;
+            }
+            if !self.upkeep.allowance.allows() {
+                return Ok(false);
+            }
+            if !self.has_files_for_one_more() {
+                // They are found again at the next look.
+                self.nr_left_out = self.nr_left_out.max(self.spaces[at].seen.children.len());
+                self.spaces[at].seen.children.clear();
+                break;
+            }
+            self.spaces[at].seen.children.pop();
+            known.insert(pid);
+            let begun_us = cpu::used_us();
+            // One that ended meanwhile is none to watch; of one that another daos watches,
+            // that one will tell.
+            if let Ok(child) = self.spaces[at].process.child(pid)
+                && let Ok(id) = self.add(child)
+                && let Ok(child) = self.spaces.binary_search_by_key(&id, |space| space.id)
+            {
+                self.spaces[child].adopted = true;
+                self.task(child)?;
+            }
+            self.upkeep.allowance.spend(cpu::used_us() - begun_us);
+        }
+        Ok(true)
+    }
+
+    /// Whether the limit on open files leaves what another target takes.
+    fn has_files_for_one_more(&self) -> bool {
+        let needed = FILES_OF_TARGET * (self.spaces.len() as u64 + 1) + FILES_LEFT;
+        getrlimit(Resource::Nofile).current.is_none_or(|limit| needed <= limit)
+    }
+
+    /// Children that are not watched, at least: so many open files are not allowed. 0 where
+    /// all are.
+    pub fn nr_left_out(&self) -> usize {
+        self.nr_left_out
+    }
+}
