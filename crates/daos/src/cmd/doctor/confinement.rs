@@ -1,5 +1,6 @@
 //! What keeps `daos` from a kernel that could do all it needs.
 
+use daos_core::text::safe;
 use std::fs;
 use std::path::Path;
 
@@ -11,7 +12,7 @@ pub fn other_pids(proc: &Path, pid: u32) -> Option<String> {
     if there == Some(&pid.to_string()) {
         return None;
     }
-    let there = there.map_or("nothing".to_owned(), |pid| format!("process {}", pid.escape_debug()));
+    let there = there.map_or("nothing".to_owned(), |pid| format!("process {}", safe(pid)));
     Some(format!(
         "/proc is that of another PID namespace: process {pid} is {there} in it; mount this one's \
          (mount -t proc proc /proc), or start daos outside of the container"
@@ -33,7 +34,7 @@ pub fn lockdown(sys: &Path) -> Option<String> {
         level => Some(format!(
             "the kernel is locked down ({}), which may be why: try lockdown=none, or Secure Boot \
              turned off",
-            level.escape_debug()
+            safe(level)
         )),
     }
 }
