@@ -1,7 +1,7 @@
 # What can be done here; every target stands on its own.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test vm-test lint fuzz deny bench clean
+.PHONY: help setup build demo test vm-test lint fuzz deny soak bench clean
 
 help: ## Show this
 	@echo 'make TARGET, where TARGET is one of'
@@ -32,6 +32,9 @@ fuzz: setup ## Look for input that breaks a parser, with libFuzzer, each for TIM
 
 deny: setup ## Check licences, sources and known faults of the crates; installs cargo-deny
 	@bash scripts/deny.sh install
+
+soak: setup ## Watch and manage changing programs for TIME (TIME=1h): memory, descriptors, CPU
+	@bash scripts/soak.sh $(TIME)
 
 bench: setup ## Measure the core
 	cargo bench --workspace

@@ -16,7 +16,7 @@ case $length in
 *) seconds=${length%s} ;;
 esac
 targets=("$@")
-[ ${#targets[@]} -gt 0 ] || targets=(record schemes workload maps)
+[ ${#targets[@]} -gt 0 ] || targets=(record schemes workload maps iomem)
 
 work=target/fuzz
 mkdir -p "$work/found"

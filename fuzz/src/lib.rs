@@ -10,10 +10,12 @@
 //! | [`schemes`] | schemes, as text and as TOML |
 //! | [`workload`] | access patterns |
 //! | [`maps`] | `/proc/PID/maps` |
+//! | [`iomem`] | `/proc/iomem` |
 
 #![forbid(unsafe_code)]
 
 pub mod frames;
+pub mod iomem;
 pub mod maps;
 pub mod record;
 pub mod schemes;
@@ -46,7 +48,8 @@ pub struct Target {
 pub const MAX_INPUT: usize = 16 << 10;
 
 /// All there are.
-pub const TARGETS: [Target; 4] = [record::TARGET, schemes::TARGET, workload::TARGET, maps::TARGET];
+pub const TARGETS: [Target; 5] =
+    [record::TARGET, schemes::TARGET, workload::TARGET, maps::TARGET, iomem::TARGET];
 
 impl Target {
     /// The one with this name.

@@ -120,6 +120,11 @@ fn maps() {
 }
 
 #[test]
+fn iomem() {
+    try_out("iomem", 4000);
+}
+
+#[test]
 fn every_target_has_a_folder_and_every_folder_a_target() {
     let folders = std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus")).unwrap();
     let mut folders: Vec<_> =

@@ -20,12 +20,17 @@ pub use monitoring::{Backend, Looking, Plain};
 pub use outcome::{Usage, exit_code, is_broken_pipe, scheme_error};
 pub use whole_file::WholeFile;
 
-/// Writes a line to standard error. Where nobody can read it any more, as on a terminal that
-/// was closed, nothing comes of it.
+use daos_core::text::safe_lines;
+use std::io::Write;
+
+/// Writes a line to standard error, [safe to show](daos_core::text) whatever names are in it.
+/// Where nobody can read it any more, as on a terminal that was closed, nothing comes of it.
 #[macro_export]
 macro_rules! say {
-    ($($what:tt)*) => {{
-        use std::io::Write as _;
-        let _ = writeln!(std::io::stderr(), $($what)*);
-    }};
+    ($($what:tt)*) => { $crate::say_line(&format!($($what)*)) };
+}
+
+/// What [`say!`] does.
+pub fn say_line(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{}", safe_lines(text));
 }

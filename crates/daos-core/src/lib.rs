@@ -11,6 +11,7 @@
 //! | [`units`] | sizes, times and shares as people write them, and as they read them |
 //! | [`attrs`] | the three intervals and the bounds on regions |
 //! | [`access`] | the seam to the primitives: [`AccessCheck`] |
+//! | [`checks`] | how many windows each tick checked |
 //! | [`snapshot`] | what a monitor hands out, and the seam to its users: [`SnapshotSource`] |
 //! | [`action`] | what schemes do to memory, and what came of it |
 //! | [`sink`] | the seam to who does it: [`ActionSink`] |
@@ -18,6 +19,7 @@
 //! | [`host`] | the machine that something was measured on |
 //! | [`rng`] | the seeded random generator |
 //! | [`stats`] | the median |
+//! | [`text`] | text from outside, made safe to show |
 //!
 //! With the feature `serde`, what is kept in files can be read and written. The feature
 //! `testing` has memory for tests of what stands on the seams (`daos_core::testing`).
@@ -28,6 +30,7 @@ pub mod access;
 pub mod action;
 pub mod addr;
 pub mod attrs;
+pub mod checks;
 pub mod host;
 pub mod metrics;
 pub mod rng;
@@ -37,12 +40,14 @@ pub mod stats;
 pub mod target;
 #[cfg(feature = "testing")]
 pub mod testing;
+pub mod text;
 pub mod units;
 
 pub use access::{AccessCheck, Capabilities, CpuCost, Observation, PageBits, Prices, Window};
 pub use action::{Action, Done, Refusal, SchemeStats};
 pub use addr::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE};
 pub use attrs::{AttrsError, MonitorAttrs};
+pub use checks::Checks;
 pub use host::Host;
 pub use metrics::{Metric, Metrics};
 pub use rng::Rng;

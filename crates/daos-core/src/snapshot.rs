@@ -3,6 +3,7 @@
 use crate::access::CpuCost;
 use crate::action::Done;
 use crate::addr::AddrRange;
+use crate::checks::Checks;
 use crate::target::{TargetId, TargetInfo};
 
 /// The access rate, 0 to 1, from which on memory is called hot. Chosen: at the paper's
@@ -187,7 +188,7 @@ fn keep_within<T>(items: &mut Vec<T>, range: AddrRange, of: impl Fn(&mut T) -> &
 pub struct Cost {
     /// Windows checked in each tick of the interval that looked; a window of the
     /// reference monitor is a page.
-    pub checks: Vec<u32>,
+    pub checks: Checks,
     /// Pages that those windows had, and those that were only read.
     #[cfg_attr(feature = "serde", serde(default))]
     pub pages: u64,

@@ -11,6 +11,7 @@ use crate::rights;
 use crate::swap::SwapError;
 use crate::temp_swap::{SwapOptions, TempSwap};
 use crate::zram::Usage;
+use daos_core::text::safe_lines;
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
@@ -164,7 +165,7 @@ fn tell<T: Serialize>(word: Word<T>) -> bool {
     let mut stdout = io::stdout();
     let told = stdout.write_all(&line).and_then(|()| stdout.flush());
     if let (Err(_), Err(message)) = (told, &word) {
-        let _ = writeln!(io::stderr(), "daos: {message}");
+        let _ = writeln!(io::stderr(), "daos: {}", safe_lines(message));
     }
     word.is_ok()
 }

@@ -1,5 +1,6 @@
 //! Whose process numbers these are.
 
+use daos_core::text::safe;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -15,7 +16,7 @@ pub fn other_pids(proc: &Path, pid: u32) -> Option<String> {
     if there == Some(&pid.to_string()) {
         return None;
     }
-    let there = there.map_or("nothing".to_owned(), |pid| format!("process {}", pid.escape_debug()));
+    let there = there.map_or("nothing".to_owned(), |pid| format!("process {}", safe(pid)));
     Some(format!(
         "/proc is that of another PID namespace: process {pid} is {there} in it; mount this one's \
          (mount -t proc proc /proc), or start daos outside of the container"

@@ -7,6 +7,7 @@ use crate::cgroup;
 use crate::support::{Swap, SwapDevice};
 use crate::swap_header::{self, Uuid};
 use daos_core::PAGE_SIZE;
+use daos_core::text::safe;
 use std::ffi::CString;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -190,7 +191,7 @@ fn room_for(root: &Path, device: &Path) -> Result<(), SwapError> {
         let swapped = swapped.min(ours.used_bytes);
         if swapped > room {
             // Who may make cgroups chooses their names.
-            let place = format!("cgroup {}", group.path.escape_debug());
+            let place = format!("cgroup {}", safe(&group.path));
             return refuse(swapped, place, room);
         }
     }

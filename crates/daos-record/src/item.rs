@@ -51,7 +51,8 @@ impl Decoder {
             },
             frame::SNAPSHOT => match codec::decode(payload) {
                 Some(mut snapshot) => {
-                    self.runs.fill(&mut snapshot);
+                    let filled = self.runs.fill(&mut snapshot);
+                    filled.ok_or(Flaw::Corrupt("page runs are repeated too often"))?;
                     let done = self.done.take().unwrap_or_default();
                     Ok(Item::Interval(Interval { snapshot: snapshot.restored(), done }))
                 }

@@ -3,6 +3,7 @@
 use crate::format::Format;
 use crate::format::RenderError;
 use crate::names;
+use daos_core::text::safe;
 use daos_core::units::display;
 use daos_core::{MonitorAttrs, TargetId, TargetInfo};
 use serde::{Deserialize, Serialize};
@@ -94,7 +95,7 @@ pub fn render(info: &Info, format: Format, out: &mut impl Write) -> Result<(), R
 }
 
 fn text(info: &Info, out: &mut impl Write) -> Result<(), RenderError> {
-    let mut line = |name: &str, value: &str| writeln!(out, "{name:>12}  {}", names::safe(value));
+    let mut line = |name: &str, value: &str| writeln!(out, "{name:>12}  {}", safe(value));
     let attrs = &info.attributes;
     let [sample, aggregation, update] =
         [attrs.sample_us, attrs.aggregation_us, attrs.update_us].map(display::duration);

@@ -1,8 +1,9 @@
 //! What targets and regions are called, in a text that is safe to show.
 //!
-//! A command line is the monitored program's to choose, and may hold anything: a
-//! character that would steer a terminal or break an XML file becomes a `?`.
+//! A command line is the monitored program's to choose, and may hold anything: see
+//! [`daos_core::text`].
 
+use daos_core::text::safe;
 use daos_core::{AddrRange, TargetId, TargetInfo};
 
 /// Longest name shown, in characters.
@@ -60,26 +61,11 @@ pub fn printable(text: &str) -> String {
 /// `text` on one line, without control characters, cut to `longest` characters, which is at
 /// least 3.
 pub fn printable_to(text: &str, longest: usize) -> String {
-    let mut name: String = text.trim().chars().take(longest).map(harmless).collect();
+    let mut name = safe(&text.trim().chars().take(longest).collect::<String>());
     if text.trim().chars().count() > longest {
         name.replace_range(name.char_indices().nth(longest - 3).map_or(0, |(i, _)| i).., "...");
     }
     name
-}
-
-/// All of `text` on one line, without control characters.
-pub fn safe(text: &str) -> String {
-    text.chars().map(harmless).collect()
-}
-
-/// `?` in place of what steers a terminal, turns the direction of writing, breaks a line or is
-/// in no XML file.
-fn harmless(c: char) -> char {
-    let steers = matches!(
-        c,
-        '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fff0}'..='\u{ffff}'
-    );
-    if c.is_control() || steers { '?' } else { c }
 }
 
 #[cfg(test)]
@@ -110,8 +96,6 @@ mod tests {
     #[test]
     fn names_cannot_steer_a_terminal() {
         assert_eq!(printable("a\x1b[2Jb\nc"), "a?[2Jb?c");
-        assert_eq!(safe(" a\x1b[2J\u{9b}"), " a?[2J?");
-        assert_eq!(safe("a\u{202e}b\u{2028}c"), "a?b?c");
         assert_eq!(printable(&"x".repeat(70)).len(), LONGEST);
     }
 

@@ -25,8 +25,8 @@ impl Costs {
     pub fn add(&mut self, snapshot: &Snapshot) {
         let cost = &snapshot.cost;
         let elapsed_us = snapshot.end_us - snapshot.start_us;
-        self.ticks += cost.checks.len() as u64;
-        self.checks += cost.checks.iter().map(|&c| u64::from(c)).sum::<u64>();
+        self.ticks += cost.checks.ticks();
+        self.checks += cost.checks.windows();
         self.pages += cost.pages;
         self.cpu_us += cost.cpu_us;
         self.both_us += cost.cpu_us + cost.target_us;
@@ -86,7 +86,13 @@ mod tests {
         let mut costs = Costs::default();
         assert_eq!((costs.checks_per_tick(), costs.cpu_percent()), (None, None));
         for (start_us, checks, cpu_us) in [(0, vec![10, 20, 30], 1000), (100_000, vec![40], 3000)] {
-            let cost = Cost { checks, cpu_us, pages: 200, target_us: 500, ..Cost::default() };
+            let cost = Cost {
+                checks: checks.into(),
+                cpu_us,
+                pages: 200,
+                target_us: 500,
+                ..Cost::default()
+            };
             let end_us = start_us + 100_000;
             costs.add(&Snapshot { start_us, end_us, cost, ..Snapshot::default() });
         }

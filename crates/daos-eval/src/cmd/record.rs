@@ -29,7 +29,7 @@ pub fn run(args: &cli::Record) -> Result<i32> {
         writer.interval(&interval)?;
         let snapshot = &interval.snapshot;
         end.snapshots += 1;
-        end.checks += snapshot.cost.checks.iter().map(|&checks| u64::from(checks)).sum::<u64>();
+        end.checks += snapshot.cost.checks.windows();
         end.late_ticks += u64::from(snapshot.cost.late_ticks);
         end.missed_ticks += u64::from(snapshot.cost.missed_ticks);
         end.cpu_us += snapshot.cost.cpu_us;

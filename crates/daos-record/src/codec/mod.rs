@@ -20,12 +20,11 @@ mod varint;
 
 use crate::damage::Flaw;
 use crate::item::json;
-use daos_core::{AddrRange, Cost, PAGE_SIZE, TargetId, TargetInfo};
+use daos_core::{AddrRange, Checks, Cost, PAGE_SIZE, TargetId, TargetInfo};
 use stored::{StoredRegion, StoredSnapshot, StoredTarget};
 
-/// Most ticks in a snapshot. Attributes allow a million; a reader that is told
-/// of more would fill its memory from a few bytes.
-const MAX_TICKS: usize = 1 << 20;
+/// Most ticks in a snapshot. Attributes allow a million.
+const MAX_TICKS: u64 = 1 << 20;
 
 /// Most targets in a snapshot, as a report looks for what was done to each of them.
 /// Chosen: more than a host monitored as a whole has processes.
@@ -75,14 +74,14 @@ fn encode_effort(snapshot: &StoredSnapshot, out: &mut Vec<u8>) {
     }
 }
 
-fn encode_checks(checks: &[u32], out: &mut Vec<u8>) -> Result<(), &'static str> {
-    if checks.len() > MAX_TICKS {
+fn encode_checks(checks: &Checks, out: &mut Vec<u8>) -> Result<(), &'static str> {
+    if checks.ticks() > MAX_TICKS {
         return Err("a snapshot has more than 1048576 ticks");
     }
-    varint::put(out, checks.chunk_by(u32::eq).count() as u64);
-    for run in checks.chunk_by(u32::eq) {
-        varint::put(out, run.len() as u64);
-        varint::put(out, run[0].into());
+    varint::put(out, checks.runs().len() as u64);
+    for (windows, ticks) in checks.runs() {
+        varint::put(out, ticks);
+        varint::put(out, windows.into());
     }
     Ok(())
 }
@@ -183,14 +182,13 @@ fn decode_effort(bytes: &mut &[u8]) -> Option<[u64; 4]> {
     (effort != [0; 4]).then_some(effort)
 }
 
-fn decode_checks(bytes: &mut &[u8]) -> Option<Vec<u32>> {
-    let mut checks = Vec::new();
+fn decode_checks(bytes: &mut &[u8]) -> Option<Checks> {
+    let mut checks = Checks::default();
+    let mut room = MAX_TICKS;
     for _ in 0..varint::take(bytes)? {
-        let run = usize::try_from(varint::take(bytes)?).ok()?;
-        if run > MAX_TICKS - checks.len() {
-            return None;
-        }
-        checks.resize(checks.len() + run, varint::take_u32(bytes)?);
+        let ticks = varint::take(bytes)?;
+        room = room.checked_sub(ticks)?;
+        checks.push_times(varint::take_u32(bytes)?, ticks);
     }
     Some(checks)
 }
@@ -261,7 +259,15 @@ mod tests {
                 sample_us: 0,
                 max_nr_accesses,
                 targets: targets.into_iter().map(target).collect(),
-                cost: Cost { checks, pages, armed, late_ticks, missed_ticks, cpu_us, target_us },
+                cost: Cost {
+                    checks: checks.into(),
+                    pages,
+                    armed,
+                    late_ticks,
+                    missed_ticks,
+                    cpu_us,
+                    target_us,
+                },
             }
         }
     }
@@ -297,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_of_ticks_cannot_fill_the_memory() {
+    fn more_ticks_than_there_may_be_are_refused() {
         let mut bytes = vec![0; 7];
         varint::put(&mut bytes, 1);
         varint::put(&mut bytes, 1 << 40);
@@ -349,7 +355,7 @@ mod tests {
                 pages: Vec::new(),
             }],
             cost: Cost {
-                checks: vec![2; 20],
+                checks: vec![2; 20].into(),
                 late_ticks: 0,
                 missed_ticks: 0,
                 cpu_us: 900,

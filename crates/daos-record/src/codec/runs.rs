@@ -14,13 +14,13 @@ pub const MAX_RUNS: usize = 1 << 20;
 
 /// A place in a list of runs where something changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Edit {
+pub struct Edit {
     /// Old runs that stay, behind the edit before.
-    kept: usize,
+    pub kept: usize,
     /// Old runs behind those that go.
-    dropped: usize,
+    pub dropped: usize,
     /// Runs that take their place.
-    new: usize,
+    pub new: usize,
 }
 
 /// Whether a record can hold these runs; what is wrong with them where it can't.
@@ -41,10 +41,10 @@ pub fn check(runs: &[StoredRun]) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Appends to `out` how `old` becomes `runs`. Both have been [checked](check).
-pub fn encode(old: &[StoredRun], runs: &[StoredRun], out: &mut Vec<u8>) {
-    let edits = edits(old, runs);
-    varint::put(out, old.len() as u64);
+/// Appends to `out` how so many `old` become `runs`: by these edits. Both have been
+/// [checked](check).
+pub fn encode(old: usize, runs: &[StoredRun], edits: &[Edit], out: &mut Vec<u8>) {
+    varint::put(out, old as u64);
     varint::put(out, edits.len() as u64);
     let mut at = 0;
     for edit in edits {
@@ -69,13 +69,14 @@ fn encode_run(run: &StoredRun, previous_end: u64, out: &mut Vec<u8>) {
     }
 }
 
-/// What `old` becomes by the edits in `payload`; `None` when it holds anything
-/// else, or edits of other runs than these.
-pub fn decode(old: &[StoredRun], payload: &mut &[u8]) -> Option<Vec<StoredRun>> {
+/// What `old` becomes by the edits in `payload`, and how many runs of that are new; `None`
+/// when it holds anything else, or edits of other runs than these.
+pub fn decode(old: &[StoredRun], payload: &mut &[u8]) -> Option<(Vec<StoredRun>, u64)> {
     if varint::take(payload)? != old.len() as u64 {
         return None;
     }
     let mut runs = Vec::new();
+    let mut all_new = 0u64;
     let mut old = old.iter();
     for _ in 0..varint::take(payload)? {
         for _ in 0..varint::take(payload)? {
@@ -84,7 +85,9 @@ pub fn decode(old: &[StoredRun], payload: &mut &[u8]) -> Option<Vec<StoredRun>> 
         for _ in 0..varint::take(payload)? {
             old.next()?;
         }
-        for _ in 0..varint::take(payload)? {
+        let new = varint::take(payload)?;
+        all_new = all_new.checked_add(new)?;
+        for _ in 0..new {
             let previous_end = runs.last().map_or(0, |run| run.range.end);
             append(&mut runs, decode_run(previous_end, payload)?)?;
         }
@@ -92,7 +95,7 @@ pub fn decode(old: &[StoredRun], payload: &mut &[u8]) -> Option<Vec<StoredRun>> 
     for run in old {
         append(&mut runs, *run)?;
     }
-    payload.is_empty().then_some(runs)
+    payload.is_empty().then_some((runs, all_new))
 }
 
 fn decode_run(previous_end: u64, payload: &mut &[u8]) -> Option<StoredRun> {
@@ -116,7 +119,8 @@ fn append(runs: &mut Vec<StoredRun>, run: StoredRun) -> Option<()> {
     Some(())
 }
 
-fn edits(old: &[StoredRun], runs: &[StoredRun]) -> Vec<Edit> {
+/// How `old` becomes `runs`; nothing where they are the same.
+pub fn edits(old: &[StoredRun], runs: &[StoredRun]) -> Vec<Edit> {
     let mut edits = Vec::new();
     let (mut from, mut to) = (0, 0);
     loop {
@@ -158,7 +162,7 @@ mod tests {
 
     fn encoded(old: &[StoredRun], runs: &[StoredRun]) -> Vec<u8> {
         let mut bytes = Vec::new();
-        encode(old, runs, &mut bytes);
+        encode(old.len(), runs, &edits(old, runs), &mut bytes);
         bytes
     }
 
@@ -178,7 +182,7 @@ mod tests {
         #[test]
         fn runs_come_back_whatever_was_before(old in lists(), runs in lists()) {
             let bytes = encoded(&old, &runs);
-            prop_assert_eq!(decode(&old, &mut &bytes[..]), Some(runs));
+            prop_assert_eq!(decode(&old, &mut &bytes[..]).map(|(runs, _)| runs), Some(runs));
         }
 
         #[test]
@@ -191,10 +195,21 @@ mod tests {
         #[test]
         fn what_is_read_can_be_written(old in lists(), bytes in vec(0..5u8, 0..60)) {
             let bytes = [&[old.len() as u8], &bytes[..]].concat();
-            if let Some(runs) = decode(&old, &mut &bytes[..]) {
+            if let Some((runs, _)) = decode(&old, &mut &bytes[..]) {
                 prop_assert_eq!(check(&runs), Ok(()));
             }
         }
+    }
+
+    #[test]
+    fn new_runs_are_counted() {
+        let (old, runs) = ([run(1, 1, 0, 1), run(3, 1, 0, 1)], [run(1, 1, 0, 1), run(5, 1, 3, 0)]);
+        let new = |bytes: Vec<u8>| decode(&old, &mut &bytes[..]).map(|(_, new)| new);
+        assert_eq!(new(encoded(&old, &old)), Some(0));
+        assert_eq!(new(encoded(&old, &runs)), Some(1));
+        let mut anew = Vec::new();
+        encode(2, &runs, &[Edit { kept: 0, dropped: 2, new: 2 }], &mut anew);
+        assert_eq!(decode(&old, &mut &anew[..]), Some((runs.to_vec(), 2)));
     }
 
     #[test]

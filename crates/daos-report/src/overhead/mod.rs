@@ -152,8 +152,8 @@ impl Overhead {
         }
         self.time.1 = snapshot.end_us;
         let cost = &snapshot.cost;
-        for alike in cost.checks.chunk_by(u32::eq) {
-            self.checks_per_tick.add_times(alike[0].into(), alike.len() as u64);
+        for (windows, ticks) in cost.checks.runs() {
+            self.checks_per_tick.add_times(windows.into(), ticks);
         }
         self.regions.add(snapshot.nr_regions() as u64);
         self.late_ticks += u64::from(cost.late_ticks);
@@ -165,8 +165,8 @@ impl Overhead {
         let moment = Moment {
             end_us: snapshot.end_us,
             length_us: snapshot.end_us.saturating_sub(snapshot.start_us),
-            ticks: cost.checks.len() as u64,
-            checks: cost.checks.iter().map(|&checks| u64::from(checks)).sum(),
+            ticks: cost.checks.ticks(),
+            checks: cost.checks.windows(),
             pages: cost.pages,
             armed: cost.armed,
             regions: snapshot.nr_regions() as u64,

@@ -15,7 +15,7 @@ const GIVEN: OverheadOptions = OverheadOptions {
 fn windows() -> Vec<Snapshot> {
     let moment = |i: u64| {
         let mut moment = snapshot(i * 500_000, (i + 1) * 500_000, &[]);
-        moment.cost.checks = vec![60, 20];
+        moment.cost.checks = vec![60, 20].into();
         moment.cost.pages = 80 * 512;
         moment.cost.armed = 100;
         moment.cost.cpu_us = if i / 2 == 9 { 4000 } else { 2000 };

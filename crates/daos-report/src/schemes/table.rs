@@ -1,8 +1,8 @@
 //! What schemes did, as data.
 
 use super::{Scheme, Schemes};
+use crate::csv;
 use crate::format::RenderError;
-use crate::{csv, names};
 use daos_core::{Action, SchemeStats};
 use serde::Serialize;
 use std::io::Write;
@@ -69,7 +69,7 @@ pub fn csv(schemes: &Schemes, out: &mut impl Write) -> Result<(), RenderError> {
             out,
             "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
             scheme.number,
-            csv::field(&names::safe(&scheme.label)),
+            csv::field(&daos_core::text::safe(&scheme.label)),
             csv::optional(scheme.action),
             scheme.times,
             scheme.bytes,

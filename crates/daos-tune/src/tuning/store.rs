@@ -398,8 +398,13 @@ mod tests {
         let other = root.path().join("other");
         fs::write(&other, "").unwrap();
         fs::set_permissions(&other, Permissions::from_mode(0o644)).unwrap();
-        std::os::unix::fs::symlink(&other, store.path("output.log")).unwrap();
+        store.remove(SAMPLES).unwrap();
+        for name in ["output.log", SAMPLES] {
+            std::os::unix::fs::symlink(&other, store.path(name)).unwrap();
+        }
         assert!(store.append_to("output.log").is_err(), "a link is not followed");
+        assert!(store.add(&record(1.0)).is_err(), "neither is that one");
+        assert_eq!(fs::read(&other).unwrap(), b"");
         assert_eq!(mode(&other), 0o644);
     }
 

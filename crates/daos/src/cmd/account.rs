@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result};
 use daos_cli::whole_file::WholeFile;
+use daos_core::text::safe;
 use daos_core::units::display;
 use daos_core::{Action, SchemeStats};
 use daos_record::SchemeEnd;
@@ -74,7 +75,7 @@ impl<'a> Told<'a> {
         for (scheme, stats) in self.schemes.stats() {
             daos_cli::say!(
                 "daos: {}: {}{}",
-                scheme.label(),
+                safe(&scheme.label()),
                 self.gist(scheme, stats),
                 details(stats, seconds)
             );
@@ -184,7 +185,7 @@ pub fn tell_slowdown(memory: &MemoryUse) {
 
 /// A name that fits into a line.
 fn short(scheme: &Scheme) -> String {
-    scheme.name.clone().unwrap_or_else(|| scheme.action.name().to_owned())
+    scheme.name.as_deref().map_or_else(|| scheme.action.name().to_owned(), safe)
 }
 
 /// What else there is to say of a scheme.

@@ -9,6 +9,7 @@ use crate::cli::{self, Plain};
 use anyhow::Result;
 use daos_bpf::VirtualMemory;
 use daos_core::Host;
+use daos_core::text::{safe, safe_lines};
 use daos_core::units::display;
 use daos_linux::support::{HugePages, Rights, Swap, has_btf};
 use daos_linux::{damon, host, pid_namespace, zram};
@@ -57,7 +58,11 @@ pub fn run(args: &cli::Doctor) -> Result<i32> {
     let mut out = std::io::stdout().lock();
     match args.format {
         Plain::Json => writeln!(out, "{}", serde_json::to_string(&diagnosis)?)?,
-        Plain::Text => diagnosis.print(&mut out)?,
+        Plain::Text => {
+            let mut text = Vec::new();
+            diagnosis.print(&mut text)?;
+            out.write_all(safe_lines(&String::from_utf8_lossy(&text)).as_bytes())?;
+        }
     }
     Ok(0)
 }
@@ -113,7 +118,7 @@ impl Diagnosis {
                 out,
                 "swap        {} in {}, {} used",
                 display::bytes(self.swap.total_bytes),
-                devices.join(", ").escape_debug(),
+                safe(&devices.join(", ")),
                 display::bytes(self.swap.used_bytes)
             )?,
         }

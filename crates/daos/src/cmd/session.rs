@@ -3,6 +3,7 @@
 use crate::cli;
 use anyhow::{Context, Result, bail};
 use daos_cli::{Usage, WholeFile, say, scheme_error};
+use daos_core::text::safe;
 use daos_core::units::display;
 use daos_linux::{GuardedSwap, User, damon, rights};
 use daos_monitor::AnyMonitor;
@@ -226,6 +227,7 @@ pub fn tell_notes<S: Source>(session: &mut Session<S>) {
 /// Tells of a command that goes on though it was asked to end.
 pub fn tell_end(command: Option<&Ended>) {
     if let Some(Ended::LeftRunning { program, pid }) = command {
+        let program = safe(program);
         say!("daos: {program} (process {pid}) does not end on SIGTERM; it was left running");
     }
 }

@@ -3,6 +3,7 @@
 
 mod mistakes;
 mod moved;
+mod names;
 mod records;
 mod reports;
 mod schemes;

@@ -9,6 +9,7 @@
 //! | `children N` | has N children that do nothing |
 //! | `remap` | maps, protects and unmaps its memory in two threads as fast as it can |
 //! | `mappings N` | has N mappings that don't join, and a child that has as many |
+//! | `changing` | maps and unmaps, starts threads and children, all the time and at a measured pace |
 //! | `realtime` | runs with real-time priority, nearly all the time |
 //! | `moves` | goes through its memory over and over, and moves it all the time to where memory lay that was not used for seconds |
 //! | `userfaults` | serves the page faults of half of its memory itself, and of the other half does not; fails if somebody causes such faults, or its memory has changed |
@@ -23,6 +24,7 @@ use rustix::mm::{
     mremap_fixed, munmap,
 };
 use rustix::process::{Pid, Signal, WaitOptions, set_parent_process_death_signal, wait};
+use std::collections::VecDeque;
 use std::ffi::c_void;
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -48,6 +50,7 @@ fn main() {
         "children" => children(numbers[0]),
         "remap" => remap(),
         "mappings" => mappings(numbers[0] as usize),
+        "changing" => changing(),
         "realtime" => realtime(),
         "moves" => moves(),
         "userfaults" => userfaults::run(),
@@ -113,6 +116,60 @@ fn mappings(number: usize) {
     fork(pause);
     ready();
     pause();
+}
+
+/// Every twentieth of a second a mapping, a thread and, each fourth time, a child come, and as
+/// many go; some memory is always in use, and some now and then.
+fn changing() {
+    let steady = map(REMAPPED);
+    let mut blocks = VecDeque::new();
+    ready();
+    for tick in 0_u64.. {
+        if input_ended(50) {
+            return;
+        }
+        touch(steady, if tick.is_multiple_of(200) { REMAPPED } else { REMAPPED / 4 });
+        let len = (1 + tick as usize % 7) * 64 * PAGE;
+        let block = map(len);
+        touch(block, len);
+        // SAFETY: the first page of the block that was mapped just above.
+        unsafe { mprotect(block, PAGE, MprotectFlags::READ) }.expect("it is ours");
+        blocks.push_back((block, len));
+        if blocks.len() > 200 {
+            let (block, len) = blocks.pop_front().expect("there are some");
+            // SAFETY: it was mapped here, and nobody else knows of it.
+            unsafe { munmap(block, len) }.expect("it is ours");
+        }
+        std::thread::spawn(|| {
+            let own = map(64 * PAGE);
+            touch(own, 64 * PAGE);
+            sleep_ms(1000);
+            // SAFETY: as above.
+            unsafe { munmap(own, 64 * PAGE) }.expect("it is ours");
+        });
+        if tick.is_multiple_of(4) {
+            fork(|| {
+                let own = map(64 * PAGE);
+                for _ in 0..30 {
+                    touch(own, 64 * PAGE);
+                    sleep_ms(100);
+                }
+            });
+        }
+        while matches!(wait(WaitOptions::NOHANG), Ok(Some(_))) {}
+    }
+}
+
+/// Writes to each page. `len` bytes from `start` on are mapped, and nobody else's.
+fn touch(start: *mut c_void, len: usize) {
+    for at in (0..len).step_by(PAGE) {
+        // SAFETY: inside of what the caller has mapped.
+        unsafe { start.byte_add(at).cast::<u8>().write_volatile(1) };
+    }
+}
+
+fn sleep_ms(ms: u64) {
+    std::thread::sleep(Duration::from_millis(ms));
 }
 
 fn realtime() {
@@ -194,7 +251,8 @@ fn map(len: usize) -> *mut c_void {
 
 /// A child that does `work` and ends.
 fn fork(work: impl FnOnce()) {
-    // SAFETY: this program has one thread then, so the child may do what it likes.
+    // SAFETY: this program has one thread then, or the child does system calls and writes to
+    // memory only, which takes no lock that another thread may hold.
     match unsafe { libc::fork() } {
         0 => {
             let ends = set_parent_process_death_signal(Some(Signal::KILL));

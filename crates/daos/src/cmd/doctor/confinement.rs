@@ -1,5 +1,6 @@
 //! What keeps `daos` from a kernel that could do all it needs.
 
+use daos_core::text::safe;
 use std::fs;
 use std::path::Path;
 
@@ -18,7 +19,7 @@ pub fn lockdown(sys: &Path) -> Option<String> {
         level => Some(format!(
             "the kernel is locked down ({}), which may be why: try lockdown=none, or Secure Boot \
              turned off",
-            level.escape_debug()
+            safe(level)
         )),
     }
 }

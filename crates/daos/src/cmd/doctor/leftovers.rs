@@ -1,6 +1,7 @@
 //! What a `daos` that was killed, and its guard with it, could not take away.
 
 use anyhow::Result;
+use daos_core::text::safe;
 use daos_core::units::display;
 use daos_linux::claim::Claim;
 use daos_linux::{SwapError, TempSwap};
@@ -51,7 +52,7 @@ pub fn clean() -> Result<i32> {
         match swap.take_away(Path::new(ROOT)) {
             Ok(()) => println!("{} was taken away", swap.device().display()),
             // Nothing of ours is left.
-            Err(err @ SwapError::SomebodyElses(_)) => println!("{err}"),
+            Err(err @ SwapError::SomebodyElses(_)) => println!("{}", safe(&err.to_string())),
             Err(err @ SwapError::DoesNotFit { .. }) => {
                 daos_cli::say!("daos: {err}");
                 status = 1;

@@ -38,7 +38,7 @@ impl Totals {
         self.intervals.add(snapshot);
         self.pages += snapshot.cost.pages;
         self.target_us += snapshot.cost.target_us;
-        self.checks += snapshot.cost.checks.iter().map(|&c| u64::from(c)).sum::<u64>();
+        self.checks += snapshot.cost.checks.windows();
         self.late_ticks += u64::from(snapshot.cost.late_ticks);
         self.missed_ticks += u64::from(snapshot.cost.missed_ticks);
         self.cpu_us += snapshot.cost.cpu_us;

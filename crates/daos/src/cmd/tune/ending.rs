@@ -4,6 +4,7 @@ use super::table::span;
 use crate::cli::{Color, When};
 use crate::cmd::report::output;
 use anyhow::{Context, Result};
+use daos_core::text::safe;
 use daos_report::tuning::{TuningView, render};
 use daos_report::{Format, Style};
 use daos_schemes::{self, text};
@@ -88,9 +89,9 @@ pub fn tell(
         writeln!(out)?;
     }
     if let Some(headline) = &picture.subtitle {
-        writeln!(out, "{headline}")?;
+        writeln!(out, "{}", safe(headline))?;
     }
-    let dir = store.dir().display();
+    let dir = safe(&store.dir().display().to_string());
     if result.scheme.is_some() {
         let name = SCHEMES.into_iter().find(|name| store.path(name).exists());
         let name = name.unwrap_or(SCHEMES[0]);

@@ -12,6 +12,7 @@ use crate::cli::{self, Good};
 use crate::cmd::account::Told;
 use crate::cmd::{monitoring, session};
 use anyhow::{Context, Result};
+use daos_core::text::safe;
 use daos_core::{Action, Interval};
 use daos_linux::{GuardedSwap, User};
 use daos_schemes::{Pattern, Scheme};
@@ -110,7 +111,7 @@ impl Service<'_> {
             return Ok(());
         };
         if !quiet {
-            daos_cli::say!("daos: applying {} until Ctrl-C", scheme.label());
+            daos_cli::say!("daos: applying {} until Ctrl-C", safe(&scheme.label()));
         }
         self.session.replace_schemes(vec![scheme]);
         let bar = session::progress(!quiet, "applying", None);

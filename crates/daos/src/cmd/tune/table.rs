@@ -1,6 +1,7 @@
 //! The samples as they come: a line for each, and a bar with the time that is left.
 
 use anyhow::Result;
+use daos_core::text::safe;
 use daos_core::units::display;
 use daos_tune::{
     At, PlannedSample, RSS, RUNTIME, SampleRecord, SampleScore, Scored, SearchSpace, Tuning,
@@ -104,7 +105,7 @@ impl Table {
     fn print(&self, line: &str) -> Result<()> {
         self.bar.suspend(|| {
             let mut out = std::io::stdout().lock();
-            writeln!(out, "{line}").and_then(|()| out.flush())
+            writeln!(out, "{}", safe(line)).and_then(|()| out.flush())
         })?;
         Ok(())
     }
