@@ -82,30 +82,28 @@ fn report(record: &Record) {
 /// but for rates and ages, which writing rounds, so that once they were written nothing
 /// changes any more. What schemes did is not compared: the writer numbers schemes anew.
 fn is_written_again(record: &Record) {
-    let snapshots = record.intervals().map_while(Result::ok).map(|interval| interval.snapshot);
-    let read: Vec<Snapshot> = snapshots.collect();
-    let Some(once) = written(record.header(), &read) else { return };
-    let unrounded =
-        |snapshots: &[Snapshot]| snapshots.iter().map(without_rates).collect::<Vec<_>>();
-    assert_eq!(unrounded(&once), unrounded(&read));
-    let twice = written(record.header(), &once).expect("what was written can be written");
-    assert!(twice == once);
+    let Some(once) = written(record) else { return };
+    let unrounded = |record| snapshots(record).map(|snapshot| without_rates(&snapshot));
+    assert!(unrounded(&once).eq(unrounded(record)), "written, it is read as another");
+    let twice = written(&once).expect("what was written can be written");
+    assert!(snapshots(&twice).eq(snapshots(&once)), "written twice, it is read as another");
 }
 
-/// What is read of these once they are written, if they can be.
-fn written(header: &Header, snapshots: &[Snapshot]) -> Option<Vec<Snapshot>> {
+fn snapshots(record: &Record) -> impl Iterator<Item = Snapshot> {
+    record.intervals().map_while(Result::ok).map(|interval| interval.snapshot)
+}
+
+/// The snapshots of a record in another one, if they can be written.
+fn written(record: &Record) -> Option<Record> {
     let mut bytes = Vec::new();
-    let mut writer = Writer::new(&mut bytes, header).ok()?;
-    for snapshot in snapshots {
-        writer.interval(&Interval::from(snapshot.clone())).ok()?;
+    let mut writer = Writer::new(&mut bytes, record.header()).ok()?;
+    for snapshot in snapshots(record) {
+        writer.interval(&Interval::from(snapshot)).ok()?;
     }
     drop(writer);
-    let mut again = Vec::new();
-    crate::with_file(&bytes, |path| {
-        let record = Record::open(path).expect("what was written can be opened");
-        again.extend(record.intervals().map(|interval| interval.expect("and be read").snapshot));
-    });
-    Some(again)
+    let mut again = None;
+    crate::with_file(&bytes, |path| again = Record::open(path).ok());
+    Some(again.expect("what was written can be opened"))
 }
 
 fn without_rates(snapshot: &Snapshot) -> Snapshot {

