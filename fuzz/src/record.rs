@@ -2,8 +2,8 @@
 
 use crate::Target;
 use crate::frames::Frames;
-use daos_core::{Interval, Snapshot};
-use daos_record::{Header, JsonLines, Record, Writer};
+use daos_core::{Interval, PageRun, Snapshot};
+use daos_record::{JsonLines, Record, Writer};
 use daos_report::heatmap::HeatmapOptions;
 use daos_report::overhead::OverheadOptions;
 use daos_report::regions::RegionsOptions;
@@ -112,9 +112,8 @@ fn without_rates(snapshot: &Snapshot) -> Snapshot {
         for region in &mut target.regions {
             (region.access_rate, region.unobserved, region.age_us) = (0.0, 0.0, 0);
         }
-        for run in &mut target.pages {
-            (run.access_rate, run.age_us) = (0.0, 0);
-        }
+        let runs = target.pages.iter();
+        target.pages = runs.map(|run| PageRun { access_rate: 0.0, age_us: 0, ..run }).collect();
     }
     snapshot
 }

@@ -12,6 +12,7 @@
 //! | [`attrs`] | the three intervals and the bounds on regions |
 //! | [`access`] | the seam to the primitives: [`AccessCheck`] |
 //! | [`checks`] | how many windows each tick checked |
+//! | [`page_runs`] | runs of pages, shared by snapshots |
 //! | [`snapshot`] | what a monitor hands out, and the seam to its users: [`SnapshotSource`] |
 //! | [`action`] | what schemes do to memory, and what came of it |
 //! | [`sink`] | the seam to who does it: [`ActionSink`] |
@@ -33,6 +34,7 @@ pub mod attrs;
 pub mod checks;
 pub mod host;
 pub mod metrics;
+pub mod page_runs;
 pub mod rng;
 pub mod sink;
 pub mod snapshot;
@@ -50,6 +52,7 @@ pub use attrs::{AttrsError, MonitorAttrs};
 pub use checks::Checks;
 pub use host::Host;
 pub use metrics::{Metric, Metrics};
+pub use page_runs::PageRuns;
 pub use rng::Rng;
 pub use sink::{ActionReport, ActionSink, BATCH_BYTES};
 pub use snapshot::{

@@ -4,6 +4,7 @@ use crate::access::CpuCost;
 use crate::action::Done;
 use crate::addr::AddrRange;
 use crate::checks::Checks;
+use crate::page_runs::PageRuns;
 use crate::target::{TargetId, TargetInfo};
 
 /// The access rate, 0 to 1, from which on memory is called hot. Chosen: at the paper's
@@ -37,6 +38,18 @@ pub struct Interval {
     pub done: Vec<Done>,
 }
 
+impl Snapshot {
+    /// The share, 0 to 1, of pages with this access rate that are accessed within so many
+    /// microseconds. Where the sampling interval is not known, as in old records, all of them.
+    pub fn share_accessed(&self, access_rate: f64, within_us: u64) -> f64 {
+        match (access_rate.clamp(0.0, 1.0), self.sample_us) {
+            (0.0, _) => 0.0,
+            (_, 0) => 1.0,
+            (rate, sample_us) => 1.0 - (1.0 - rate).powf(within_us as f64 / sample_us as f64),
+        }
+    }
+}
+
 impl Interval {
     /// Keeps only what lies in `range`, of all targets; regions, and what schemes acted on,
     /// are cut at its edges.
@@ -63,7 +76,7 @@ pub struct TargetSnapshot {
     /// Sorted, disjoint.
     pub regions: Vec<RegionSnapshot>,
     /// What is known to the page inside regions whose pages differ. Sorted, disjoint.
-    pub pages: Vec<PageRun>,
+    pub pages: PageRuns,
 }
 
 /// A region as it was in one aggregation interval.
@@ -153,10 +166,9 @@ impl TargetSnapshot {
 
     /// The runs of pages in `range`; those at its edges are cut.
     pub fn runs_in(&self, range: AddrRange) -> impl Iterator<Item = PageRun> + '_ {
-        let first = self.pages.partition_point(|run| run.range.end <= range.start);
         let inside =
-            move |run: &PageRun| Some(PageRun { range: run.range.intersect(&range)?, ..*run });
-        self.pages[first..].iter().map_while(inside)
+            move |run: PageRun| Some(PageRun { range: run.range.intersect(&range)?, ..run });
+        self.pages.behind(range.start).map_while(inside)
     }
 
     /// Bytes of the runs of pages in `range` that are in use.
@@ -170,7 +182,7 @@ impl TargetSnapshot {
     pub fn crop(&mut self, range: AddrRange) {
         self.resident_bytes = None;
         keep_within(&mut self.regions, range, |region| &mut region.range);
-        keep_within(&mut self.pages, range, |run| &mut run.range);
+        self.pages.crop(range);
     }
 }
 
@@ -263,7 +275,8 @@ mod tests {
                 run(20, 30, 0.9, 0),
                 run(90, 110, 0.0, 5),
                 run(250, 400, 0.6, 0),
-            ],
+            ]
+            .into(),
             ..TargetSnapshot::default()
         };
         let list = |parts: &mut dyn Iterator<Item = Part>| -> Vec<_> {
@@ -299,13 +312,18 @@ mod tests {
             target: TargetId(0),
             range: range(start, end),
         };
-        let interval = |regions, pages, done| Interval {
-            snapshot: Snapshot {
-                targets: vec![TargetSnapshot { regions, pages, ..TargetSnapshot::default() }],
-                ..Snapshot::default()
-            },
-            done,
-        };
+        let interval =
+            |regions: Vec<RegionSnapshot>, pages: Vec<PageRun>, done: Vec<Done>| Interval {
+                snapshot: Snapshot {
+                    targets: vec![TargetSnapshot {
+                        regions,
+                        pages: pages.into(),
+                        ..TargetSnapshot::default()
+                    }],
+                    ..Snapshot::default()
+                },
+                done,
+            };
         let mut cropped = interval(
             vec![region(0, 20, 0.0, 0), region(20, 40, 0.0, 0)],
             vec![run(0, 10, 0.0, 0), run(30, 35, 0.0, 0)],

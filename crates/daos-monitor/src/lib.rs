@@ -46,11 +46,13 @@ pub trait Monitor {
     /// that knows that they changed.
     fn update<A: AccessCheck + ?Sized>(&mut self, access: &mut A) -> Result<(), A::Error>;
 
-    /// Microseconds from when the last tick was due to when the next one is.
+    /// Microseconds from when the last tick was due to when the next one is. To be asked once
+    /// that tick is [charged](Self::charge).
     fn wait_us(&self) -> u64;
 
-    /// Tells what the last tick cost.
-    fn charge(&mut self, spent: CpuCost);
+    /// Tells what the last tick cost, and when it was over: what it armed was armed by then,
+    /// and its users could run on.
+    fn charge(&mut self, spent: CpuCost, over_us: u64);
 }
 
 /// The monitors that there are to choose from.
@@ -77,7 +79,7 @@ impl MonitorKind {
 
     /// Whether it heeds [`MonitorOptions`].
     pub fn heeds_options(self) -> bool {
-        self == Self::Windows
+        self != Self::Reference
     }
 }
 
@@ -132,8 +134,8 @@ macro_rules! monitor_enum {
                 match self { $(Self::$variant(monitor) => monitor.wait_us(),)+ }
             }
 
-            fn charge(&mut self, spent: daos_core::CpuCost) {
-                match self { $(Self::$variant(monitor) => monitor.charge(spent),)+ }
+            fn charge(&mut self, spent: daos_core::CpuCost, over_us: u64) {
+                match self { $(Self::$variant(monitor) => monitor.charge(spent, over_us),)+ }
             }
         }
     };

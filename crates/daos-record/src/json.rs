@@ -157,7 +157,7 @@ mod tests {
         };
         let target = TargetSnapshot {
             regions: vec![region(0, 8192), region(8192, 20480), region(40960, 45056)],
-            pages: vec![run(0, 4096, 0), run(4096, 12288, 300), run(16384, 20480, 100)],
+            pages: vec![run(0, 4096, 0), run(4096, 12288, 300), run(16384, 20480, 100)].into(),
             ..TargetSnapshot::default()
         };
         let json = SnapshotJson::new(&Interval::default(), &target);
@@ -182,7 +182,7 @@ mod tests {
             ..TargetSnapshot::default()
         };
         let run = PageRun { range: AddrRange::new(4096, 8192), access_rate: 0.0, age_us: 200 };
-        let finer = TargetSnapshot { pages: vec![run], ..target(8, 0.0) };
+        let finer = TargetSnapshot { pages: vec![run].into(), ..target(8, 0.0) };
         let paged_out = |target, start, end| Done {
             scheme: 1,
             action: Action::Pageout,

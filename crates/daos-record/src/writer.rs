@@ -13,10 +13,11 @@ use crate::frame::{self, MAGIC};
 use crate::header::{End, Header};
 use crate::place;
 use crate::schemes::{Added, Numbers};
-use daos_core::{Done, Interval, TargetInfo};
+use daos_core::{Done, Interval, PageRuns, Snapshot, TargetId, TargetInfo};
 use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Seek, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -35,6 +36,10 @@ pub struct Writer<W> {
     buffer: Vec<u8>,
     /// The page runs that a reader expects.
     runs: RunState,
+    /// The runs of the last snapshot, by target, and its aggregation interval: those that are
+    /// the same ones are not gone through again.
+    written: BTreeMap<TargetId, PageRuns>,
+    aggregation_us: u64,
     /// The schemes of the record.
     schemes: Numbers,
 }
@@ -64,14 +69,21 @@ impl<W: Write> Writer<W> {
         }
     }
 
-    /// Records an interval. Rates are read again to a thousandth, ages in whole aggregation
+    /// Records an interval. Rates are read again to a millionth, ages in whole aggregation
     /// intervals, and what schemes did by scheme, action, target and address, neighbours
     /// joined.
     pub fn interval(&mut self, interval: &Interval) -> Result<(), WriteError> {
-        let snapshot = StoredSnapshot::of(&interval.snapshot);
+        let Snapshot { aggregation_us, ref targets, .. } = interval.snapshot;
+        let same_interval = self.aggregation_us == aggregation_us;
+        let snapshot = StoredSnapshot::of(&interval.snapshot, |target| {
+            let before = self.written.get(&target.id).filter(|_| same_interval);
+            before.is_some_and(|before| target.pages.is_later(before, aggregation_us))
+        });
         let framed = self.append(&snapshot, &interval.done);
         self.send(framed)?;
         self.runs.take_over(&snapshot);
+        self.aggregation_us = aggregation_us;
+        self.written = targets.iter().map(|target| (target.id, target.pages.clone())).collect();
         Ok(())
     }
 
@@ -97,6 +109,8 @@ impl<W: Write> Writer<W> {
             path,
             buffer: Vec::new(),
             runs: RunState::default(),
+            written: BTreeMap::new(),
+            aggregation_us: 0,
             schemes: Numbers::default(),
         }
     }

@@ -28,7 +28,7 @@ fn interval(index: u64, targets: &[(u32, &[PageRun])]) -> Interval {
         id: TargetId(id),
         resident_bytes: None,
         regions: regions.clone(),
-        pages: pages.to_vec(),
+        pages: pages.to_vec().into(),
     };
     interval.snapshot.targets = targets.iter().map(target).collect();
     interval
@@ -98,7 +98,7 @@ fn runs_that_only_age_take_no_bytes() {
     let (with, with_ends) = recorded(&[interval(0, &[(0, &first)]), interval(1, &[(0, &later)])]);
     let (_, without) = recorded(&[interval(0, &[(0, &[])]), interval(1, &[(0, &[])])]);
     assert_eq!(with_ends[2] - with_ends[1], without[2] - without[1]);
-    assert_eq!(read(&with)[1].snapshot.targets[0].pages, later);
+    assert_eq!(read(&with)[1].snapshot.targets[0].pages, later.into());
 }
 
 #[test]

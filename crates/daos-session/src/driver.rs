@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use thiserror::Error;
 
 /// Longest sleep without a look at the stop flag, in microseconds.
-const NAP_US: u64 = 100_000;
+const NAP_US: u64 = 500_000;
 
 /// Why monitoring ended, once it has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,7 +119,8 @@ impl<A: AccessCheck, M: Monitor> Driver<A, M> {
             target_us: self.access.take_target_us(),
         };
         self.cpu_us = cpu_us - monitor_us;
-        self.monitor.charge(CpuCost { monitor_us: 0.0, target_us });
+        let over_us = cpu::monotonic_us() - self.start_us;
+        self.monitor.charge(CpuCost { monitor_us: 0.0, target_us }, over_us);
         (result, spent)
     }
 
@@ -145,17 +146,19 @@ impl<A: AccessCheck, M: Monitor> Driver<A, M> {
             .monitor
             .tick(&mut self.access, now_us - self.start_us)
             .map_err(DriverError::Access)?;
+        let over_us = cpu::monotonic_us();
+        let cpu_us = cpu::used_us();
+        let spent = CpuCost {
+            monitor_us: (cpu_us - std::mem::replace(&mut self.cpu_us, cpu_us)) as f64,
+            target_us: self.access.take_target_us(),
+        };
+        self.monitor.charge(spent, over_us - self.start_us);
         self.next_tick_us += self.monitor.wait_us();
-        let late_us = cpu::monotonic_us().saturating_sub(self.next_tick_us);
+        let late_us = over_us.saturating_sub(self.next_tick_us);
         let missed = late_us / self.monitor.attrs().sample_us;
         let missed_ticks = u32::try_from(missed).unwrap_or(u32::MAX);
         self.missed_ticks = self.missed_ticks.saturating_add(missed_ticks);
         self.next_tick_us += missed * self.monitor.attrs().sample_us;
-        let cpu_us = cpu::used_us();
-        self.monitor.charge(CpuCost {
-            monitor_us: (cpu_us - std::mem::replace(&mut self.cpu_us, cpu_us)) as f64,
-            target_us: self.access.take_target_us(),
-        });
         Ok(snapshot)
     }
 
@@ -298,7 +301,7 @@ mod tests {
             self.wait_us
         }
 
-        fn charge(&mut self, _: CpuCost) {}
+        fn charge(&mut self, _: CpuCost, _: u64) {}
     }
 
     fn driver(wait_us: u64, interval_us: u64, duration_us: u64) -> Driver<Nothing, Clockwork> {

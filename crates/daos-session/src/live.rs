@@ -7,7 +7,7 @@ use crate::session::Source;
 use daos_bpf::{BpfError, VirtualMemory};
 use daos_core::{Action, ActionSink, CpuCost, Metrics, Snapshot, SnapshotSource, TargetInfo};
 use daos_linux::claim::Claimed;
-use daos_linux::memory::ProcessMemory;
+use daos_linux::memory::{ProcessMemory, keep_at_hand};
 use daos_linux::open_files::RaisedOpenFiles;
 use daos_linux::{HostMetrics, Process, ProcessError, TempSwap, cpu};
 use daos_monitor::windows::DEFAULT_MAX_OVERHEAD;
@@ -20,6 +20,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use thiserror::Error;
+
+/// Bytes that a monitor of many targets, its snapshots and a record of them take. Chosen.
+const AT_HAND: usize = 16 << 20;
 
 /// How long a command may take to end by itself after a Ctrl-C that reached it too.
 const AFTER_CTRL_C: Duration = Duration::from_secs(1);
@@ -92,6 +95,7 @@ impl Targets {
         }
         let max_overhead = max_overhead.unwrap_or(DEFAULT_MAX_OVERHEAD);
         let memory = VirtualMemory::new()?.with_children(children).with_max_overhead(max_overhead);
+        keep_at_hand(AT_HAND);
         let mut targets = Self { memory, pidfds: Vec::new(), max_overhead };
         processes.into_iter().try_for_each(|process| targets.add(process))?;
         Ok(targets)

@@ -126,14 +126,15 @@ impl<M: Monitor> SnapshotSource for SimSource<M> {
             self.ended = now_us == self.end_us;
             self.space.set_now_us(now_us);
             let snapshot = self.monitor.tick(&mut self.space, now_us)?;
-            self.next_tick_us = now_us + self.monitor.wait_us();
             self.space.wake();
             let counters = self.space.counters();
             let used = counters - std::mem::replace(&mut self.charged, counters);
-            self.monitor.charge(CpuCost {
+            let spent = CpuCost {
                 monitor_us: self.model.monitor_us(&used),
                 target_us: self.model.target_us(&used),
-            });
+            };
+            self.monitor.charge(spent, now_us);
+            self.next_tick_us = now_us + self.monitor.wait_us();
             if snapshot.is_some() {
                 return Ok(snapshot);
             }

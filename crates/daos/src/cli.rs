@@ -265,7 +265,11 @@ pub struct Wss {
     pub common: Common,
     #[command(flatten)]
     pub zoom: Zoom,
-    /// Count regions with at least this access rate; by default any access counts
+    /// Count what is accessed within this time, such as 1s; by default within the
+    /// aggregation interval
+    #[arg(long, value_name = "TIME", value_parser = values::duration_us, conflicts_with = "min_rate")]
+    pub within: Option<u64>,
+    /// Count whole regions with at least this access rate instead; with 0, those with any access
     #[arg(long, value_name = "SHARE", value_parser = values::share)]
     pub min_rate: Option<f64>,
     /// Percentiles to give, from 0 to 100

@@ -5,7 +5,7 @@
 //! how often it was accessed, so it counts neither for nor against a monitor.
 
 use super::truth::{TruePhase, TrueRange};
-use daos_core::{AddrRange, HOT_RATE, Part, Snapshot, TargetSnapshot};
+use daos_core::{AddrRange, Part, Snapshot, TargetSnapshot};
 
 /// How accurate snapshots were. A metric is `None` when there was nothing that it
 /// could be a share of.
@@ -19,8 +19,8 @@ pub struct Score {
     pub recall: Option<f64>,
     /// By how much the working set was reported too large, as a share of the true
     /// one; negative when it was too small. Medians over the snapshots of what
-    /// `report wss` counts (the memory that was accessed at all) and of what is
-    /// accessed on average within an aggregation interval.
+    /// `report wss` counts and of what is accessed, both on average within an aggregation
+    /// interval.
     pub wss_error: Option<f64>,
     /// The same of the 75th percentiles over the snapshots.
     pub wss_error_p75: Option<f64>,
@@ -101,9 +101,10 @@ impl Scorer {
             let settled_us = phase.start_us.max(self.origin_us) + self.settle_us;
             settled_us.max(warm_us) <= start_us && end_us <= phase.end_us
         });
-        let Some(TruePhase { ranges, .. }) = phase else { return };
+        let Some(phase) = phase else { return };
+        let (ranges, hot_rate) = (&phase.ranges, phase.hot_rate());
 
-        let mut reported_wss = 0;
+        let mut reported_wss = 0.0;
         for Part { range: part, access_rate: rate, .. } in target.parts() {
             for (truth, bytes) in shared(ranges, part) {
                 // Pages with the true rate, and those between them, which are left alone.
@@ -112,25 +113,24 @@ impl Scorer {
                 // What is added for the whole range below is not so for what is reported.
                 self.rates.errors +=
                     busy as f64 * ((rate - truth.rate).abs() - truth.rate) + idle as f64 * rate;
-                if rate > 0.0 {
-                    reported_wss += bytes;
-                }
-                if rate >= HOT_RATE {
+                reported_wss +=
+                    bytes as f64 * snapshot.share_accessed(rate, snapshot.aggregation_us);
+                if rate >= hot_rate {
                     self.bytes.reported += bytes;
-                    self.bytes.right += if truth.rate >= HOT_RATE { busy } else { 0 };
+                    self.bytes.right += if truth.rate >= hot_rate { busy } else { 0 };
                 }
             }
         }
         let mut true_wss = 0.0;
         for truth in ranges {
             let busy = truth.bytes_in(truth.range);
-            self.bytes.there += if truth.rate >= HOT_RATE { busy } else { 0 };
+            self.bytes.there += if truth.rate >= hot_rate { busy } else { 0 };
             self.rates.bytes += truth.range.len() as f64;
             self.rates.true_rates += busy as f64 * truth.rate;
             self.rates.errors += busy as f64 * truth.rate;
             true_wss += busy as f64 * truth.touched;
         }
-        self.reported_wss.push(reported_wss);
+        self.reported_wss.push(reported_wss.round() as u64);
         self.true_wss.push(true_wss.round() as u64);
     }
 
@@ -281,7 +281,7 @@ mod tests {
         // All at a fifth of the rate, but for one of the two stripes, which is known.
         let mut striped = snapshot(0, &[(100, 200, 4)]);
         striped.targets[0].pages =
-            vec![PageRun { range: AddrRange::new(150, 160), access_rate: 1.0, age_us: 0 }];
+            vec![PageRun { range: AddrRange::new(150, 160), access_rate: 1.0, age_us: 0 }].into();
         let score = score(&mut scorer, &[striped]);
         assert_eq!((score.precision, score.recall), (Some(1.0), Some(0.5)));
         assert_eq!(score.wss_error, Some(4.0));

@@ -4,7 +4,7 @@
 //! configuration. Both become the same: ranges of memory, and for each the chance
 //! that a page of it is accessed within the intervals of a monitor.
 
-use daos_core::{AddrRange, MonitorAttrs, PAGE_SIZE};
+use daos_core::{AddrRange, HOT_RATE, MonitorAttrs, PAGE_SIZE};
 use daos_sim::SimSpace;
 use daos_workload::{Order, Phase, PhaseTruth};
 
@@ -33,6 +33,14 @@ pub struct TrueRange {
 }
 
 impl TruePhase {
+    /// The access rate from which on memory counts as hot, as a chance in a sampling interval:
+    /// half of the highest rate in accesses, or [`HOT_RATE`] if that is less.
+    pub fn hot_rate(&self) -> f64 {
+        let highest = self.ranges.iter().map(|truth| truth.rate).fold(0.0, f64::max);
+        // Half as many accesses leave the square root of those intervals without one.
+        (1.0 - (1.0 - highest).max(0.0).sqrt()).clamp(1e-9, HOT_RATE)
+    }
+
     /// What a run on real memory counted. The clock is `CLOCK_MONOTONIC`.
     pub fn counted(truth: &PhaseTruth, attrs: &MonitorAttrs) -> Self {
         let rates = truth.access_rates(attrs.sample_us);

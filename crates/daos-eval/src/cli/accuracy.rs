@@ -40,6 +40,11 @@ pub struct Accuracy {
     /// Hot blocks, where there are many; by default 64 simulated ones, 37 on real memory
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub blocks: Option<u32>,
+    /// Accesses of a hot page in a second, such as 200,10,0.5, where that can be reached;
+    /// by default 460 simulated ones, as many as the machine makes on real memory
+    #[arg(long = "rate", value_name = "N", value_delimiter = ',', value_parser = rate,
+          conflicts_with_all = ["accesses", "workloads"])]
+    pub rates: Vec<f64>,
     /// Monitors to compare; by default those that find regions by themselves
     #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = monitor)]
     pub monitors: Vec<ComparedKind>,
@@ -81,6 +86,13 @@ pub struct Accuracy {
 /// The name of a shape.
 fn shape(text: &str) -> Result<Shape, String> {
     values::named(text, "shape", Shape::ALL, Shape::name)
+}
+
+/// Accesses of a page in a second.
+fn rate(text: &str) -> Result<f64, String> {
+    let rate = text.trim().trim_end_matches("/s").parse().ok();
+    let sound = rate.filter(|rate: &f64| (1e-3..=1e6).contains(rate));
+    sound.ok_or_else(|| "accesses of a page in a second: 0.001 to 1000000, such as 10".to_owned())
 }
 
 /// A size of pages.

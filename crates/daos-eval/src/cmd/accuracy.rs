@@ -77,6 +77,8 @@ fn workloads(args: &cli::Accuracy) -> Vec<WorkloadSpec> {
         [] => &[1 << 30],
         sizes => sizes,
     };
+    let rates = args.rates.iter().copied().map(Some);
+    let rates: Vec<Option<f64>> = if args.rates.is_empty() { vec![None] } else { rates.collect() };
     let mut workloads = Vec::new();
     for &shape in &args.shapes {
         for &page in &args.pages {
@@ -84,11 +86,13 @@ fn workloads(args: &cli::Accuracy) -> Vec<WorkloadSpec> {
                 for &hot in &args.hot {
                     let bytes = shape.own_bytes().unwrap_or(bytes);
                     let hot = shape.own_hot().unwrap_or(hot);
-                    let workload =
-                        WorkloadSpec::Scenario(Scenario { shape, bytes, hot, page, blocks });
-                    // A shape of its own size is the same for every size.
-                    if !workloads.contains(&workload) {
-                        workloads.push(workload);
+                    for rate in rates.clone() {
+                        let scenario = Scenario { shape, bytes, hot, page, blocks, rate };
+                        let workload = WorkloadSpec::Scenario(scenario);
+                        // A shape of its own size is the same for every size.
+                        if !workloads.contains(&workload) {
+                            workloads.push(workload);
+                        }
                     }
                 }
             }

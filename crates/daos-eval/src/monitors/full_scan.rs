@@ -115,7 +115,7 @@ impl FullScan {
             let (regions, pages) =
                 regions::regions_of(&target.tables, share, self.attrs.aggregation_us);
             let (id, resident_bytes) = (target.id, target.resident_bytes);
-            TargetSnapshot { id, resident_bytes, regions, pages }
+            TargetSnapshot { id, resident_bytes, regions, pages: pages.into() }
         });
         Snapshot {
             start_us: std::mem::replace(&mut self.interval_start_us, now_us),
@@ -192,7 +192,7 @@ impl Monitor for FullScan {
         }
     }
 
-    fn charge(&mut self, spent: CpuCost) {
+    fn charge(&mut self, spent: CpuCost, _over_us: u64) {
         self.cost.charge(spent);
     }
 }

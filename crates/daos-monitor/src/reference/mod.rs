@@ -116,7 +116,7 @@ impl Monitor for Reference {
     }
 
     /// Its cost is bounded by the number of regions, whatever a check costs.
-    fn charge(&mut self, spent: CpuCost) {
+    fn charge(&mut self, spent: CpuCost, _over_us: u64) {
         self.cost.charge(spent);
     }
 }
@@ -269,7 +269,7 @@ impl Reference {
                     age_us: u64::from(r.age) * self.attrs.aggregation_us,
                 })
                 .collect(),
-            pages: Vec::new(),
+            pages: Default::default(),
         });
         Snapshot {
             start_us: std::mem::replace(&mut self.interval_start_us, now_us),

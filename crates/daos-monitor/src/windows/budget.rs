@@ -9,6 +9,7 @@
 //! it was armed. It is paid back over the next seconds, so that the monitor is not blind
 //! in the very moment in which there is something to see.
 
+use super::bits::Pages;
 use daos_core::{CpuCost, Prices};
 
 /// How long the bucket takes to fill, in microseconds. Chosen: a twentieth of the ten
@@ -16,12 +17,14 @@ use daos_core::{CpuCost, Prices};
 const FILLS_IN_US: f64 = 500_000.0;
 /// The share of what is allowed that is planned with. Chosen: the rest is for what can't be
 /// planned.
-const PLANNED: f64 = 0.94;
+const PLANNED: f64 = 0.9;
 /// The share of what comes in that repays debt, at least. Chosen: the rest is to see with.
 const REPAID: f64 = 0.4;
-/// The debt from which on all that comes in repays it, as the microseconds in which so much
-/// comes in. Chosen.
-const MAX_DEBT_US: f64 = 2_000_000.0;
+/// The same at most. Chosen: reading alone, which finds what turned hot, takes that little.
+const MOST_REPAID: f64 = 0.75;
+/// The debt from which on so much repays it, as the microseconds in which so much comes in.
+/// Chosen.
+const MAX_DEBT_US: f64 = 1_200_000.0;
 /// What each tick leaves of the costs before it. Chosen: some twenty count.
 const KEEP_COSTS: f64 = 0.95;
 /// Microseconds of samples that are taken to have cost what was predicted, before any did.
@@ -31,6 +34,13 @@ const PRIOR_US: f64 = 500.0;
 const MIN_FACTOR: f64 = 0.2;
 /// Largest such factor. Chosen: hosts differ by a factor of four, as measured.
 const MAX_FACTOR: f64 = 10.0;
+/// What there is at least before something is armed, in wake-ups. Chosen: besides the one
+/// more that it takes, to go to the target's CPU and back takes as long as two.
+const ARMING_WAKES: f64 = 16.0;
+/// Microseconds that it takes us to plan a window and to make something of what was read, and
+/// the same of each page of it. Measured, with cold caches.
+const WINDOW_US: f64 = 0.5;
+const PAGE_US: f64 = 0.01;
 /// Microseconds for samples that the bucket holds at least, besides wake-ups. Chosen: some
 /// ten windows are armed and checked.
 const LEAST_SAMPLES_US: f64 = 20.0;
@@ -91,10 +101,15 @@ impl Budget {
         let passed = now_us.saturating_sub(self.filled_us) as f64;
         self.filled_us = now_us;
         let earned = passed * self.share;
-        let part = (self.debt / (self.share * MAX_DEBT_US)).clamp(REPAID, 1.0);
+        let part = (self.debt / (self.share * MAX_DEBT_US)).clamp(REPAID, MOST_REPAID);
         let paid = self.debt.min(earned * part);
         self.debt -= paid;
         self.left = (self.left + earned - paid).min(self.capacity());
+    }
+
+    /// Microseconds of CPU time that may be spent in a second.
+    pub fn per_second(&self) -> f64 {
+        self.share * 1e6
     }
 
     /// What the bucket holds when it is full.
@@ -129,6 +144,12 @@ impl Budget {
         (self.available(0.0) / self.capacity()).clamp(0.0, 1.0)
     }
 
+    /// Whether there is so much that the wake-ups that arming takes are a small part of it, or
+    /// most of what there can be.
+    pub fn is_worth_arming(&self) -> bool {
+        self.available(0.0) >= (ARMING_WAKES * self.wake).min(0.6 * self.capacity())
+    }
+
     /// Takes the price of something out, if it leaves at least the share `kept`.
     pub fn reserve(&mut self, price: Price, kept: f64) -> bool {
         let can = self.can_afford(price, kept);
@@ -158,6 +179,8 @@ impl Budget {
             self.wake = self.wake * KEEP_COSTS + spent.monitor_us * (1.0 - KEEP_COSTS);
         } else {
             let sampling_us = (spent.monitor_us - self.wake).max(0.0);
+            // A page fault may take as long as a hundred windows.
+            let sampling_us = sampling_us.min(MAX_FACTOR * self.expected.monitor);
             self.measured = self.measured * KEEP_COSTS + sampling_us;
             self.predicted = self.predicted * KEEP_COSTS + self.expected.monitor;
         }
@@ -184,7 +207,8 @@ impl Budget {
 
     /// To read a window of so many pages.
     pub fn reading(&self, pages: u64) -> Price {
-        let monitor = self.prices.read_window + self.prices.read_page * pages as f64;
+        let Prices { read_window, read_page, .. } = self.prices;
+        let monitor = read_window + WINDOW_US + (read_page + PAGE_US) * pages as f64;
         Price { monitor, ..Price::default() }
     }
 
@@ -197,6 +221,19 @@ impl Budget {
         Price {
             monitor: arm_run + arm_page * pages as f64 + reading,
             target: set_again * rate * pages as f64,
+            wakes: 0.0,
+        }
+    }
+
+    /// To arm the pages of `set` in a window of `pages`, and to read the window later; `rate`
+    /// of those armed are accessed in between.
+    pub fn arming(&self, set: &Pages, pages: u64, rate: f64) -> Price {
+        let Prices { arm_run, arm_page, set_again, .. } = self.prices;
+        let reading = 2.0 * self.reading(pages).monitor;
+        let (nr, runs) = (f64::from(set.len()), f64::from(set.runs()));
+        Price {
+            monitor: arm_run * runs + arm_page * nr + reading,
+            target: set_again * rate * nr,
             wakes: 0.0,
         }
     }

@@ -1,259 +1,243 @@
-//! The estimate of an access rate: trials, and what they found.
+//! How often pages are accessed, from looks at their accessed bits.
 //!
-//! A page armed and checked one sampling interval later is a trial. Old trials fade,
-//! so that the rate follows the target; two memories of different length tell a change
-//! from chance: when the short one contradicts the long one, the long one is dropped.
-//! The tests are of proportions, in standard deviations squared.
+//! Accesses to a page are taken to come at random times, so many a second (a Poisson
+//! process). A look at a page that was armed says whether the first access came within its
+//! exposure: survival data, censored where it did not. The maximum likelihood estimate of
+//! the rate is then accesses divided by the time for which pages were waiting for one. Of a
+//! page that was accessed at some time within the exposure, both are worked out at the rate
+//! estimated so far, so that looks can be added up (a step of Newton's method on the
+//! likelihood with each).
 
-use super::segment::{likelihood, ln};
+/// Looks contradict a rate if a likelihood ratio test says so: one in a thousand does by
+/// chance (chi-squared, one degree of freedom).
+const DIFFERENT: f64 = 10.8;
+/// Looks are odd from here on: one in ten is by chance.
+const ODD: f64 = 2.7;
+/// Most surprise that one look in which more was accessed adds. Chosen: two in a row say that
+/// the rate is another.
+const AT_ONCE: f64 = 8.0;
+/// What each look leaves of the surprise of those before it. Chosen: some five count.
+const KEEP_SURPRISE: f64 = 0.8;
+/// Accesses that an estimate rests on at most. Chosen: a rate is known to a tenth then,
+/// and follows slow changes.
+const MOST_ACCESSES: f64 = 100.0;
+/// Waiting time that it rests on at most, in seconds of a page. Chosen: eight pages for five
+/// minutes.
+const MOST_PAGE_SECONDS: f64 = 2400.0;
+/// Accesses from which on a rate is more than a guess. Chosen.
+const SOME_ACCESSES: f64 = 2.0;
+/// Rates that differ by less than this factor are not worth a border. Chosen.
+const ALIKE_FACTOR: f64 = 1.25;
 
-/// What each sample leaves of the trials before it in the short memory. Chosen: two or three
-/// samples count.
-const KEEP_SHORT: f64 = 0.6;
-/// The same in the long memory. Chosen: some thirty samples count.
-const KEEP_LONG: f64 = 0.97;
-/// Trials from which on the long memory is tested against. Chosen: with fewer, the tests'
-/// normal approximation is poor.
-const ENOUGH: f64 = 8.0;
-/// Trials from which on an estimate tells used memory from idle when all of them agree.
-/// Chosen: an even chance agrees five times in one of sixteen cases.
-const ENOUGH_ALIKE: f64 = 5.0;
-/// A sample that is this far off ends what was known at once: 5 sigma.
-const BREAK: f64 = 25.0;
-/// The short memory ends the long one when it is this far off: 3 sigma.
-const DRIFT: f64 = 9.0;
-/// So many misses in a row are no chance, as the negative log of their likelihood: one in
-/// ten thousand.
-const MISS_RUN: f64 = 9.2;
-/// No rate is taken for so high that one miss would prove it wrong. Chosen.
-const MAX_RATE: f64 = 0.97;
-/// A rise takes more hits than this to be believed. Chosen: one stray page is none.
-const STRAY_HITS: f64 = 1.5;
-/// Hits, or misses, below this are none: what is left of old ones when they have faded.
-/// Chosen.
-const NONE: f64 = 1e-3;
-/// Rates differ when that makes what was seen so much more likely: a G-test, chi-squared
-/// with one degree of freedom; one in a thousand is by chance.
-const DIFFER: f64 = 10.8;
-/// Rates this far apart are not taken for the same for want of evidence. Chosen.
-const FAR_APART: f64 = 0.4;
-
-/// Trials, and how many of them found an access.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-struct Trials {
-    hits: f64,
-    tries: f64,
+/// Looks at pages that were waiting for an access.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Look {
+    /// Pages, or huge pages, whose bits were clear when the exposure began.
+    pub waiting: f64,
+    /// Those found accessed.
+    pub accessed: f64,
+    /// Seconds from when they began to wait until they were read.
+    pub exposure: f64,
 }
 
-impl Trials {
+/// Accesses, and the time in which they came.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+struct Evidence {
+    accesses: f64,
+    /// Seconds, times pages.
+    waited: f64,
+}
+
+impl Evidence {
+    /// What a look tells if the rate is about `rate`; 0 if it is not known.
+    fn of(look: Look, rate: f64) -> Self {
+        let Look { waiting, accessed, exposure } = look;
+        let rate = if rate > 0.0 { rate } else { look.rate() };
+        let (worth, wait) = first_access(rate, exposure);
+        Self {
+            accesses: accessed * worth,
+            waited: (waiting - accessed) * exposure + accessed * wait,
+        }
+    }
+
     fn rate(self) -> f64 {
-        if self.tries > 0.0 { self.hits / self.tries } else { 0.0 }
+        if self.waited > 0.0 { self.accesses / self.waited } else { 0.0 }
     }
 
-    /// Never quite 0 or 1, as few trials prove little: the mean under the Jeffreys prior.
-    fn cautious_rate(self) -> f64 {
-        ((self.hits + 0.5) / (self.tries + 1.0)).min(MAX_RATE)
+    /// Rates that it might be, at a standard deviation from what it is most likely.
+    fn bounds(self) -> (f64, f64) {
+        let off = self.accesses.sqrt();
+        let least = (self.accesses - off).max(0.3 * self.accesses);
+        let waited = self.waited.max(1e-12);
+        (least / waited, (self.accesses + off + 0.5) / waited)
     }
 
-    fn add(&mut self, keep: f64, new: Trials) {
-        self.hits = self.hits * keep + new.hits;
-        self.tries = self.tries * keep + new.tries;
-    }
-
-    /// How far these are off a known rate.
-    fn distance_from(self, rate: f64) -> f64 {
-        let off = self.rate() - rate;
-        off * off * self.tries / (rate * (1.0 - rate))
+    /// Twice the log of how much likelier both are with rates of their own than with one
+    /// rate: a likelihood ratio test of Poisson rates.
+    fn distance(self, other: Self) -> f64 {
+        let log_likelihood = |e: Self| {
+            if e.accesses > 0.0 {
+                e.accesses * libm::log(e.accesses / e.waited.max(1e-12))
+            } else {
+                0.0
+            }
+        };
+        let both =
+            Self { accesses: self.accesses + other.accesses, waited: self.waited + other.waited };
+        2.0 * (log_likelihood(self) + log_likelihood(other) - log_likelihood(both))
     }
 }
 
-/// Knowledge of one access rate.
+impl Look {
+    /// The rate at which what was seen is most likely. Where all were accessed it is only
+    /// known to be high: half a page is taken to have been left.
+    pub fn rate(self) -> f64 {
+        if self.accessed <= 0.0 || self.exposure <= 0.0 {
+            return 0.0;
+        }
+        let left = ((self.waiting - self.accessed) / self.waiting).max(0.5 / self.independent());
+        -libm::log(left) / self.exposure
+    }
+
+    /// How many pages tell as much: neighbours are often accessed together, or not at all.
+    fn independent(self) -> f64 {
+        self.waiting.powf(1.0 / 3.0).max(1.0).min(self.waiting)
+    }
+
+    /// How unlikely it is at any rate between these: twice the log of how much likelier it is
+    /// at its own rate. Below 0 where less was accessed.
+    fn surprise(self, (least, most): (f64, f64)) -> f64 {
+        let Self { waiting, accessed, exposure } = self;
+        let share = (accessed / waiting).clamp(0.0, 1.0);
+        let (low, high) = (chance(least, exposure), chance(most, exposure));
+        let (expected, sign) = match share {
+            share if share > high => (high, 1.0),
+            share if share < low => (low, -1.0),
+            _ => return 0.0,
+        };
+        let expected = expected.clamp(1e-12, 1.0 - 1e-12);
+        let part = |share: f64, expected: f64| {
+            if share > 0.0 { share * libm::log(share / expected) } else { 0.0 }
+        };
+        sign * 2.0
+            * self.independent()
+            * (part(share, expected) + part(1.0 - share, 1.0 - expected))
+    }
+}
+
+/// What it is worth that a page was accessed at some time within `exposure`: in accesses
+/// whose time is known, and in the seconds for which it waited for one.
+///
+/// Within a short exposure it is worth an access, in the middle of it; within one that is
+/// many times the mean time between accesses it says nothing: it was to be expected. In
+/// between they are such that the score and the observed information of the likelihood are
+/// what they are for the censored time.
+fn first_access(rate: f64, exposure: f64) -> (f64, f64) {
+    let x = rate * exposure;
+    if x < 1e-3 {
+        return (1.0, exposure / 2.0);
+    }
+    let mean = 1.0 / rate - exposure / libm::expm1(x);
+    let root = x / 2.0 / libm::sinh((x / 2.0).min(300.0));
+    let worth = root * root;
+    (worth, (mean - (1.0 - worth) / rate).max(0.0))
+}
+
+/// What is known of the access rate of pages that are alike.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(super) struct RateEstimate {
-    short: Trials,
-    long: Trials,
-    /// Trials since the last hit.
-    missed: f64,
+pub(super) struct Estimate {
+    evidence: Evidence,
+    /// How far the last looks were off: above 0 where more was accessed than should have
+    /// been, below where less was. Twice a log likelihood ratio.
+    surprise: f64,
 }
 
-impl RateEstimate {
-    /// All that is known is one sample of `tries` pages.
-    pub fn of(hits: f64, tries: f64) -> Self {
-        let trials = Trials { hits, tries };
-        Self { short: trials, long: trials, missed: if hits > 0.0 { 0.0 } else { tries } }
+impl Estimate {
+    /// All that is known is one look.
+    pub fn of(look: Look) -> Self {
+        Self { evidence: Evidence::of(look, 0.0), surprise: 0.0 }
     }
 
-    /// The chance that a page is accessed within one sampling interval, 0 to 1.
+    /// Accesses a second and page.
     pub fn rate(&self) -> f64 {
-        self.long.rate()
+        self.evidence.rate()
     }
 
-    /// Trials that it rests on.
-    pub fn tries(&self) -> f64 {
-        self.long.tries
+    /// Whether the last looks were odd, though not so much that they must be of another rate.
+    pub fn is_odd(&self) -> bool {
+        self.surprise.abs() > ODD
     }
 
-    /// Whether it tells hot from cold: all trials agree, or there are some more.
-    pub fn is_enough(&self) -> bool {
-        let Trials { hits, tries } = self.long;
-        let agree = hits < NONE || tries - hits < NONE;
-        tries >= if agree { ENOUGH_ALIKE } else { ENOUGH }
+    /// Whether nothing is known.
+    pub fn is_empty(&self) -> bool {
+        self.evidence.waited <= 0.0
     }
 
-    /// Whether no access was seen for as long as is remembered.
-    pub fn saw_no_access(&self) -> bool {
-        self.long.hits < NONE
-    }
-
-    /// Takes in a sample of `tries` pages of which `hits` were accessed. Returns
-    /// whether the rate is another one now.
-    pub fn add(&mut self, hits: f64, tries: f64) -> bool {
-        if tries <= 0.0 {
+    /// Takes in a look. Returns whether it says that the rate is another one now.
+    pub fn add(&mut self, look: Look) -> bool {
+        if look.waiting <= 0.0 || look.exposure <= 0.0 {
             return false;
         }
-        let new = Trials { hits, tries };
-        let known = self.long.tries >= ENOUGH;
-        let rate = self.rate();
-        let rose_by_one_page = |t: Trials| t.hits < STRAY_HITS && t.rate() > rate;
-        if known && !rose_by_one_page(new) && new.distance_from(self.long.cautious_rate()) > BREAK {
-            *self = Self::of(hits, tries);
+        if self.is_empty() {
+            *self = Self::of(look);
+            return false;
+        }
+        let mut new = look.surprise(self.evidence.bounds());
+        if self.evidence.accesses > 0.0 {
+            // Pages that are swept are accessed all at once, and not again for long.
+            new = new.min(AT_ONCE);
+        }
+        let same_way = new * self.surprise >= 0.0;
+        self.surprise = new + if same_way { KEEP_SURPRISE * self.surprise } else { 0.0 };
+        if self.surprise.abs() > DIFFERENT {
+            *self = Self::of(look);
             return true;
         }
-        self.missed = if hits > 0.0 { 0.0 } else { self.missed + tries };
-        if known && self.missed * -ln(1.0 - self.long.rate().min(MAX_RATE)) > MISS_RUN {
-            *self = Self::of(0.0, self.missed);
-            return true;
-        }
-        self.short.add(KEEP_SHORT, new);
-        self.long.add(KEEP_LONG, new);
-        if known
-            && !rose_by_one_page(self.short)
-            && self.short.distance_from(self.long.cautious_rate()) > DRIFT
-        {
-            self.long = self.short;
-            return true;
-        }
+        let new = Evidence::of(look, self.rate());
+        self.evidence.accesses += new.accesses;
+        self.evidence.waited += new.waited;
+        self.rest_on_at_most(MOST_ACCESSES, MOST_PAGE_SECONDS);
         false
     }
 
-    /// Whether the estimate says that two rates differ.
-    pub fn differs(&self, other: &Self) -> bool {
-        let (a, b) = (self.long, other.long);
-        if a.tries <= 0.0 || b.tries <= 0.0 || (self.saw_no_access() && other.saw_no_access()) {
-            return false;
-        }
-        // Most are clear by the cheaper test of proportions.
-        let both = Trials { hits: a.hits + b.hits, tries: a.tries + b.tries }.cautious_rate();
-        let off = a.rate() - b.rate();
-        if off * off < 2.0 * both * (1.0 - both) * (1.0 / a.tries + 1.0 / b.tries) {
-            return false;
-        }
-        let apart = likelihood(a.hits, a.tries) + likelihood(b.hits, b.tries);
-        2.0 * (apart - likelihood(a.hits + b.hits, a.tries + b.tries)) > DIFFER
-    }
-
-    /// Whether two rates may well be the same: they don't differ by what is known, and
-    /// not by much either way.
+    /// Whether both may be of one rate.
     pub fn is_like(&self, other: &Self) -> bool {
-        (self.rate() - other.rate()).abs() < FAR_APART && !self.differs(other)
+        let (a, b) = (self.rate(), other.rate());
+        let near = a.max(b) <= a.min(b) * ALIKE_FACTOR;
+        near || self.evidence.distance(other.evidence) <= DIFFERENT
     }
 
-    /// What is known of two that are taken for one, the other being the share `share` of
-    /// both: the mean rate, whoever was tried more often.
-    pub fn with(&self, other: &Self, share: f64) -> Self {
-        let mean = |a: Trials, b: Trials| {
-            let tries = a.tries + b.tries;
-            let rate = match (a.tries > 0.0, b.tries > 0.0) {
-                (true, true) => a.rate() + (b.rate() - a.rate()) * share,
-                (true, false) => a.rate(),
-                _ => b.rate(),
-            };
-            Trials { hits: rate * tries, tries }
-        };
-        let missed = self.missed.min(other.missed);
-        Self { short: mean(self.short, other.short), long: mean(self.long, other.long), missed }
+    /// How far it is from another, as twice a log likelihood ratio.
+    pub fn distance(&self, other: &Self) -> f64 {
+        self.evidence.distance(other.evidence)
     }
 
-    /// The same rate, resting on at most `tries`: for a part of what this was of.
-    pub fn resting_on_at_most(&self, tries: f64) -> Self {
-        let fade = |t: Trials| {
-            let keep = if t.tries > tries { tries / t.tries } else { 1.0 };
-            Trials { hits: t.hits * keep, tries: t.tries * keep }
-        };
-        let missed = self.missed.min(tries);
-        Self { short: fade(self.short), long: fade(self.long), missed }
+    /// Whether it rests on enough to be told from other rates: some accesses, or none for so
+    /// long that pages in use at `rate` would have had some.
+    pub fn is_enough(&self, rate: f64) -> bool {
+        self.evidence.accesses >= SOME_ACCESSES || self.evidence.waited * rate >= 3.0
     }
 
-    /// The same accesses, in terms of a sampling interval `factor` times as long.
-    pub fn rescaled(&self, factor: f64) -> Self {
-        let rescale = |t: Trials| {
-            let rate = rate_in(t.rate(), factor);
-            Trials { hits: rate * t.tries, tries: t.tries }
+    /// Both together.
+    pub fn with(&self, other: &Self) -> Self {
+        let evidence = Evidence {
+            accesses: self.evidence.accesses + other.evidence.accesses,
+            waited: self.evidence.waited + other.evidence.waited,
         };
-        Self { short: rescale(self.short), long: rescale(self.long), missed: self.missed }
+        let mut both = Self { evidence, surprise: 0.0 };
+        both.rest_on_at_most(MOST_ACCESSES, MOST_PAGE_SECONDS);
+        both
+    }
+
+    /// The same rate, less sure: resting on no more than so many accesses and seconds.
+    pub fn rest_on_at_most(&mut self, accesses: f64, waited: f64) {
+        let Evidence { accesses: known, waited: for_long } = self.evidence;
+        let keep = (accesses / known.max(1e-9)).min(waited / for_long.max(1e-9)).min(1.0);
+        self.evidence = Evidence { accesses: known * keep, waited: for_long * keep };
     }
 }
 
-/// The chance of an access within `factor` times the time in which it is `rate`, if
-/// accesses come at random. Exact for small chances; up to 0.03 off for large ones.
-pub(super) fn rate_in(rate: f64, factor: f64) -> f64 {
-    let mean = -ln(1.0 - rate.min(0.98)) * factor;
-    // 1 - e^-x by a rational function, which is the same on every machine.
-    let x = mean.min(12.0);
-    let denominator = 1.0 + x * (1.0 + x * (0.5 + x * (1.0 / 6.0 + x / 24.0)));
-    1.0 - 1.0 / denominator
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_break_is_believed_at_once_and_chance_is_not() {
-        let mut hot = RateEstimate::default();
-        for _ in 0..20 {
-            hot.add(4.0, 4.0);
-        }
-        assert!(!hot.add(3.0, 4.0), "one page of four missed is chance");
-        assert!(hot.rate() > 0.95);
-        assert!(hot.add(0.0, 4.0), "four of four is a change");
-        assert_eq!(hot.rate(), 0.0);
-
-        let mut cold = RateEstimate::of(0.0, 64.0);
-        assert!(!cold.add(1.0, 8.0), "one page alone");
-        assert!(cold.rate() < 0.05);
-        assert!(cold.add(6.0, 8.0));
-        assert_eq!(cold.rate(), 0.75);
-    }
-
-    #[test]
-    fn a_drift_is_followed() {
-        let mut estimate = RateEstimate::default();
-        for _ in 0..50 {
-            estimate.add(2.0, 8.0);
-        }
-        assert_eq!(estimate.rate(), 0.25);
-        let changes = (0..12).filter(|_| estimate.add(6.0, 8.0)).count();
-        assert!(changes >= 1 && (estimate.rate() - 0.75).abs() < 0.08, "{}", estimate.rate());
-    }
-
-    #[test]
-    fn differences_need_evidence() {
-        let known = RateEstimate::of(58.0, 64.0);
-        assert!(!known.differs(&RateEstimate::of(7.0, 8.0)));
-        assert!(known.differs(&RateEstimate::of(0.0, 8.0)));
-        assert!(!known.differs(&RateEstimate::default()), "nothing is known of the other");
-        assert!(!RateEstimate::of(0.0, 500.0).differs(&RateEstimate::of(0.0, 1.0)));
-        assert!(!RateEstimate::of(1.0, 4.0).differs(&RateEstimate::of(3.0, 4.0)), "too few trials");
-    }
-
-    #[test]
-    fn rates_follow_the_interval() {
-        for (rate, factor, want) in
-            [(0.5, 2.0, 0.75), (0.75, 0.5, 0.5), (0.01, 3.0, 0.0297), (0.2, 1.0, 0.2)]
-        {
-            assert!((rate_in(rate, factor) - want).abs() < 0.01, "{rate} x {factor}");
-        }
-        assert!(rate_in(1.0, 5.0) > 0.99 && rate_in(0.0, 5.0) == 0.0);
-    }
+/// The chance that a page is accessed at least once within so many seconds.
+pub(super) fn chance(rate: f64, seconds: f64) -> f64 {
+    -libm::expm1(-rate * seconds)
 }

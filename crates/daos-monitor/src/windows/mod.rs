@@ -1,103 +1,89 @@
 //! The windows monitor: a page table at a time.
 //!
 //! Ours. The reference samples one page of each region twenty times in an aggregation
-//! interval; a page-table window answers for up to 512 pages at once, and cold memory,
-//! once armed, is proven cold by reading alone. So this monitor samples a few times in an
-//! interval, at many places, and arms few of them:
+//! interval; a page-table window answers for up to 512 pages at once, and what was armed and
+//! not accessed goes on waiting, so that reading alone proves memory cold. So this monitor
+//! looks at many places, each for as long as tells most about it, and arms few of them:
 //!
-//! - A target's memory is divided into *subregions* with a probe each: some neighbouring
-//!   pages that stand for all of it. Where nothing is in use the probe was armed long ago,
-//!   and it is *rechecked*: reading it costs next to nothing. Where something is, a few
-//!   pages are armed and checked a sampling interval later.
-//! - *Exploration* samples between the probes, at places that cover the space evenly
-//!   however long one goes on (multiples of the golden ratio).
-//! - What contradicts a subregion is split out of it and sampled again; an edge between
-//!   subregions is narrowed down by splitting the gap between their probes, and read off
-//!   the bitmap at last.
-//! - All of it heeds a budget: what is most in doubt comes first, and exploration takes
-//!   what is left.
+//! - A target's memory is divided into *subregions*, each with a probe: some neighbouring
+//!   pages that stand for all of it. A look at them says how many of those that waited for
+//!   an access had one, and from looks of any length the rate is *estimated*, in accesses a
+//!   second. Often accessed memory is armed for a sampling interval, seldom accessed memory
+//!   for seconds, and idle memory stays armed and is only read.
+//! - Where there are not too many, each page table is a subregion of its own, and its *table*
+//!   says which pages are in use and since when each of the others was left alone.
+//! - Where there are, *scouts* look between the probes: all over the memory for what differs
+//!   from its subregion, which is split out, and between subregions that differ for where
+//!   they meet.
+//! - All of it heeds a *budget*, from the first tick on.
 //!
-//! At the end of an aggregation interval neighbouring subregions are merged into regions
-//! by a test of whether their rates differ.
+//! At the end of an aggregation interval neighbouring subregions that are alike become
+//! regions.
 //!
 //! | module | holds |
 //! |---|---|
 //! | this one | the state, and the ticks that tie the rest together |
-//! | `round` | a sampling round: what is armed, in the order of doubt |
-//! | `recheck` | its first step: probes that were armed long ago are read |
-//! | `check` | its end: what was armed is checked, and what is known is updated |
-//! | `interval_end`, `regions` | the end of an aggregation interval: aggregation into regions |
-//! | `subregion`, `target`, `edges` | the subregions of a target, and where those that differ meet |
-//! | `estimate`, `segment` | the statistics: of rates, and of bitmaps |
-//! | `page_map` | memory that is known page by page |
+//! | `round` | what is read, and what comes of it |
+//! | `arming` | what is armed |
+//! | `looks` | when a subregion is looked at next |
+//! | `scout` | places between the probes |
+//! | `subregion`, `target` | a subregion, and those of a target |
+//! | `table`, `bits` | the pages of a page table, each for itself |
+//! | `estimate` | from looks to rates |
+//! | `regions` | aggregation: from subregions to regions and runs of pages |
 //! | `budget`, `intervals` | what it may cost, and how often to sample |
 
+mod arming;
+mod bits;
 mod budget;
-mod check;
-mod edges;
 mod estimate;
-mod interval_end;
 mod intervals;
-mod page_map;
-mod recheck;
+mod looks;
 mod regions;
 mod round;
-mod segment;
+mod scout;
 mod subregion;
+mod table;
 mod target;
+#[cfg(test)]
+mod tests;
 
 use super::{Monitor, MonitorOptions};
 use budget::Budget;
 use daos_core::access::MAX_WINDOW_PAGES;
 use daos_core::{
-    AccessCheck, AddrRange, AttrsError, Cost, CpuCost, MonitorAttrs, Observation, PAGE_SIZE, Rng,
-    Snapshot, Window,
+    AccessCheck, AttrsError, Cost, CpuCost, MonitorAttrs, Observation, PAGE_SIZE, Rng, Snapshot,
+    TargetSnapshot, Window,
 };
-use target::{EDGE_PAGES, TargetSubregions};
+use round::Place;
+use scout::Scout;
+use target::TargetSubregions;
 
 /// Bound on the overhead unless the user says otherwise, as a share of one CPU. Chosen:
 /// half of what the paper's monitor takes on average.
 pub const DEFAULT_MAX_OVERHEAD: f64 = 0.005;
 
-/// Pages in the probe of a subregion where nothing is in use. Chosen: their entries are one
-/// cache line, which costs as much to read as one of them.
-const IDLE_PROBE_PAGES: u64 = 8;
-/// Pages in the probe of a subregion where something is. Chosen: each costs the target
-/// something, and fewer could not show a change at once.
-const USED_PROBE_PAGES: u64 = 4;
-/// The access rate from which on a subregion counts as in use. Chosen: at the
-/// default sampling interval, some four accesses of a page in a second.
-const USED_RATE: f64 = 0.02;
-/// Aggregation intervals from one sample of a subregion to the next. Chosen: changes show
-/// within two intervals, for half the cost of sampling in each.
-const SAMPLE_EVERY: u64 = 2;
-/// Subregions to be sampled soon from which on a round for them alone is worth its wake-ups.
-/// Measured: with a round for fewer, wake-ups took a third of a bound of 1 %.
-const UNSURE_FOR_ROUND: usize = 16;
+/// Pages in the probe of a subregion of which nothing is known, or that is idle. Chosen:
+/// their entries are one cache line, which costs as much to read as one of them.
+const IDLE_PAGES: u64 = 8;
+/// Subregions for each region that there may be. Chosen.
+const SUBREGIONS_PER_REGION: usize = 4;
+/// The share of what may be spent that reading all page tables may take, for them to be
+/// known one by one, and the time for it in seconds. Chosen.
+const FOR_TABLES: f64 = 0.4;
+const TABLES_READ_IN: f64 = 2.0;
 /// Most rounds in an aggregation interval. Chosen: at two ticks each they fit the default
 /// one, which has twenty.
 const MAX_ROUNDS: u32 = 8;
-
-/// What some pages are sampled for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Purpose {
-    /// They are the probe of the subregion that they lie in.
-    Probe,
-    /// To see whether their subregion is what it is thought to be.
-    Explore,
-    /// An edge lies among them.
-    Edge,
-    /// To know each of them.
-    PageMap,
-}
-
-/// Pages that were armed, to be checked a sampling interval later.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Sample {
-    target: usize,
-    pages: AddrRange,
-    purpose: Purpose,
-}
+/// The share of the budget from which on there is another round for what changed. Chosen:
+/// what is left is for the first round of the next interval.
+const FOR_FURTHER_ROUNDS: f64 = 0.2;
+/// Aggregation intervals after which the intervals themselves are tuned. Chosen: by then
+/// the estimates are of the intervals in force.
+const INTERVALS_TUNED: u64 = 10;
+/// Most times that the aggregation interval is doubled to keep to the budget. Chosen: 6.4 s
+/// by default.
+const MAX_DOUBLINGS: u32 = 6;
 
 /// Watches targets a page table at a time.
 #[derive(Debug, Clone)]
@@ -107,10 +93,17 @@ pub struct Windows {
     rng: Rng,
     budget: Budget,
     targets: Vec<TargetSubregions>,
-    /// What was armed last.
-    samples: Vec<Sample>,
-    /// When that was; `None` once it was checked.
-    armed_us: Option<u64>,
+    scouts: Vec<Scout>,
+    /// Whether each page table is a subregion of its own.
+    fits_tables: bool,
+    /// What is read or was armed in this tick.
+    places: Vec<Place>,
+    /// When something was last armed.
+    armed_us: u64,
+    /// That was in the last tick, which is not charged yet.
+    just_armed: bool,
+    /// When what was armed for a short time is to be read; `None` if nothing was.
+    check_us: Option<u64>,
     /// Number of the aggregation interval, from 1.
     interval: u64,
     start_us: u64,
@@ -122,30 +115,25 @@ pub struct Windows {
     rounds: u32,
     /// Something was found that is worth another round at once.
     wants_round: bool,
-    /// Subregions whose rate changed in the last check.
-    changes: u32,
-    /// Whether they are so many that they are parts of something larger.
-    is_widespread: bool,
+    /// Subregions that turned out to be other than they were thought to be.
+    changes: u64,
     /// How often the aggregation interval is doubled to keep to the budget.
     doublings: u32,
-    /// The subregion at which the budget for rechecks ended last, 0 if it did not.
-    recheck_from: usize,
     /// The number of the next place to explore.
     explore_place: u64,
-    /// Places explored since exploration began.
+    /// Places explored so far.
     nr_explored: u64,
-    /// Pages sampled there.
-    explored_pages: u64,
-    /// Bytes mapped when exploration began.
+    /// Bytes mapped when exploring began anew.
     explored_bytes: u64,
-    /// The subregion at which the next selection of probes begins, so that each is sampled
-    /// in turn.
-    first_probe: usize,
     /// Largest window that the primitive takes, in pages.
-    most_pages: u64,
+    most_pages: u32,
     started: bool,
+    /// When the last tick began.
+    now_us: u64,
     planned_us: u64,
     wait_us: u64,
+    /// Kept for their allocations.
+    due: Vec<(u64, Place)>,
     windows: Vec<Window>,
     observations: Vec<Observation>,
     cost: Cost,
@@ -169,8 +157,12 @@ impl Windows {
             rng,
             budget: Budget::new(options.max_overhead.unwrap_or(DEFAULT_MAX_OVERHEAD)),
             targets: Vec::new(),
-            samples: Vec::new(),
-            armed_us: None,
+            scouts: Vec::new(),
+            fits_tables: false,
+            places: Vec::new(),
+            armed_us: 0,
+            just_armed: false,
+            check_us: None,
             interval: 0,
             start_us: 0,
             end_us: 0,
@@ -179,18 +171,16 @@ impl Windows {
             rounds: 0,
             wants_round: false,
             changes: 0,
-            is_widespread: false,
             doublings: 0,
-            recheck_from: 0,
             explore_place,
             nr_explored: 0,
-            explored_pages: 0,
             explored_bytes: 0,
-            first_probe: 0,
-            most_pages: u64::from(MAX_WINDOW_PAGES),
+            most_pages: MAX_WINDOW_PAGES,
             started: false,
+            now_us: 0,
             planned_us: 0,
             wait_us: 0,
+            due: Vec::new(),
             windows: Vec::new(),
             observations: Vec::new(),
             cost: Cost::default(),
@@ -219,20 +209,26 @@ impl Windows {
         (self.bytes() / u64::from(self.attrs.max_regions / 2).max(3)).max(PAGE_SIZE)
     }
 
-    /// How many subregions more there may be: in total, four for each region.
-    fn room(&self) -> usize {
-        let subregions: usize = self.targets.iter().map(|m| m.subregions.len()).sum();
-        (4 * self.attrs.max_regions as usize).saturating_sub(subregions)
+    /// Most subregions: besides one for each range that is mapped, some for each region.
+    fn max_subregions(&self) -> usize {
+        let ranges: usize = self.targets.iter().map(TargetSubregions::nr_ranges).sum();
+        SUBREGIONS_PER_REGION * self.attrs.max_regions as usize + ranges
     }
 
-    /// Subregions that are to be sampled soon.
-    fn nr_unsure(&self) -> usize {
-        self.targets.iter().flat_map(|m| &m.subregions).filter(|c| c.unsure).count()
+    /// How many subregions more there may be.
+    fn room(&self) -> usize {
+        let subregions: usize = self.targets.iter().map(|t| t.subregions.len()).sum();
+        self.max_subregions().saturating_sub(subregions)
     }
 
     /// Most windows that may be armed or read in a tick.
-    fn max_samples(&self) -> usize {
+    fn max_windows(&self) -> usize {
         self.attrs.max_regions as usize
+    }
+
+    /// Most scouts that may be out.
+    fn max_scouts(&self) -> usize {
+        2 * self.attrs.max_regions as usize
     }
 
     fn count_check(&mut self) {
@@ -247,6 +243,56 @@ impl Windows {
         let offset = self.rng.below(ticks.saturating_sub(2).max(1));
         self.round_us = self.end_us + offset * self.attrs.sample_us;
     }
+
+    /// Ends the aggregation interval, and begins the next.
+    fn end_interval(&mut self, now_us: u64) -> Snapshot {
+        if !self.fits_tables {
+            let limit = self.size_limit();
+            self.targets.iter_mut().for_each(|target| target.merge_alike(limit, now_us));
+        }
+        let aggregation_us = self.aggregation_us();
+        // Whoever calls late ends all that is over at once.
+        let end_us = if now_us < self.end_us + aggregation_us { self.end_us } else { now_us };
+        let aggregation = regions::Aggregation {
+            nr_regions: (self.attrs.min_regions as usize, self.attrs.max_regions as usize),
+            seconds: self.attrs.sample_us as f64 / 1e6,
+            per_second: self.budget.per_second(),
+            now_us: end_us,
+        };
+        let regions = regions::aggregate(&mut self.targets, aggregation);
+        let target = |(target, regions): (&TargetSubregions, _)| TargetSnapshot {
+            id: target.id,
+            resident_bytes: target.resident_bytes,
+            regions,
+            pages: target.runs.clone(),
+        };
+        let snapshot = Snapshot {
+            start_us: self.start_us,
+            end_us,
+            aggregation_us,
+            sample_us: self.attrs.sample_us,
+            targets: self.targets.iter().zip(regions).map(target).collect(),
+            cost: std::mem::take(&mut self.cost),
+        };
+        if self.auto_intervals && self.interval.is_multiple_of(INTERVALS_TUNED) {
+            self.tune_intervals();
+        }
+        self.doublings =
+            self.budget.interval_doublings(self.attrs.aggregation_us).min(MAX_DOUBLINGS);
+        self.begin_interval(end_us);
+        snapshot
+    }
+
+    /// Changes the intervals if others fit better.
+    fn tune_intervals(&mut self) {
+        let seconds = self.attrs.sample_us as f64 / 1e6;
+        let subregions = || self.targets.iter().flat_map(|t| &t.subregions).filter(|s| !s.absent);
+        let pages: f64 = subregions().map(|s| s.range.pages() as f64).sum();
+        let sum: f64 = subregions().map(|s| s.range.pages() as f64 * s.mean_chance(seconds)).sum();
+        if let Some(attrs) = intervals::better(&self.attrs, sum / pages.max(1.0)) {
+            self.attrs = attrs;
+        }
+    }
 }
 
 impl Monitor for Windows {
@@ -258,40 +304,39 @@ impl Monitor for Windows {
         !self.targets.is_empty()
     }
 
-    /// Checks what the tick before armed, ends the aggregation interval when it is over,
-    /// and, when a round is due, selects what to sample and arms it.
+    /// Reads what the tick before armed for a short time, ends the aggregation interval when
+    /// it is over, and begins a round when one is due.
     fn tick<A: AccessCheck + ?Sized>(
         &mut self,
         access: &mut A,
         now_us: u64,
     ) -> Result<Option<Snapshot>, A::Error> {
+        self.now_us = now_us;
         self.budget.fill(now_us);
         self.budget.expect(self.budget.wake());
         if !self.started {
             self.started = true;
             self.budget.set_prices(access.prices());
-            self.most_pages = u64::from(access.capabilities().max_window_pages);
+            self.most_pages = access.capabilities().max_window_pages;
             self.begin_interval(now_us);
             self.planned_us = now_us;
             self.round_us = now_us;
             self.next_update_us = now_us;
         }
         let sample_us = self.attrs.sample_us;
-        if let Some(armed_us) = self.armed_us
-            && now_us >= armed_us + sample_us * 3 / 4
-        {
-            self.armed_us = None;
-            self.check_samples(access, now_us, armed_us)?;
+        self.places.clear();
+        if self.check_us.is_some_and(|check_us| now_us + sample_us / 4 >= check_us) {
+            self.end_round(access, now_us)?;
             let again = self.wants_round
-                && (self.is_widespread || self.nr_unsure() >= UNSURE_FOR_ROUND)
                 && self.rounds < MAX_ROUNDS
+                && self.budget.fullness() > FOR_FURTHER_ROUNDS
                 && now_us + 2 * sample_us <= self.end_us;
             if again {
                 self.round_us = now_us;
             }
         }
         let mut snapshot = None;
-        if self.armed_us.is_none() {
+        if self.check_us.is_none() {
             if now_us >= self.end_us {
                 snapshot = Some(self.end_interval(now_us));
             }
@@ -308,48 +353,52 @@ impl Monitor for Windows {
         let late_us = now_us.saturating_sub(self.planned_us) / sample_us * sample_us;
         let due_us = if now_us < self.planned_us { now_us } else { self.planned_us + late_us };
         let next_us =
-            self.armed_us.map_or(self.round_us, |armed_us| armed_us.min(due_us) + sample_us);
+            self.check_us.map_or(self.round_us, |check_us| check_us.min(due_us + sample_us));
         self.planned_us = next_us.max(due_us + sample_us / 4);
         self.wait_us = self.planned_us - due_us;
         Ok(snapshot)
     }
 
     fn update<A: AccessCheck + ?Sized>(&mut self, access: &mut A) -> Result<(), A::Error> {
-        let live = access.targets()?;
-        let now_us = self.start_us;
-        self.samples.clear();
-        self.armed_us = None;
-        self.targets.retain(|m| live.iter().any(|l| l.id == m.id));
-        for target in live {
-            let at = match self.targets.binary_search_by_key(&target.id, |m| m.id) {
-                Ok(at) => at,
-                Err(at) => {
-                    self.targets.insert(at, TargetSubregions::new(target.id));
-                    at
-                }
-            };
-            let ranges = target.ranges.into_iter().filter(|r| r.pages() > 0).collect();
-            self.targets[at].resident_bytes = target.resident_bytes;
-            self.targets[at].fit(ranges, now_us);
+        let now_us = self.now_us;
+        self.places.clear();
+        let mut before = std::mem::take(&mut self.targets);
+        for live in access.targets()? {
+            let at = before.iter().position(|target| target.id == live.id);
+            let mut target =
+                at.map_or_else(|| TargetSubregions::new(live.id), |at| before.swap_remove(at));
+            target.resident_bytes = live.resident_bytes;
+            let ranges = live.ranges.into_iter().filter(|range| range.pages() > 0).collect();
+            target.fit(ranges, now_us);
+            self.targets.push(target);
         }
+        self.targets.sort_by_key(|target| target.id);
+        self.scouts.retain(|scout| {
+            let target = self.targets.iter().find(|target| target.id == scout.target);
+            target.is_some_and(|target| target.is_mapped(scout.place.range))
+        });
+        let tables: u64 = self.targets.iter().map(TargetSubregions::nr_tables).sum();
+        let price = self.budget.reading(u64::from(self.most_pages)).monitor;
+        let affordable = self.budget.per_second() * FOR_TABLES * TABLES_READ_IN / price;
+        let most = self.max_subregions();
+        self.fits_tables = tables as usize <= most && tables as f64 <= affordable;
         let bytes = self.bytes();
         if bytes.abs_diff(self.explored_bytes) > self.explored_bytes / 8 {
-            // There is much that was never sampled.
-            (self.nr_explored, self.explored_pages, self.explored_bytes) = (0, 0, bytes);
+            // There is much that was never looked at.
+            (self.nr_explored, self.explored_bytes) = (0, bytes);
         }
         let limit = self.size_limit();
-        for at in 0..self.targets.len() {
-            let most = self.targets[at].subregions.len() + self.room();
-            self.targets[at].split_large(limit, most);
-            let (rng, interval) = (&mut self.rng, self.interval);
-            for subregion in
-                self.targets[at].subregions.iter_mut().filter(|c| c.unsure && c.nr_samples == 0)
-            {
-                if subregion.probe.pages() > EDGE_PAGES {
-                    subregion.place_probe(IDLE_PROBE_PAGES, rng);
-                    subregion.due = interval;
-                }
+        let mut room = self.room();
+        for target in &mut self.targets {
+            let before = target.subregions.len();
+            let most = before + room;
+            if self.fits_tables {
+                target.split_at_tables(most, now_us);
+            } else {
+                target.drop_tables();
+                target.split_large(limit, most, now_us);
             }
+            room = (room + before).saturating_sub(target.subregions.len());
         }
         Ok(())
     }
@@ -358,11 +407,9 @@ impl Monitor for Windows {
         self.wait_us
     }
 
-    fn charge(&mut self, spent: CpuCost) {
+    fn charge(&mut self, spent: CpuCost, over_us: u64) {
+        self.was_armed(over_us);
         self.cost.charge(spent);
         self.budget.charge(spent);
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,42 +1,51 @@
-//! A sampling round: what is armed, in the order of doubt, as far as the budget goes.
+//! A round: what is due is read, what was read is armed anew where it has to be, and what
+//! the budget leaves goes into knowing more.
 //!
-//! A round is checked a sampling interval later.
+//! What is known to be accessed often is read a sampling interval after it was armed, in a
+//! tick of its own; all else when a later round comes.
 
-use super::{IDLE_PROBE_PAGES, Purpose, Sample, USED_PROBE_PAGES, USED_RATE, Windows, page_map};
-use daos_core::{AccessCheck, AddrRange, PAGE_SIZE, Window};
+use super::Windows;
+use super::estimate::chance;
+use super::looks::{BETWEEN_LOOKS_US, BETWEEN_TABLES_US, key};
+use daos_core::{AccessCheck, Observation, Window};
 
-/// Pages that are explored at a place where nothing is in use. Measured: a window of 16 pages
-/// costs 8 % more to read than one of a single page.
-const EXPLORE_PAGES: u64 = 16;
-/// Pages between two explored places above which fewer are sampled at each. Chosen:
-/// when places lie far apart, how wide each is matters little.
-const FAR_APART: u64 = 256;
-/// Aggregation intervals after which an edge is sampled again. Chosen: once a second by
-/// default.
-const EDGE_EVERY: u64 = 10;
-/// The access rate that the price of sampling an edge is worked out for: one half is in use.
-const RATE_AT_EDGES: f64 = 0.5;
-/// The access rate that the price of mapping a page table is worked out for. Chosen: single
-/// pages in use among many that are not.
-const RATE_IN_MAPS: f64 = 0.1;
-/// The share of the budget that the probes of a first round leave. Chosen: some for what
-/// they find.
-const KEPT_BY_PROBES: f64 = 0.05;
-/// The share of the budget that edges leave. Chosen: for page maps and exploration.
-const KEPT_BY_EDGES: f64 = 0.2;
-/// The share of the budget that exploration leaves for what it finds. Chosen.
-const KEPT_BY_EXPLORING: f64 = 0.4;
-/// The same once all memory was explored. Chosen: the rest keeps it so.
-const KEPT_ONCE_EXPLORED: f64 = 0.8;
-/// The share of the budget that further rounds leave. Chosen: for the first round of the
-/// next interval.
-const KEPT_BY_FURTHER_ROUNDS: f64 = 0.2;
-/// 2^64 divided by the golden ratio: multiples of it, modulo 2^64, cover the range evenly
-/// (Fibonacci hashing, Knuth, TAOCP 3, §6.4).
-const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+/// Time from one look to the next at memory in which nothing is present, in microseconds.
+/// Chosen.
+const BETWEEN_ABSENT_US: u64 = 500_000;
+/// Accesses a second that a subregion is looked at for until it is known to have fewer.
+/// Chosen: what is used every two seconds is in use.
+const LEAST_RATE: f64 = 0.5;
+/// Time after which a subregion that was not accessed is idle for sure, whatever its pages
+/// are, in microseconds. Chosen.
+const SURE_AFTER_US: u64 = 1_000_000;
+/// Neighbours on each side that a change may have befallen too. Chosen.
+const REACH: usize = 8;
+/// The part of what there is to spend that reading what waits may take, and the part that it
+/// may take together with arming what does not. Chosen: the rest is for knowing more.
+const FOR_READING: f64 = 0.3;
+const FOR_LOOKS: f64 = 0.55;
+/// The part that is left for what comes unexpected. Chosen.
+const LEFT: f64 = 0.05;
+/// Who is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Who {
+    /// A subregion of a target, both by index.
+    Subregion(usize, usize),
+    /// A scout, by index.
+    Scout(usize),
+}
+
+/// A window of some of the pages of a probe.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place {
+    pub who: Who,
+    /// By number, in the probe.
+    pub from: u32,
+    pub to: u32,
+}
 
 impl Windows {
-    /// Rechecks what was armed long ago, selects what to sample, and arms it.
+    /// Reads what is due, and arms what has to be.
     pub(super) fn begin_round<A: AccessCheck + ?Sized>(
         &mut self,
         access: &mut A,
@@ -44,176 +53,176 @@ impl Windows {
     ) -> Result<(), A::Error> {
         self.rounds += 1;
         self.wants_round = false;
-        self.samples.clear();
-        // To be woken for the check.
-        let kept = if self.rounds == 1 { 0.0 } else { KEPT_BY_FURTHER_ROUNDS };
-        if !self.budget.reserve(self.budget.wake(), kept) {
+        let full = self.budget.fullness();
+        let is_worth_arming = self.budget.is_worth_arming();
+        self.read_due(access, now_us, 0, Some(full * (1.0 - FOR_READING)))?;
+
+        self.places.clear();
+        self.check_us = None;
+        if !(self.wants_round || is_worth_arming) {
             return Ok(());
         }
-        self.recheck(access, now_us)?;
-        self.select_probes();
-        if self.rounds == 1 {
-            self.select_edges();
-            self.select_page_maps();
+        self.arm_due(now_us, full * (1.0 - FOR_LOOKS));
+        if self.fits_tables {
+            self.arm_tables(now_us, full * LEFT);
+        } else {
+            let first = self.scouts.len();
+            self.send_scouts(now_us, |this, rate| {
+                let mut price = this.budget.sampling(16, chance(rate, 1.0));
+                price.monitor += this.budget.reading(16).monitor * 2.0;
+                this.budget.reserve(price, full * LEFT)
+            });
+            for at in first..self.scouts.len() {
+                let pages = self.scouts[at].place.nr_pages();
+                self.push_armed(Place { who: Who::Scout(at), from: 0, to: pages }, now_us);
+            }
         }
-        self.explore();
+        self.arm(access, now_us)
+    }
 
-        let maps: Vec<Sample> =
-            self.samples.iter().filter(|s| s.purpose == Purpose::PageMap).copied().collect();
-        self.samples.sort_unstable_by_key(|s| (s.target, s.pages.start, s.pages.end));
-        self.samples
-            .dedup_by(|next, left| next.target == left.target && next.pages.start < left.pages.end);
-        for map in maps.iter().filter(|map| !self.samples.contains(map)) {
-            self.targets[map.target].maps.want_again(map.pages.start / page_map::WINDOW);
+    /// Reads what was armed for a short time only.
+    pub(super) fn end_round<A: AccessCheck + ?Sized>(
+        &mut self,
+        access: &mut A,
+        now_us: u64,
+    ) -> Result<(), A::Error> {
+        self.check_us = None;
+        self.read_due(access, now_us, self.armed_us, None)
+    }
+
+    /// Reads what waits for an access, is due and was armed at `since_us` or later, as far as it
+    /// leaves `kept` of the budget. If that is `None` it was paid for when it was armed: to read
+    /// it late would waste that.
+    fn read_due<A: AccessCheck + ?Sized>(
+        &mut self,
+        access: &mut A,
+        now_us: u64,
+        since_us: u64,
+        kept: Option<f64>,
+    ) -> Result<(), A::Error> {
+        let mut due = std::mem::take(&mut self.due);
+        due.clear();
+        // A tick may come a little early.
+        let by_us = now_us + if kept.is_none() { self.attrs.sample_us / 4 } else { 0 };
+        for (at, target) in self.targets.iter().enumerate() {
+            for (index, subregion) in target.subregions.iter().enumerate() {
+                if subregion.due_us <= by_us
+                    && subregion.armed.at_us >= since_us
+                    && let Some((from, to)) = subregion.next_look(now_us)
+                {
+                    let key = key(subregion);
+                    due.push((key, Place { who: Who::Subregion(at, index), from, to }));
+                }
+            }
         }
-        self.windows.clear();
-        self.windows.extend(self.samples.iter().map(|s| Window {
-            target: self.targets[s.target].id,
-            start: s.pages.start,
-            pages: s.pages.pages().min(self.most_pages) as u32,
-        }));
-        if !self.windows.is_empty() {
-            self.budget.note_sampling();
-            access.arm(&self.windows)?;
-            self.cost.armed += self.windows.iter().map(|w| u64::from(w.pages)).sum::<u64>();
-            self.armed_us = Some(now_us);
+        for (at, scout) in self.scouts.iter().enumerate() {
+            if scout.place.due_us <= by_us && scout.place.armed.at_us >= since_us {
+                let (from, to) = (0, scout.place.nr_pages());
+                due.push((key(&scout.place), Place { who: Who::Scout(at), from, to }));
+            }
         }
+        due.sort_unstable_by_key(|(key, _)| *key);
+        self.places.clear();
+        for (_, place) in &due {
+            let price = self.budget.reading(u64::from(place.to - place.from));
+            let may = kept.is_none_or(|kept| self.budget.reserve(price, kept));
+            if self.places.len() >= self.max_windows() || !may {
+                break;
+            }
+            self.places.push(*place);
+        }
+        self.due = due;
+        if self.places.is_empty() {
+            return Ok(());
+        }
+        self.sort_places();
+        self.fill_windows();
+        self.observations.clear();
+        access.check(&self.windows, &mut self.observations)?;
+        self.count_check();
+        let (places, found) =
+            (std::mem::take(&mut self.places), std::mem::take(&mut self.observations));
+        for (place, seen) in places.iter().zip(&found) {
+            self.take(*place, seen, now_us);
+        }
+        (self.places, self.observations) = (places, found);
+        self.recall_scouts(now_us);
         Ok(())
     }
 
-    /// The probes of subregions that are due, those of unsure ones first.
-    fn select_probes(&mut self) {
-        let kept = if self.rounds == 1 { KEPT_BY_PROBES } else { KEPT_BY_FURTHER_ROUNDS };
-        let most = self.max_samples();
-        let interval = self.interval;
-        for unsure in [true, false] {
-            for (at, target) in self.targets.iter_mut().enumerate() {
-                let nr = target.subregions.len();
-                for offset in 0..nr {
-                    let index = (self.first_probe + offset) % nr;
-                    let beside_open_edge = !unsure && target.is_beside_open_edge(index);
-                    let subregion = &mut target.subregions[index];
-                    let due = subregion.unsure == unsure
-                        && subregion.due <= interval
-                        && !subregion.absent
-                        && !subregion.has_page_map
-                        && (unsure || !subregion.can_be_rechecked());
-                    if !due {
-                        continue;
-                    }
-                    let rate = subregion.estimate.rate();
-                    let pages = if rate >= USED_RATE { USED_PROBE_PAGES } else { IDLE_PROBE_PAGES };
-                    if !unsure
-                        && !beside_open_edge
-                        && (subregion.nr_samples >= 2 || subregion.probe.pages() > pages)
-                    {
-                        subregion.place_probe(pages, &mut self.rng);
-                    }
-                    let price = self.budget.sampling(subregion.probe.pages(), rate);
-                    if self.samples.len() >= most || !self.budget.reserve(price, kept) {
-                        self.first_probe = self.first_probe.wrapping_add(offset);
-                        return;
-                    }
-                    self.samples.push(Sample {
-                        target: at,
-                        pages: subregion.probe,
-                        purpose: Purpose::Probe,
-                    });
+    /// Takes in what was found in a window, and plans the next look.
+    fn take(&mut self, place: Place, seen: &Observation, now_us: u64) {
+        let sample_us = self.attrs.sample_us;
+        let (at, index) = match place.who {
+            Who::Scout(at) => {
+                let scout = &mut self.scouts[at].place;
+                if seen.present == 0 && seen.unobservable == 0 {
+                    scout.absent = true;
+                } else {
+                    scout.take((place.from, place.to), seen, now_us);
                 }
+                let out_us = now_us.saturating_sub(scout.armed.at_us);
+                scout.due_us = now_us + out_us.max(sample_us);
+                return;
             }
-        }
-    }
-
-    /// The pages around edges that were not sampled for long.
-    fn select_edges(&mut self) {
-        let reach = IDLE_PROBE_PAGES * PAGE_SIZE;
-        let most = self.max_samples();
-        for at in 0..self.targets.len() {
-            for index in 1..self.targets[at].subregions.len() {
-                let target = &mut self.targets[at];
-                let seen = target.subregions[index].edge_seen;
-                if seen == 0 || seen + EDGE_EVERY > self.interval || !target.is_edge(index) {
-                    continue;
-                }
-                let (left, right) =
-                    (target.subregions[index - 1].range, target.subregions[index].range);
-                let start = right.start.saturating_sub(reach).max(left.start);
-                let pages = AddrRange::new(start, (right.start + reach).min(right.end));
-                let price = self.budget.sampling(pages.pages(), RATE_AT_EDGES);
-                if self.samples.len() >= most || !self.budget.reserve(price, KEPT_BY_EDGES) {
-                    return;
-                }
-                self.samples.push(Sample { target: at, pages, purpose: Purpose::Edge });
-            }
-        }
-    }
-
-    /// Whole page tables where pages differ. Half of what is left goes into that, half
-    /// into exploring.
-    fn select_page_maps(&mut self) {
-        let most = self.max_samples();
-        let kept = (KEPT_BY_EXPLORING + self.budget.fullness()) / 2.0;
-        for at in 0..self.targets.len() {
-            let target = &mut self.targets[at];
-            let windows = target.maps.len();
-            let mut chosen = 0;
-            while self.samples.len() < most && chosen < windows {
-                let price = self.budget.sampling(512, RATE_IN_MAPS);
-                if !self.budget.can_afford(price, kept) {
-                    break;
-                }
-                let Some(window) = target.maps.next() else { break };
-                chosen += 1;
-                if let Some(pages) = target.mapped_part(window) {
-                    self.budget.expect(price);
-                    self.samples.push(Sample { target: at, pages, purpose: Purpose::PageMap });
-                }
-            }
-        }
-    }
-
-    /// Places between the probes, as evenly as multiples of the golden ratio lie.
-    fn explore(&mut self) {
-        let mut ends = Vec::new();
-        let mut total = 0u64;
-        for (at, target) in self.targets.iter().enumerate() {
-            for subregion in target.subregions.iter().filter(|c| !c.absent && !c.has_page_map) {
-                total += subregion.range.pages();
-                ends.push((
-                    total,
-                    at,
-                    subregion.range,
-                    subregion.estimate.rate(),
-                    subregion.unsure,
-                ));
-            }
-        }
-        if total == 0 {
+            Who::Subregion(at, index) => (at, index),
+        };
+        let target = &mut self.targets[at];
+        let subregion = &mut target.subregions[index];
+        if seen.present == 0 && seen.unobservable == 0 {
+            subregion.take((place.from, place.to), seen, now_us);
+            subregion.unsure = false;
+            subregion.absent = subregion.is_in_hole(subregion.probe.start, seen.empty_bytes);
+            subregion.due_us = now_us + BETWEEN_ABSENT_US;
             return;
         }
-        let settled = self.explored_pages >= total;
-        let kept = if settled { KEPT_ONCE_EXPLORED } else { KEPT_BY_EXPLORING };
-        let most = self.max_samples();
-        let apart = total / self.nr_explored.max(1);
-        let idle_pages = if apart > FAR_APART { USED_PROBE_PAGES } else { EXPLORE_PAGES };
-        for _ in self.samples.len()..most {
-            let fraction = self.explore_place.wrapping_mul(GOLDEN);
-            let place = ((u128::from(fraction) * u128::from(total)) >> 64) as u64;
-            let index = ends.partition_point(|&(end, ..)| end <= place);
-            let (end, at, range, rate, unsure) = ends[index];
-            let start = range.end - (end - place) * PAGE_SIZE;
-            let pages = if rate >= USED_RATE { USED_PROBE_PAGES } else { idle_pages };
-            let pages = AddrRange::new(start, (start + pages * PAGE_SIZE).min(range.end));
-            let price = self.budget.sampling(pages.pages(), rate);
-            if !self.budget.reserve(price, kept) {
-                break;
-            }
-            self.explore_place = self.explore_place.wrapping_add(1);
-            self.nr_explored += 1;
-            self.explored_pages += pages.pages();
-            if !unsure {
-                self.samples.push(Sample { target: at, pages, purpose: Purpose::Explore });
-            }
+        if std::mem::take(&mut subregion.absent) {
+            subregion.unsure = true;
         }
+        let changed = subregion.take((place.from, place.to), seen, now_us);
+        let is_odd = subregion.estimate.is_odd();
+        let waited_us = now_us.saturating_sub(subregion.armed.at_us);
+        subregion.unsure = is_odd
+            || subregion.is_saturated
+            || (waited_us < SURE_AFTER_US && !subregion.estimate.is_enough(LEAST_RATE));
+        // Where neighbours tell of each other, each can be looked at more seldom.
+        let between_us = if self.fits_tables { BETWEEN_TABLES_US } else { BETWEEN_LOOKS_US };
+        subregion.due_us = subregion.next_due_us(sample_us, between_us, now_us);
+        let pause_us = subregion.due_us.saturating_sub(now_us);
+        if pause_us > BETWEEN_LOOKS_US {
+            // Not all in the same round, so that in each some show whether anything changed.
+            subregion.due_us -= self.rng.below(pause_us / 2);
+        }
+        if changed {
+            subregion.arm_all_us = subregion.arm_all_us.min(now_us);
+            (subregion.due_us, subregion.unsure) = (now_us, true);
+            target.make_due_around(index, REACH, now_us);
+            self.changes += 1;
+            self.wants_round = true;
+        }
+    }
+
+    /// In the order of targets and addresses, in which they are read fastest.
+    pub(super) fn sort_places(&mut self) {
+        let (targets, scouts) = (&self.targets, &self.scouts);
+        self.places.sort_unstable_by_key(|place| match place.who {
+            Who::Subregion(at, index) => {
+                (targets[at].id, targets[at].subregions[index].probe.start)
+            }
+            Who::Scout(at) => (scouts[at].target, scouts[at].place.probe.start),
+        });
+    }
+
+    pub(super) fn fill_windows(&mut self) {
+        let (targets, scouts) = (&self.targets, &self.scouts);
+        self.windows.clear();
+        self.windows.extend(self.places.iter().map(|place| {
+            let (target, subregion) = match place.who {
+                Who::Subregion(at, index) => (targets[at].id, &targets[at].subregions[index]),
+                Who::Scout(at) => (scouts[at].target, &scouts[at].place),
+            };
+            let pages = subregion.pages(place.from, place.to);
+            Window { target, start: pages.start, pages: pages.pages() as u32 }
+        }));
     }
 }

@@ -1,194 +1,319 @@
-//! A subregion: a part of a target's memory with one probe in it.
+//! A subregion: a part of a target's memory that is taken to be alike, and the pages of it
+//! that are looked at.
 //!
-//! Subregions are what the monitor samples by. They are small where there is something to
-//! find out and large where there is not, and they are aggregated into regions.
+//! Subregions are small where there is something to find out and large where there is not,
+//! and they are aggregated into regions.
 
-use super::estimate::RateEstimate;
-use daos_core::{AddrRange, PAGE_SIZE, Rng};
+use super::bits::{Pages, page_range};
+use super::estimate::{Estimate, Look, chance};
+use super::table::{Summary, Table};
+use daos_core::{AddrRange, HUGE_PAGE_SIZE, Observation, PAGE_SIZE};
 
-/// The access rate below which memory counts as idle. Chosen: one access in a thousand
-/// sampling intervals.
-const IDLE: f64 = 0.001;
+/// Accesses a second and page below which memory counts as idle. Chosen: one in a minute and
+/// a half.
+const IDLE_RATE: f64 = 0.01;
+/// The chance from which on an access that did not come is suspicious. Chosen.
+const LIKELY: f64 = 0.6;
+/// The share of pages that were accessed from which on the rate is not known. Chosen.
+const SATURATED: f64 = 0.8;
+/// Exposure in seconds that is short: few of the pages in use are accessed in it.
+const SHORT: f64 = 0.05;
 /// Ages that differ by no more than this are alike, in microseconds. Chosen: one regions
 /// update interval by default.
-const AGES_ALIKE_US: u64 = 1_000_000;
+pub(super) const AGES_ALIKE_US: u64 = 1_000_000;
 
-/// Trials that the estimate of a part rests on at most when its subregion is split. Chosen:
-/// it may be another one there.
-const TRIALS_OF_PART: f64 = 4.0;
-/// What each pair of samples leaves of the pairs before. Chosen: the last ten count.
-const KEEP_PAIRS: f64 = 0.9;
-/// Accessed pages from which on pairs of samples tell whether pages differ. Chosen.
-const ENOUGH_PAIRS: f64 = 3.0;
-/// By how much likelier than the mean page one that was accessed is to be accessed again,
-/// where pages differ. Chosen: as [`super::page_map`] has it, and some more.
-const REPEAT_EXCESS: f64 = 0.4;
+/// Pages of a probe that were armed last.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct Armed {
+    /// By number, in the probe.
+    pub from: u32,
+    pub to: u32,
+    /// When that was, in microseconds.
+    pub at_us: u64,
+    /// When they were read last.
+    pub read_us: u64,
+}
 
-/// Some neighbouring pages that stand for all of them.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// A part of memory, and what is known of it.
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Subregion {
     /// Page-aligned, never empty.
     pub range: AddrRange,
-    /// The pages that are sampled: inside the range, at most 512.
+    /// The pages that are looked at: inside the range, of one page table.
     pub probe: AddrRange,
-    /// Since when the bits of the probe's pages are known to be clear: what is found set
-    /// was accessed since. `None` when some may have been set before.
-    pub armed_us: Option<u64>,
-    /// The access rate.
-    pub estimate: RateEstimate,
+    /// Pages of the probe whose bits were clear when they were last read or armed.
+    pub waiting: Pages,
+    /// When all of the probe was last read.
+    pub read_us: u64,
+    /// What was armed last.
+    pub armed: Armed,
+    /// Of all its pages or, where each is known, of those in use.
+    pub estimate: Estimate,
     /// Since when the rate is what it is.
     pub since_us: u64,
-    /// The aggregation interval in which it is to be sampled next.
-    pub due: u64,
-    /// What is known of it does not hold or was not sampled yet: it comes first.
+    /// When it is to be looked at next.
+    pub due_us: u64,
+    /// What is known of it does not hold, or too little is: it comes first.
     pub unsure: bool,
-    /// Its pages are known one by one: it needs no probe.
-    pub has_page_map: bool,
+    /// When it was read last nearly all had been accessed, after so long that it says little of
+    /// the rate: it is higher than was thought.
+    pub is_saturated: bool,
+    /// The part of the range that was seen to be alike.
+    pub known: AddrRange,
     /// Nothing is in memory here.
     pub absent: bool,
-    /// Huge pages map it, as far as is known: edges lie between them.
+    /// A huge page maps the probe.
     pub huge: bool,
-    /// The share of the last sample that could not be observed, 0 to 1.
+    /// The share of the probe that could not be observed, 0 to 1.
     pub unobserved: f64,
-    /// Pages of the probe that its first sample found accessed.
-    pub first_sample: u64,
-    /// Of pages sampled twice: those accessed both times, the first time, and all.
-    pub repeats: [f64; 3],
-    /// How often the probe has been sampled where it is.
-    pub nr_samples: u8,
-    /// The aggregation interval in which the edge to the subregion on the left was last seen
-    /// to be where it is; 0 for never.
-    pub edge_seen: u64,
-    /// The aggregation interval until which that edge is remembered when it has gone.
-    pub edge_remembered_until: u64,
+    /// Its pages are known one by one: then the probe is all of it.
+    pub table: Option<Box<Table>>,
+    /// Of the table, as it was when it was last read.
+    pub summary: Summary,
+    /// When all pages in use of the table are to be armed next; 0 for as soon as can be.
+    pub arm_all_us: u64,
 }
 
 impl Subregion {
-    /// A subregion of which nothing is known, to be sampled at once.
-    pub fn new(range: AddrRange, now_us: u64) -> Self {
+    /// A subregion of which nothing is known, to be looked at at once: at so many pages in
+    /// its middle.
+    pub fn new(range: AddrRange, pages: u64, now_us: u64) -> Self {
         debug_assert!(!range.is_empty());
-        Self {
+        let mut new = Self {
             range,
             probe: range,
-            armed_us: None,
-            estimate: RateEstimate::default(),
+            waiting: Pages::default(),
+            read_us: now_us,
+            armed: Armed::default(),
+            estimate: Estimate::default(),
             since_us: now_us,
-            due: 0,
+            due_us: now_us,
             unsure: true,
-            has_page_map: false,
+            is_saturated: false,
+            known: range,
             absent: false,
             huge: false,
             unobserved: 0.0,
-            first_sample: 0,
-            repeats: [0.0; 3],
-            nr_samples: 0,
-            edge_seen: 0,
-            edge_remembered_until: 0,
-        }
+            table: None,
+            summary: Summary::default(),
+            arm_all_us: 0,
+        };
+        new.centre_probe(pages);
+        new
     }
 
-    /// A part of this subregion: it keeps what is known of the whole until it is sampled.
-    pub fn part(&self, range: AddrRange) -> Self {
-        Self {
-            estimate: self.estimate.resting_on_at_most(TRIALS_OF_PART),
-            since_us: self.since_us,
-            unobserved: self.unobserved,
-            huge: self.huge,
-            repeats: self.repeats,
-            ..Self::new(range, self.since_us)
-        }
-    }
-
-    /// Puts the probe, of at most `pages` pages, somewhere inside.
-    pub fn place_probe(&mut self, pages: u64, rng: &mut Rng) {
-        let room = self.range.pages();
-        let pages = pages.min(room);
-        let first = if room > pages { rng.below(room - pages + 1) } else { 0 };
-        self.set_probe(self.range.start + first * PAGE_SIZE, pages);
-    }
-
-    /// Puts the probe in the middle.
+    /// Puts the probe, of at most so many pages, into the middle of the range or of the page
+    /// table that is there.
     pub fn centre_probe(&mut self, pages: u64) {
-        let pages = pages.min(self.range.pages());
-        let first = (self.range.pages() - pages) / 2;
-        self.set_probe(self.range.start + first * PAGE_SIZE, pages);
+        let middle = self.range.start + self.range.pages() / 2 * PAGE_SIZE;
+        self.place_probe(middle - pages.min(self.range.pages()) / 2 * PAGE_SIZE, pages);
     }
 
-    /// Puts the probe there.
-    pub fn set_probe(&mut self, start: u64, pages: u64) {
-        self.probe = AddrRange::new(start, start + pages * PAGE_SIZE);
-        debug_assert!(self.range.start <= self.probe.start && self.probe.end <= self.range.end);
-        self.armed_us = None;
-        self.nr_samples = 0;
+    /// Puts the probe to an address in the range, and forgets what is known of its bits. It
+    /// ends with the range and with the page table.
+    pub fn place_probe(&mut self, start: u64, pages: u64) {
+        let table_end = (start / HUGE_PAGE_SIZE + 1) * HUGE_PAGE_SIZE;
+        let end = (start + pages * PAGE_SIZE).min(self.range.end).min(table_end);
+        self.probe = AddrRange::new(start, end);
+        self.known = self.probe;
+        self.waiting = Pages::default();
+        self.armed = Armed::default();
+        (self.table, self.summary) = (None, Summary::default());
+        debug_assert!(self.probe.intersect(&self.range) == Some(self.probe) && start < end);
+    }
+
+    /// Whether it lies in one page table, so that its pages can be known one by one.
+    pub fn is_in_one_table(&self) -> bool {
+        self.range.start / HUGE_PAGE_SIZE == (self.range.end - 1) / HUGE_PAGE_SIZE
+    }
+
+    /// Pages of the probe.
+    pub fn nr_pages(&self) -> u32 {
+        self.probe.pages() as u32
+    }
+
+    /// Whether as many pages of the probe as not wait for an access.
+    pub fn is_waiting(&self) -> bool {
+        self.waiting.len() * 2 > self.nr_pages()
+    }
+
+    /// Notes that the pages with these numbers are being armed.
+    pub fn arm(&mut self, from: u32, to: u32, now_us: u64) {
+        let window = Pages::range(from, to);
+        if let Some(table) = &mut self.table {
+            table.arm(&window.without(&self.waiting), now_us);
+        }
+        if self.estimate.is_empty() && self.waiting.is_empty() {
+            self.since_us = now_us;
+        }
+        // What was read of the others is as old as it was.
+        if self.waiting.is_empty() {
+            self.read_us = now_us;
+        }
+        self.waiting = self.waiting.or(&window);
+        self.armed = Armed { from, to, at_us: now_us, read_us: now_us };
+    }
+
+    /// Corrects when it was armed, once that is over.
+    pub fn was_armed(&mut self, at_us: u64) {
+        self.armed.at_us = at_us;
+        self.armed.read_us = self.armed.read_us.max(at_us);
+    }
+
+    /// Takes in what was found in the pages `from..to`, which were read now. Returns whether
+    /// the rate turned out to be another one.
+    pub fn take(&mut self, (from, to): (u32, u32), seen: &Observation, now_us: u64) -> bool {
+        let read = Pages::range(from, to);
+        let shifted = |bits: &daos_core::PageBits| shifted(bits, from).and(&read);
+        let set =
+            seen.pages.as_ref().map_or_else(|| Pages::range(from, from + seen.accessed), shifted);
+        let unknown = match &seen.unknown {
+            Some(unknown) => shifted(unknown),
+            None if seen.unobservable > 0 => read,
+            None => Pages::default(),
+        };
+        let all_read = to - from == self.nr_pages();
+        let pages = f64::from(to - from);
+        if all_read || self.table.is_none() {
+            self.unobserved = f64::from(seen.unobservable) / pages;
+            self.huge = seen.is_huge(to - from);
+        }
+        // Entries for each page that waits, and for each that was accessed.
+        let (_, entries) = seen.trials();
+        let present = f64::from(seen.present.max(1));
+        let (per_page, per_accessed) = (entries / pages, entries / present);
+
+        let window = Pages::range(self.armed.from, self.armed.to);
+        let waiting = self.waiting.and(&read).without(&unknown);
+        let groups = [
+            (waiting.and(&window), self.armed.read_us.max(self.armed.at_us)),
+            (waiting.without(&window), self.read_us),
+        ];
+        let mut changed = false;
+        self.is_saturated = false;
+        for (group, since_us) in groups {
+            // Only pages that are in use tell how often those are accessed.
+            let tell = self.table.as_ref().map_or(group, |table| group.and(table.used()));
+            let accessed = f64::from(tell.and(&set).len());
+            let (per_page, per_accessed) =
+                if self.table.is_some() { (1.0, 1.0) } else { (per_page, per_accessed) };
+            let waiting = (f64::from(tell.len()) * per_page).max(accessed * per_accessed);
+            let look = Look {
+                waiting,
+                accessed: accessed * per_accessed,
+                exposure: now_us.saturating_sub(since_us) as f64 / 1e6,
+            };
+            self.is_saturated |=
+                accessed > SATURATED * f64::from(tell.len()) && look.exposure > SHORT;
+            let missed = accessed == 0.0 && chance(self.estimate.rate(), look.exposure) > LIKELY;
+            changed |= seen.present > 0 && self.estimate.add(look);
+            if let Some(table) = self.table.as_mut().filter(|_| missed && !tell.is_empty()) {
+                table.suspect_around((self.armed.from, self.armed.to), self.probe.pages() as u32);
+            }
+        }
+        let fresh = waiting.and(&set);
+        let clear = read.without(&set).without(&unknown);
+        if let Some(table) = &mut self.table {
+            let found_clear = clear.without(&self.waiting);
+            let exposure = now_us.saturating_sub(self.armed.at_us) as f64 / 1e6;
+            let nr_fresh = f64::from(fresh.len());
+            if nr_fresh > 0.0 && self.estimate.rate() < IDLE_RATE {
+                // Of the first that are found in use it is not known whether the others that
+                // were armed with them are used as well, but more seldom.
+                let share =
+                    if exposure > SHORT { 0.63 } else { nr_fresh / f64::from(waiting.len()) };
+                let waiting = nr_fresh / share;
+                self.estimate = Estimate::of(Look { waiting, accessed: nr_fresh, exposure });
+                self.estimate.rest_on_at_most(1.0, f64::MAX);
+                self.is_saturated |= exposure > SHORT;
+            }
+            let before = *table.used();
+            let differs = table.take(&fresh, &found_clear, &clear, self.estimate.rate(), now_us);
+            // What is found by the first look was not otherwise before.
+            changed |= differs && self.summary.is_known;
+            table.set_unknown(&read, &unknown);
+            let is_news = *table.used() != before || !found_clear.is_empty();
+            if is_news || !self.summary.is_of(table) {
+                self.summary = table.summary(self.probe.pages() as u32);
+            }
+        }
+        self.waiting = self.waiting.without(&read).or(&clear);
+        self.armed.read_us = now_us;
+        if all_read {
+            self.read_us = now_us;
+        }
+        if changed {
+            self.since_us = now_us;
+        }
+        changed
+    }
+
+    /// Accesses a second of a page, on average over its pages; 0 where there is as good as
+    /// none.
+    pub fn mean_rate(&self) -> f64 {
+        let rate = self.estimate.rate();
+        let rate = if rate < IDLE_RATE { 0.0 } else { rate };
+        if self.table.is_some() { rate * self.summary.used_share() } else { rate }
+    }
+
+    /// The chance that a page is accessed within so many seconds, on average over its pages.
+    pub fn mean_chance(&self, seconds: f64) -> f64 {
+        let rate = self.estimate.rate();
+        let one = if rate < IDLE_RATE { 0.0 } else { chance(rate, seconds) };
+        if self.table.is_some() { one * self.summary.used_share() } else { one }
+    }
+
+    /// Since when it is as it is: where pages are known one by one, since all of those idle
+    /// are.
+    pub fn settled_us(&self) -> u64 {
+        if self.table.is_some() && self.summary.used == 0 {
+            self.summary.youngest_us.max(self.since_us)
+        } else {
+            self.since_us
+        }
+    }
+
+    /// Whether its pages differ, so that they are told one by one.
+    pub fn is_mixed(&self) -> bool {
+        !self.huge && self.summary.is_mixed()
     }
 
     /// Cuts it to what lies in `range`, of which some does.
-    pub fn clip(&mut self, range: AddrRange) {
-        if let Some(inside) = self.range.intersect(&range) {
-            if inside.start != self.range.start {
-                self.edge_seen = 0;
-                self.edge_remembered_until = 0;
-            }
-            self.range = inside;
-            if self.probe.intersect(&inside) != Some(self.probe) {
-                self.centre_probe(self.probe.pages());
-            }
+    pub fn clip(&mut self, range: AddrRange, pages: u64) {
+        let Some(inside) = self.range.intersect(&range) else { return };
+        self.range = inside;
+        if self.probe.intersect(&inside) != Some(self.probe) {
+            self.centre_probe(pages);
+            self.unsure = true;
+            self.due_us = 0;
         }
+        self.known = self.known.intersect(&inside).unwrap_or(self.probe);
     }
 
-    /// Takes in the neighbour on the right.
-    pub fn absorb(&mut self, next: &Self) {
+    /// Takes in the neighbour on the right, which is alike.
+    pub fn absorb(&mut self, next: Self) {
         let (left, right) = (self.range.pages(), next.range.pages());
-        if right > left {
-            self.probe = next.probe;
-            self.armed_us = next.armed_us;
-            self.nr_samples = next.nr_samples;
-            self.unsure = next.unsure;
-            self.absent = next.absent;
-            self.has_page_map = next.has_page_map;
-            self.due = next.due;
-        }
         let share = right as f64 / (left + right) as f64;
         self.unobserved += (next.unobserved - self.unobserved) * share;
         let ages = u128::from(self.since_us) * u128::from(left)
             + u128::from(next.since_us) * u128::from(right);
         self.since_us = (ages / u128::from(left + right)) as u64;
-        self.estimate = self.estimate.with(&next.estimate, share);
-        self.range.end = next.range.end;
-    }
-
-    /// Takes in which of the first pages of the probe were accessed in its latest
-    /// sample.
-    pub fn compare(&mut self, accessed: u64) {
-        match self.nr_samples {
-            1 => self.first_sample = accessed,
-            2 => {
-                let both = (self.first_sample & accessed).count_ones();
-                let first = self.first_sample.count_ones();
-                let all = self.probe.pages().min(64);
-                let new = [f64::from(both), f64::from(first), all as f64];
-                self.repeats
-                    .iter_mut()
-                    .zip(new)
-                    .for_each(|(sum, new)| *sum = *sum * KEEP_PAIRS + new);
-            }
-            _ => {}
+        self.estimate = self.estimate.with(&next.estimate);
+        let range = AddrRange::new(self.range.start, next.range.end);
+        let known = AddrRange::new(self.known.start, next.known.end);
+        if right > left {
+            let (estimate, since_us, unobserved) = (self.estimate, self.since_us, self.unobserved);
+            *self = Self { estimate, since_us, unobserved, ..next };
         }
-    }
-
-    /// Whether its pages differ: those that were accessed are accessed again, far more
-    /// often than the mean page.
-    pub fn is_mixed(&self) -> bool {
-        let [both, first, all] = self.repeats;
-        !self.huge && first >= ENOUGH_PAIRS && both / first > first / all + REPEAT_EXCESS
+        (self.range, self.known) = (range, known);
     }
 
     /// Whether both are idle, but one has been so much longer: what turned cold a moment
     /// ago is not as old as the cold memory around it.
     pub fn is_of_another_age(&self, other: &Self, now_us: u64) -> bool {
-        let age = |subregion: &Self| now_us.saturating_sub(subregion.since_us);
+        let age = |subregion: &Self| now_us.saturating_sub(subregion.settled_us());
         let (young, old) = (age(self).min(age(other)), age(self).max(age(other)));
-        let idle = self.estimate.rate() < IDLE && other.estimate.rate() < IDLE;
+        let idle = self.mean_rate() == 0.0 && other.mean_rate() == 0.0;
         idle && old > 2 * young + AGES_ALIKE_US
     }
 
@@ -200,9 +325,39 @@ impl Subregion {
             && (self.range.end - 1) / bytes == self.range.start / bytes
     }
 
-    /// Whether reading the probe says what happened since it was armed: where nothing
-    /// is in use. Everything else has to be armed for each sample.
-    pub fn can_be_rechecked(&self) -> bool {
-        self.armed_us.is_some()
+    /// The addresses of the probe's pages with these numbers.
+    pub fn pages(&self, from: u32, to: u32) -> AddrRange {
+        page_range(self.probe.start, from, to)
+    }
+}
+
+/// The same pages, by numbers that are `by` higher.
+fn shifted(bits: &daos_core::PageBits, by: u32) -> Pages {
+    if by == 0 {
+        return Pages(*bits);
+    }
+    let (words, rest) = ((by / 64) as usize, by % 64);
+    let word = |at: usize| {
+        let low = at.checked_sub(words).map_or(0, |from| bits[from] << rest);
+        let carry = at.checked_sub(words + 1).filter(|_| rest > 0);
+        low | carry.map_or(0, |from| bits[from] >> (64 - rest))
+    };
+    Pages(std::array::from_fn(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_are_shifted_by_any_number() {
+        for by in [0, 1, 63, 64, 65, 130, 511] {
+            let pages: Vec<u32> = [0, 5, 63, 64, 100].into_iter().collect();
+            let mut bits = Pages::default();
+            pages.iter().for_each(|page| bits = bits.or(&Pages::range(*page, page + 1)));
+            let expected: Vec<u32> =
+                pages.iter().map(|page| page + by).filter(|page| *page < 512).collect();
+            assert_eq!(shifted(&bits.0, by).iter().collect::<Vec<_>>(), expected, "{by}");
+        }
     }
 }

@@ -1,17 +1,8 @@
 //! The subregions of one target.
 
-use super::page_map::{PageMaps, WINDOW};
+use super::IDLE_PAGES;
 use super::subregion::Subregion;
-use daos_core::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE, TargetId};
-
-/// An edge that lies somewhere among so few pages is looked for in all of them at once.
-/// Measured: a window of 64 pages costs 40 % more to read than one of a single page.
-pub(super) const EDGE_PAGES: u64 = 64;
-/// Aggregation intervals for which an edge is remembered after it has gone. Chosen: a minute
-/// by default.
-const EDGE_REMEMBERED: u64 = 600;
-/// Size of a huge page in pages.
-pub(super) const HUGE_PAGES: u64 = HUGE_PAGE_SIZE / PAGE_SIZE;
+use daos_core::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE, PageRuns, TargetId};
 
 /// Sorted, disjoint subregions that cover what a target has mapped.
 #[derive(Debug, Clone)]
@@ -21,8 +12,10 @@ pub(super) struct TargetSubregions {
     pub subregions: Vec<Subregion>,
     /// What is mapped: the subregions were fitted to it.
     ranges: Vec<AddrRange>,
-    /// What is known page by page.
-    pub maps: PageMaps,
+    /// Runs of pages as they were at some time, and when they are to be found anew.
+    pub runs: PageRuns,
+    pub runs_at_us: u64,
+    pub runs_due_us: u64,
 }
 
 impl TargetSubregions {
@@ -32,7 +25,9 @@ impl TargetSubregions {
             resident_bytes: None,
             subregions: Vec::new(),
             ranges: Vec::new(),
-            maps: PageMaps::default(),
+            runs: PageRuns::default(),
+            runs_at_us: 0,
+            runs_due_us: 0,
         }
     }
 
@@ -41,18 +36,27 @@ impl TargetSubregions {
         self.ranges.iter().map(AddrRange::len).sum()
     }
 
+    /// Page tables that map it.
+    pub fn nr_tables(&self) -> u64 {
+        let tables = |r: &AddrRange| r.end.div_ceil(HUGE_PAGE_SIZE) - r.start / HUGE_PAGE_SIZE;
+        self.ranges.iter().map(tables).sum()
+    }
+
+    /// Ranges that are mapped.
+    pub fn nr_ranges(&self) -> usize {
+        self.ranges.len()
+    }
+
+    /// Whether all of `range` is mapped, in one piece.
+    pub fn is_mapped(&self, range: AddrRange) -> bool {
+        let at = self.ranges.partition_point(|r| r.end <= range.start);
+        self.ranges.get(at).is_some_and(|r| r.intersect(&range) == Some(range))
+    }
+
     /// The subregion around `address`.
     pub fn find(&self, address: u64) -> Option<usize> {
         let at = self.subregions.partition_point(|c| c.range.end <= address);
         self.subregions.get(at).filter(|c| c.range.contains(address)).map(|_| at)
-    }
-
-    /// The part of a window that is mapped, if that is one part.
-    pub fn mapped_part(&self, window: u64) -> Option<AddrRange> {
-        let end = window.checked_add(1)?.checked_mul(WINDOW)?;
-        let whole = AddrRange::new(end - WINDOW, end);
-        let first = self.ranges.partition_point(|r| r.end <= whole.start);
-        self.ranges.get(first)?.intersect(&whole)
     }
 
     /// `range` from its first subregion's start, or its own, to its last subregion's end.
@@ -64,49 +68,13 @@ impl TargetSubregions {
         Some(AddrRange::new(range.start.max(first.start), range.end.min(last.end)))
     }
 
-    /// Makes `subregions[at]` and its neighbours due: what befell it may have befallen them.
-    pub fn make_due_around(&mut self, at: usize, interval: u64) {
-        let end = (at + 2).min(self.subregions.len());
-        for subregion in &mut self.subregions[at.saturating_sub(1)..end] {
-            subregion.due = subregion.due.min(interval);
+    /// Makes so many neighbours of `subregions[at]` due: what befell it may have befallen
+    /// them.
+    pub fn make_due_around(&mut self, at: usize, reach: usize, now_us: u64) {
+        let end = (at + 1 + reach).min(self.subregions.len());
+        for subregion in &mut self.subregions[at.saturating_sub(reach)..end] {
+            subregion.due_us = subregion.due_us.min(now_us);
         }
-    }
-
-    /// Forgets maps of what is not mapped any more. A subregion that was known by them has
-    /// to be sampled again.
-    fn keep_maps(&mut self) {
-        self.maps.keep(&self.ranges);
-        for subregion in self.subregions.iter_mut().filter(|c| c.has_page_map) {
-            if !self.maps.covers(subregion.range) {
-                (subregion.has_page_map, subregion.unsure, subregion.due) = (false, true, 0);
-                subregion.centre_probe(8);
-            }
-        }
-    }
-
-    /// Puts a subregion in the place of whatever it covers.
-    pub fn replace_with(&mut self, piece: Subregion) {
-        let first = self.subregions.partition_point(|c| c.range.end <= piece.range.start);
-        let last = self.subregions.partition_point(|c| c.range.start < piece.range.end);
-        let Some((left, right)) =
-            self.subregions[first..last].first().zip(self.subregions[first..last].last())
-        else {
-            return;
-        };
-        let mut subregions = Vec::with_capacity(3);
-        if left.range.start < piece.range.start {
-            let mut part = *left;
-            part.clip(AddrRange::new(left.range.start, piece.range.start));
-            subregions.push(part);
-        }
-        subregions.push(piece);
-        if piece.range.end < right.range.end {
-            let mut part = *right;
-            part.clip(AddrRange::new(piece.range.end, right.range.end));
-            subregions.push(part);
-        }
-        self.subregions.splice(first..last, subregions);
-        debug_assert!(self.is_sound());
     }
 
     /// Whether `subregions[at]` and the one before it touch.
@@ -120,125 +88,136 @@ impl TargetSubregions {
             return;
         }
         let mut fitted = Vec::with_capacity(self.subregions.len() + 16);
-        let mut rest = self.subregions.as_slice();
+        let mut rest = std::mem::take(&mut self.subregions).into_iter().peekable();
         for range in &ranges {
-            rest = &rest[rest.partition_point(|c| c.range.end <= range.start)..];
+            while rest.next_if(|c| c.range.end <= range.start).is_some() {}
             let mut covered = range.start;
-            for subregion in rest.iter().take_while(|c| c.range.start < range.end) {
-                let mut subregion = *subregion;
-                subregion.clip(*range);
-                if covered < subregion.range.start {
-                    fitted.push(Subregion::new(
-                        AddrRange::new(covered, subregion.range.start),
-                        now_us,
-                    ));
+            let fill = |from: u64, to: u64, fitted: &mut Vec<Subregion>| {
+                if from < to {
+                    fitted.push(Subregion::new(AddrRange::new(from, to), IDLE_PAGES, now_us));
                 }
+            };
+            while let Some(next) = rest.peek().filter(|c| c.range.start < range.end) {
+                let goes_on = next.range.end > range.end;
+                let mut subregion =
+                    if goes_on { next.clone() } else { rest.next().expect("peeked") };
+                subregion.clip(*range, IDLE_PAGES);
+                fill(covered, subregion.range.start, &mut fitted);
                 covered = subregion.range.end;
                 fitted.push(subregion);
+                if goes_on {
+                    break;
+                }
             }
-            if covered < range.end {
-                fitted.push(Subregion::new(AddrRange::new(covered, range.end), now_us));
-            }
+            fill(covered, range.end, &mut fitted);
         }
         self.subregions = fitted;
         self.ranges = ranges;
-        self.keep_maps();
+        self.runs_due_us = 0;
+    }
+
+    /// Splits subregions where a page table ends, while there are fewer than `most`.
+    pub fn split_at_tables(&mut self, most: usize, now_us: u64) {
+        if self.subregions.iter().all(|c| c.absent || c.is_in_one_table()) {
+            return;
+        }
+        let mut room = most.saturating_sub(self.subregions.len()) as u64;
+        let mut cut = Vec::with_capacity(self.subregions.len() * 2);
+        for subregion in std::mem::take(&mut self.subregions) {
+            let range = subregion.range;
+            let tables = range.end.div_ceil(HUGE_PAGE_SIZE) - range.start / HUGE_PAGE_SIZE;
+            if tables == 1 || subregion.absent || tables - 1 > room {
+                cut.push(subregion);
+                continue;
+            }
+            room -= tables - 1;
+            cut.extend(range.blocks(HUGE_PAGE_SIZE).map(|part| subregion.part(part, now_us)));
+        }
+        self.subregions = cut;
+    }
+
+    /// Forgets which pages are in use, one by one: there are too many.
+    pub fn drop_tables(&mut self) {
+        for subregion in self.subregions.iter_mut().filter(|s| s.table.is_some()) {
+            subregion.centre_probe(IDLE_PAGES);
+            (subregion.unsure, subregion.due_us) = (true, 0);
+        }
     }
 
     /// Splits subregions larger than `limit` bytes into equal parts that are not, while
     /// there are fewer than `most`.
-    pub fn split_large(&mut self, limit: u64, most: usize) {
+    pub fn split_large(&mut self, limit: u64, most: usize, now_us: u64) {
         let limit = (limit / PAGE_SIZE).max(1);
-        let whole = |c: &Subregion| c.absent || c.has_page_map;
-        if self.subregions.iter().all(|c| whole(c) || c.range.pages() <= limit) {
+        let whole = |c: &Subregion| c.absent || c.range.pages() <= limit;
+        if self.subregions.iter().all(whole) {
             return;
         }
         let mut room = most.saturating_sub(self.subregions.len()) as u64;
         let mut cut = Vec::with_capacity(self.subregions.len() + 64);
-        for subregion in &self.subregions {
+        for subregion in std::mem::take(&mut self.subregions) {
             let pages = subregion.range.pages();
-            let parts = if whole(subregion) { 1 } else { pages.div_ceil(limit).min(room + 1) };
+            let parts = if whole(&subregion) { 1 } else { pages.div_ceil(limit).min(room + 1) };
             room -= parts - 1;
             if parts == 1 {
-                cut.push(*subregion);
+                cut.push(subregion);
             } else {
-                cut.extend(pieces(subregion.range, parts, 1).map(|range| subregion.part(range)));
+                let parts = pieces(subregion.range, parts);
+                cut.extend(parts.map(|range| subregion.part(range, now_us)));
             }
         }
         self.subregions = cut;
     }
 
-    /// Puts pieces in the place of what they cover; what is known of the rest stays. A
-    /// piece that lies in several subregions, as when others were moved meanwhile, is cut.
-    pub fn split_out(&mut self, mut pieces: Vec<Subregion>) {
-        if pieces.is_empty() {
-            return;
-        }
-        pieces.sort_unstable_by_key(|p| p.range.start);
-        pieces.dedup_by(|next, left| next.range.start < left.range.end);
-        let mut split_out = Vec::with_capacity(self.subregions.len() + 2 * pieces.len());
-        let mut pieces = pieces.into_iter().peekable();
-        for subregion in &self.subregions {
-            let mut start = subregion.range.start;
-            let rest = |start: u64, end: u64, split_out: &mut Vec<Subregion>| {
-                let range = AddrRange::new(start, end);
-                if !range.is_empty() {
-                    let mut part = *subregion;
-                    part.clip(range);
-                    split_out.push(part);
-                }
-            };
-            while let Some(mut piece) = pieces.next_if(|p| p.range.start < subregion.range.end) {
-                let room = AddrRange::new(start, subregion.range.end);
-                if piece.range.intersect(&room).is_none() {
-                    continue;
-                }
-                piece.clip(room);
-                rest(start, piece.range.start, &mut split_out);
-                start = piece.range.end;
-                split_out.push(piece);
-            }
-            rest(start, subregion.range.end, &mut split_out);
-        }
-        self.subregions = split_out;
+    /// Puts `piece` in the place of what it covers of the subregion around it; the parts on
+    /// both sides keep what is known of it.
+    pub fn split_out(&mut self, at: usize, piece: Subregion, now_us: u64) {
+        let host = self.subregions[at].clone();
+        let side = |start: u64, end: u64| {
+            (start < end).then(|| host.part(AddrRange::new(start, end), now_us))
+        };
+        let parts = [
+            side(host.range.start, piece.range.start),
+            Some(piece.clone()),
+            side(piece.range.end, host.range.end),
+        ];
+        self.subregions.splice(at..=at, parts.into_iter().flatten());
         debug_assert!(self.is_sound());
     }
 
-    /// Merges neighbours that are alike, up to `limit` bytes together, unless an edge is
-    /// being looked for there, or there was one not long ago and there is
-    /// `room`: memory that was used as one is likely to be used as one again.
-    pub fn merge_alike(&mut self, limit: u64, (interval, now_us): (u64, u64), room: bool) {
-        for at in 1..self.subregions.len() {
-            if self.subregions[at].edge_seen > 0 && self.is_edge(at) {
-                self.subregions[at].edge_remembered_until = interval + EDGE_REMEMBERED;
-            }
+    /// Moves the border between `subregions[at - 1]` and `subregions[at]` to the middle of
+    /// what is not known to be like either.
+    pub fn settle_border(&mut self, at: usize) {
+        let (left, right) = (self.subregions[at - 1].known.end, self.subregions[at].known.start);
+        if left > right {
+            return;
         }
-        let mut beside_open_edge = vec![false; self.subregions.len()];
-        for at in 1..self.subregions.len() {
-            if self.has_open_edge(at) {
-                (beside_open_edge[at - 1], beside_open_edge[at]) = (true, true);
-            }
-        }
-        let mut at = 0;
-        let mut left_is_beside = beside_open_edge.first().copied().unwrap_or_default();
-        self.subregions.dedup_by(|next, left| {
-            at += 1;
-            let remembered = room && next.edge_remembered_until > interval;
-            let alike = left.range.end == next.range.start
+        let middle = left + (right - left) / PAGE_SIZE / 2 * PAGE_SIZE;
+        self.subregions[at - 1].range.end = middle;
+        self.subregions[at].range.start = middle;
+    }
+
+    /// Merges neighbours that are alike, up to `limit` bytes together.
+    pub fn merge_alike(&mut self, limit: u64, now_us: u64) {
+        let is_like = |left: &Subregion, next: &Subregion| {
+            left.range.end == next.range.start
                 && left.range.len() + next.range.len() <= limit
-                && !(remembered || left_is_beside || beside_open_edge[at])
-                && !left.is_of_another_age(next, now_us)
+                && left.table.is_none()
+                && next.table.is_none()
+                && !(left.unsure || next.unsure)
                 && left.absent == next.absent
-                && left.has_page_map == next.has_page_map
+                && !left.is_of_another_age(next, now_us)
                 && (left.unobserved - next.unobserved).abs() <= 0.5
-                && left.estimate.is_like(&next.estimate);
-            if alike {
-                left.absorb(next);
-            } else {
-                left_is_beside = beside_open_edge[at];
+                && left.estimate.is_like(&next.estimate)
+        };
+        let before = std::mem::take(&mut self.subregions);
+        let mut merged: Vec<Subregion> = Vec::with_capacity(before.len());
+        for next in before {
+            match merged.last_mut() {
+                Some(left) if is_like(left, &next) => left.absorb(next),
+                _ => merged.push(next),
             }
-            alike
-        });
+        }
+        self.subregions = merged;
     }
 
     pub(super) fn is_sound(&self) -> bool {
@@ -249,11 +228,29 @@ impl TargetSubregions {
     }
 }
 
-/// `range` in `parts` equal parts of whole units of so many pages, as far as there are
-/// enough of them.
-pub(super) fn pieces(range: AddrRange, parts: u64, unit: u64) -> impl Iterator<Item = AddrRange> {
-    let units = range.pages() / unit;
-    let parts = parts.min(units).max(1);
-    let at = move |part: u64| range.start + units * part / parts * unit * PAGE_SIZE;
+impl Subregion {
+    /// A part of this subregion. It keeps the probe if that is in it; else it keeps what is
+    /// known of the whole, for little, until it is looked at.
+    pub fn part(&self, range: AddrRange, now_us: u64) -> Self {
+        if self.table.is_none() && self.probe.intersect(&range) == Some(self.probe) {
+            let known = self.known.intersect(&range).unwrap_or(self.probe);
+            return Self { range, known, ..self.clone() };
+        }
+        let mut estimate = self.estimate;
+        estimate.rest_on_at_most(1.0, 4.0);
+        Self {
+            estimate,
+            since_us: self.since_us,
+            unobserved: self.unobserved,
+            ..Self::new(range, IDLE_PAGES, now_us)
+        }
+    }
+}
+
+/// `range` in so many equal parts of whole pages, as far as there are enough of them.
+fn pieces(range: AddrRange, parts: u64) -> impl Iterator<Item = AddrRange> {
+    let pages = range.pages();
+    let parts = parts.min(pages).max(1);
+    let at = move |part: u64| range.start + pages * part / parts * PAGE_SIZE;
     (0..parts).map(move |part| AddrRange::new(at(part), at(part + 1)))
 }

@@ -131,7 +131,7 @@ pub fn decode(mut payload: &[u8]) -> Option<StoredSnapshot> {
             pages => Some((pages - 1).checked_mul(PAGE_SIZE)?),
         };
         let regions = decode_regions(bytes)?;
-        targets.push(StoredTarget { id, resident_bytes, regions, pages: Vec::new() });
+        targets.push(StoredTarget { id, resident_bytes, regions, ..StoredTarget::default() });
     }
     let [pages, armed, target_us, sample_us] = decode_effort(bytes)?;
     let cost = Cost { checks, pages, armed, late_ticks, missed_ticks, cpu_us, target_us };
@@ -251,6 +251,7 @@ mod tests {
                 resident_bytes: resident.map(|pages| pages * PAGE_SIZE),
                 regions,
                 pages: Vec::new(),
+                as_expected: false,
             };
             StoredSnapshot {
                 start_us,
@@ -353,6 +354,7 @@ mod tests {
                 resident_bytes: Some(0x8_1000),
                 regions,
                 pages: Vec::new(),
+                as_expected: false,
             }],
             cost: Cost {
                 checks: vec![2; 20].into(),

@@ -18,12 +18,31 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug, Default)]
 pub struct RunState {
     /// By target of the last snapshot; those without runs are left out.
-    expected: BTreeMap<TargetId, Vec<StoredRun>>,
+    expected: BTreeMap<TargetId, Expected>,
     /// Read already, for the snapshot that comes next.
     read: BTreeMap<TargetId, Vec<StoredRun>>,
     /// Up to the last snapshot, and with what was read or written for the next.
     repeats: Repeats,
     next: Repeats,
+}
+
+/// Runs, and the intervals since.
+#[derive(Debug, Default)]
+struct Expected {
+    runs: Vec<StoredRun>,
+    later: u32,
+}
+
+impl Expected {
+    /// The runs with the ages that they have by now.
+    fn runs(&mut self) -> &mut Vec<StoredRun> {
+        let later = std::mem::take(&mut self.later);
+        if later > 0 {
+            let idle = self.runs.iter_mut().filter(|run| run.nr_accesses == 0);
+            idle.for_each(|run| run.age = run.age.saturating_add(later));
+        }
+        &mut self.runs
+    }
 }
 
 /// How many runs all snapshots have, and how many of these the record holds.
@@ -67,19 +86,29 @@ impl RunState {
             if !ids.insert(target.id) {
                 return Err("two targets have the same id");
             }
-            runs::check(&target.pages)?;
-            let (expected, held) = (self.expected(target.id), target.pages.len());
+            let before = self.expected.get_mut(&target.id);
+            if target.as_expected {
+                let held = before.as_ref().map_or(0, |before| before.runs.len());
+                if self.next.with(held, 0).are_allowed() {
+                    self.next = self.next.with(held, 0);
+                    continue;
+                }
+            }
+            let expected = before.map_or(&[][..], |before| before.runs());
+            let pages = if target.as_expected { expected } else { &target.pages };
+            runs::check(pages)?;
+            let held = pages.len();
             let with = |edits: &[Edit]| {
                 self.next.with(held, edits.iter().map(|edit| edit.new as u64).sum())
             };
-            let mut edits = runs::edits(expected, &target.pages);
+            let mut edits = runs::edits(expected, pages);
             if !with(&edits).are_allowed() {
                 edits = vec![Edit { kept: 0, dropped: expected.len(), new: held }];
             }
             if !edits.is_empty() {
                 frame::append(out, frame::PAGES, |out| {
                     varint::put(out, target.id.0.into());
-                    runs::encode(expected.len(), &target.pages, &edits, out);
+                    runs::encode(expected.len(), pages, &edits, out);
                     Ok(())
                 })?;
             }
@@ -91,7 +120,8 @@ impl RunState {
     /// Takes in what a frame of page runs holds; `None` when it holds anything else.
     pub fn read(&mut self, mut payload: &[u8]) -> Option<()> {
         let id = TargetId(varint::take_u32(&mut payload)?);
-        let (runs, new) = runs::decode(self.expected(id), &mut payload)?;
+        let expected = self.expected.get_mut(&id).map_or(&[][..], |expected| expected.runs());
+        let (runs, new) = runs::decode(expected, &mut payload)?;
         self.next = self.next.with(0, new);
         self.read.insert(id, runs).is_none().then_some(())
     }
@@ -101,8 +131,9 @@ impl RunState {
     pub fn fill(&mut self, snapshot: &mut StoredSnapshot) -> Option<()> {
         for target in &mut snapshot.targets {
             let read = self.read.remove(&target.id);
-            let runs = read.or_else(|| self.expected.remove(&target.id));
-            target.pages = runs.unwrap_or_default();
+            let expected =
+                || self.expected.remove(&target.id).map(|mut e| std::mem::take(e.runs()));
+            target.pages = read.or_else(expected).unwrap_or_default();
             self.next = self.next.with(target.pages.len(), 0);
         }
         self.read.clear();
@@ -112,19 +143,19 @@ impl RunState {
 
     /// Expects of the next snapshot what follows from this one.
     pub fn take_over(&mut self, snapshot: &StoredSnapshot) {
-        let with_runs = snapshot.targets.iter().filter(|target| !target.pages.is_empty());
-        let later = |run: &StoredRun| StoredRun {
-            age: if run.nr_accesses == 0 { run.age.saturating_add(1) } else { run.age },
-            ..*run
-        };
-        let expected =
-            with_runs.map(|target| (target.id, target.pages.iter().map(later).collect()));
-        self.expected = expected.collect();
+        let mut before = std::mem::take(&mut self.expected);
+        for target in &snapshot.targets {
+            let next = if target.as_expected {
+                before.remove(&target.id)
+            } else {
+                Some(Expected { runs: target.pages.clone(), later: 0 })
+            };
+            if let Some(mut next) = next.filter(|next| !next.runs.is_empty()) {
+                next.later = next.later.saturating_add(1);
+                self.expected.insert(target.id, next);
+            }
+        }
         self.repeats = self.next;
-    }
-
-    fn expected(&self, id: TargetId) -> &[StoredRun] {
-        self.expected.get(&id).map_or(&[], Vec::as_slice)
     }
 }
 

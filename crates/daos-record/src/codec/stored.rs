@@ -6,8 +6,8 @@
 
 use daos_core::{AddrRange, Cost, PageRun, RegionSnapshot, Snapshot, TargetId, TargetSnapshot};
 
-/// The highest count of what is written: rates are kept to a thousandth.
-const HIGHEST: u32 = 1000;
+/// The highest count of what is written: rates are kept to a millionth.
+const HIGHEST: u32 = 1_000_000;
 
 /// A snapshot of which nothing is rounded any more.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -28,6 +28,8 @@ pub struct StoredTarget {
     pub resident_bytes: Option<u64>,
     pub regions: Vec<StoredRegion>,
     pub pages: Vec<StoredRun>,
+    /// They are those that are expected, and left out here.
+    pub as_expected: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,8 +48,9 @@ pub struct StoredRun {
 }
 
 impl StoredSnapshot {
-    /// `snapshot`, rounded.
-    pub fn of(snapshot: &Snapshot) -> Self {
+    /// `snapshot`, rounded. `is_expected` says of which targets the runs of pages are known to
+    /// be those that are expected.
+    pub fn of(snapshot: &Snapshot, is_expected: impl Fn(&TargetSnapshot) -> bool) -> Self {
         let age = |us: u64| match us.checked_div(snapshot.aggregation_us) {
             Some(age) => u32::try_from(age).unwrap_or(u32::MAX),
             None => 0,
@@ -58,16 +61,21 @@ impl StoredSnapshot {
             nr_unobserved: count(region.unobserved),
             age: age(region.age_us),
         };
-        let run = |run: &PageRun| StoredRun {
+        let run = |run: PageRun| StoredRun {
             range: run.range,
             nr_accesses: count(run.access_rate),
             age: age(run.age_us),
         };
-        let target = |target: &TargetSnapshot| StoredTarget {
-            id: target.id,
-            resident_bytes: target.resident_bytes,
-            regions: target.regions.iter().map(region).collect(),
-            pages: target.pages.iter().map(run).collect(),
+        let target = |target: &TargetSnapshot| {
+            let as_expected = is_expected(target);
+            let pages = target.pages.iter().filter(|_| !as_expected);
+            StoredTarget {
+                id: target.id,
+                resident_bytes: target.resident_bytes,
+                regions: target.regions.iter().map(region).collect(),
+                pages: pages.map(run).collect(),
+                as_expected,
+            }
         };
         Self {
             start_us: snapshot.start_us,
@@ -136,9 +144,9 @@ mod tests {
             targets: vec![TargetSnapshot { regions, ..TargetSnapshot::default() }],
             ..Snapshot::default()
         };
-        let kept = snapshot(vec![region(0.000_01, 0.0, 199), region(0.45, 1.0, 200)]);
-        let restored = StoredSnapshot::of(&kept).restored();
-        assert_eq!(restored, snapshot(vec![region(0.001, 0.0, 100), region(0.45, 1.0, 200)]));
-        assert_eq!(StoredSnapshot::of(&restored).restored(), restored);
+        let kept = snapshot(vec![region(0.000_000_1, 0.0, 199), region(0.45, 1.0, 200)]);
+        let restored = StoredSnapshot::of(&kept, |_| false).restored();
+        assert_eq!(restored, snapshot(vec![region(0.000_001, 0.0, 100), region(0.45, 1.0, 200)]));
+        assert_eq!(StoredSnapshot::of(&restored, |_| false).restored(), restored);
     }
 }

@@ -102,7 +102,7 @@ mod tests {
                 region(20 * P, 21 * P, 0),
             ],
         );
-        moment.targets[0].pages = vec![run(P, 2 * P, 15)];
+        moment.targets[0].pages = vec![run(P, 2 * P, 15)].into();
         let mut edges = Edges::default();
         edges.add(&moment.targets[0], AddrRange::new(0, 30 * P));
         let found: Vec<_> = edges.differences.into_iter().collect();

@@ -282,7 +282,8 @@ fn stripes() -> Vec<Snapshot> {
         let run = |from: u64, to: u64, count| run(HEAP + from * 4096, HEAP + to * 4096, count);
         let end = if i < 5 { 24 } else { 26 };
         moment.targets[0].pages =
-            vec![run(0, 9, 0), run(9, 11, 20), run(11, 19, 0), run(19, end, 14), run(end, 40, 0)];
+            vec![run(0, 9, 0), run(9, 11, 20), run(11, 19, 0), run(19, end, 14), run(end, 40, 0)]
+                .into();
         moment
     };
     (0..10).map(moment).collect()
@@ -333,7 +334,7 @@ fn an_edge_is_at_its_page_also_where_rows_are_larger() {
 fn runs_of_pages_show_in_a_region_that_was_not_observed() {
     let locked = RegionSnapshot { unobserved: 1.0, ..region(0, 8192, 0) };
     let mut moment = snapshot(0, 10, &[locked]);
-    moment.targets[0].pages = vec![run(4096, 8192, 10)];
+    moment.targets[0].pages = vec![run(4096, 8192, 10)].into();
     let map = map(&[moment], options(1, 2));
     assert_eq!(map.segments[0].rates, [[None], [Some(0.5)]]);
 }

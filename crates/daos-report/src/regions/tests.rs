@@ -26,7 +26,8 @@ fn runs_of_pages_are_shown_with_their_region() {
         run(HEAP, HEAP + 12288, 19),
         run(edge - 4096, edge + 8192, 0),
         run(edge + MIB, edge + MIB + 4096, 2),
-    ];
+    ]
+    .into();
     for (name, format) in [("runs_text", Format::Text), ("runs_csv", Format::Csv)] {
         insta::assert_snapshot!(name, listed(&[moment.clone()], RegionsOptions::default(), format));
     }

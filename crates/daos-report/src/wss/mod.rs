@@ -1,11 +1,13 @@
 //! The working set: how much memory was in use.
 //!
-//! The working set of a snapshot is the bytes of the regions that were accessed,
-//! each region counted whole, as the kernel's tool counts too. That leans to the
-//! high side: one access in a large region counts all of its bytes. So where the
-//! pages of a region are known one by one, those count and not the region.
-//! A threshold on the access rate ([`WssOptions::min_rate`]) tells what is used often
-//! from what was touched once. Every snapshot counts, the first ones too.
+//! The working set of a snapshot is the bytes that are accessed within a time, by default its
+//! aggregation interval: of each region, and of each run of pages that is known by itself, so
+//! many as its access rate says ([`WssOptions::within_us`]). What is used a little counts a
+//! little. It never exceeds the resident set, where that is known.
+//!
+//! With a threshold on the access rate ([`WssOptions::min_rate`]) regions count whole from there
+//! on, as the kernel's tool counts those that were accessed at all. Every snapshot counts, the
+//! first ones too.
 
 mod picture;
 mod table;
@@ -28,10 +30,13 @@ pub const FORMATS: &[Format] = &Format::ALL;
 /// What to count, and what to say of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WssOptions {
-    /// Count regions, and runs of pages, whose access rate, 0 to 1, is at least this. With 0, the
-    /// default, count all that were accessed at all; with [`daos_core::HOT_RATE`], hot
-    /// memory.
-    pub min_rate: f64,
+    /// The time in microseconds within which memory is accessed that counts; `None`: the
+    /// aggregation interval of each snapshot.
+    pub within_us: Option<u64>,
+    /// Count whole regions, and runs of pages, whose access rate, 0 to 1, is at least this,
+    /// whatever the time. With 0 those that were accessed at all; with [`daos_core::HOT_RATE`],
+    /// hot memory.
+    pub min_rate: Option<f64>,
     /// Only snapshots that overlap the time from the first to the second moment,
     /// in microseconds since the record began.
     pub time: Option<(u64, u64)>,
@@ -46,7 +51,8 @@ pub struct WssOptions {
 impl Default for WssOptions {
     fn default() -> Self {
         Self {
-            min_rate: 0.0,
+            within_us: None,
+            min_rate: None,
             time: None,
             target: None,
             percentiles: vec![0.0, 25.0, 50.0, 75.0, 100.0],
@@ -125,13 +131,19 @@ fn resident_set(snapshot: &Snapshot, options: &WssOptions) -> Option<u64> {
 /// The working set of one snapshot. Adds the targets that it counts to `ids`.
 fn working_set(snapshot: &Snapshot, options: &WssOptions, ids: &mut BTreeSet<TargetId>) -> u64 {
     let wanted = |id| options.target.is_none_or(|target| target == id);
+    let within_us = options.within_us.unwrap_or(snapshot.aggregation_us);
+    let share = |rate: f64| match options.min_rate {
+        _ if rate <= 0.0 => 0.0,
+        Some(least) => f64::from(u8::from(rate >= least)),
+        None => snapshot.share_accessed(rate, within_us),
+    };
     let mut bytes = 0u64;
     for target in snapshot.targets.iter().filter(|target| wanted(target.id)) {
         ids.insert(target.id);
-        let used = target
-            .parts()
-            .filter(|part| part.access_rate > 0.0 && part.access_rate >= options.min_rate);
-        bytes = bytes.saturating_add(used.map(|part| part.range.len()).sum());
+        let used = target.parts().map(|part| part.range.len() as f64 * share(part.access_rate));
+        let used = used.sum::<f64>().round() as u64;
+        let most = target.resident_bytes.filter(|_| options.min_rate.is_none());
+        bytes = bytes.saturating_add(used.min(most.unwrap_or(u64::MAX)));
     }
     bytes
 }
@@ -164,11 +176,13 @@ impl Wss {
 
     /// What is counted, in words.
     fn meaning(&self) -> String {
-        match self.options.min_rate {
-            rate if rate > 0.0 => {
+        match (self.options.min_rate, self.options.within_us) {
+            (Some(rate), _) if rate > 0.0 => {
                 format!("regions accessed at a rate of at least {}", display::percent(rate))
             }
-            _ => "regions accessed at all".to_owned(),
+            (Some(_), _) => "regions accessed at all".to_owned(),
+            (None, Some(us)) => format!("memory accessed within {}", display::duration(us)),
+            (None, None) => "memory accessed within an aggregation interval".to_owned(),
         }
     }
 }

@@ -19,7 +19,10 @@ fn rendered(wss: &Wss, format: Format) -> String {
 fn regions_count_whole_from_the_threshold_on() {
     let moment = snapshot(0, 10, &[region(0, 10, 0), region(10, 30, 1), region(30, 70, 5)]);
     let bytes = |min_rate| {
-        of(std::slice::from_ref(&moment), WssOptions { min_rate, ..WssOptions::default() })
+        of(
+            std::slice::from_ref(&moment),
+            WssOptions { min_rate: Some(min_rate), ..WssOptions::default() },
+        )
     };
     let at = [0.0, 0.05, HOT_RATE, 0.26].map(|rate| bytes(rate).percentile(50.0).unwrap());
     assert_eq!(at, [60, 60, 40, 0]);
@@ -31,12 +34,28 @@ fn pages_count_where_they_are_known() {
         snapshot(0, 10, &[region(0, 100, 4), region(100, 200, 0), region(200, 250, 9)]);
     // In the first region 10 in use and 20 not, in the second 5, in the third all cold.
     moment.targets[0].pages =
-        vec![run(0, 10, 12), run(30, 50, 0), run(150, 155, 1), run(200, 250, 0)];
+        vec![run(0, 10, 12), run(30, 50, 0), run(150, 155, 1), run(200, 250, 0)].into();
     let bytes = |min_rate| {
-        let options = WssOptions { min_rate, ..WssOptions::default() };
+        let options = WssOptions { min_rate: Some(min_rate), ..WssOptions::default() };
         of(std::slice::from_ref(&moment), options).percentile(50.0).unwrap()
     };
     assert_eq!([0.0, 0.1, 0.5, 0.7].map(bytes), [80 + 5, 80, 10, 0]);
+}
+
+#[test]
+fn what_is_used_a_little_counts_a_little() {
+    let mut moment = snapshot(0, 100_000, &[region(0, 1000, 10), region(1000, 2000, 0)]);
+    moment.sample_us = 5_000;
+    let bytes = |moment: &Snapshot, within_us| {
+        let options = WssOptions { within_us, ..WssOptions::default() };
+        of(std::slice::from_ref(moment), options).percentile(50.0).unwrap()
+    };
+    // Half of it within a sampling interval, three quarters within two.
+    assert_eq!(bytes(&moment, Some(5_000)), 500);
+    assert_eq!(bytes(&moment, Some(10_000)), 750);
+    assert_eq!(bytes(&moment, None), 1000, "twenty sampling intervals");
+    moment.targets[0].resident_bytes = Some(600);
+    assert_eq!(bytes(&moment, None), 600);
 }
 
 #[test]
@@ -108,7 +127,7 @@ proptest! {
             region(at - size, at, count)
         }).collect();
         let moment = [snapshot(0, 10, &regions)];
-        let used = |min_rate| of(&moment, WssOptions { min_rate, ..WssOptions::default() }).percentile(0.0);
+        let used = |min_rate| of(&moment, WssOptions { min_rate: Some(min_rate), ..WssOptions::default() }).percentile(0.0);
         prop_assert!(used(rate) <= used(0.0));
         prop_assert!(used(0.0) <= Some(at));
     }

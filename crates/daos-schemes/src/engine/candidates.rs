@@ -65,7 +65,11 @@ mod tests {
         Snapshot {
             end_us: 1000,
             aggregation_us: 10,
-            targets: vec![TargetSnapshot { regions, pages, ..TargetSnapshot::default() }],
+            targets: vec![TargetSnapshot {
+                regions,
+                pages: pages.into(),
+                ..TargetSnapshot::default()
+            }],
             ..Snapshot::default()
         }
     }

@@ -54,7 +54,8 @@ fn show_heatmap(args: &cli::Heatmap) -> Result<i32> {
 fn show_wss(args: &cli::Wss) -> Result<i32> {
     let (source, mut output) = open(&args.common)?;
     let options = wss::WssOptions {
-        min_rate: args.min_rate.unwrap_or(0.0),
+        within_us: args.within,
+        min_rate: args.min_rate,
         time: args.zoom.time,
         target: source.target(args.zoom.target)?,
         percentiles: args.percentiles.clone(),

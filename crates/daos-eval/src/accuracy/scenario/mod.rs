@@ -36,6 +36,11 @@ pub struct Scenario {
     /// Blocks of [`Shape::Blocks`] and of each set of [`Shape::Phased`], unless the hot
     /// memory has fewer pages.
     pub blocks: u32,
+    /// Accesses of a hot page in a second, on average over all that is hot; `None` for
+    /// nine in ten sampling intervals if it is simulated, and for as many as the machine makes
+    /// if not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<f64>,
 }
 
 /// Where hot memory lies, and when.
@@ -175,6 +180,12 @@ impl Scenario {
         })
     }
 
+    /// Accesses in a second by all that is hot, if it is said.
+    pub fn accesses_per_sec(&self) -> Option<f64> {
+        let pages = (self.mapped_bytes() / self.page.bytes()) as f64;
+        self.rate.map(|rate| (rate * (pages * self.hot).round().max(1.0)).max(1.0))
+    }
+
     /// Its configuration in `masim`'s format, as text.
     pub fn config_text(&self, seed: u64) -> Result<String, EvalError> {
         Ok(self.layout(seed)?.text(&self.to_string(), self.page.bytes()))
@@ -192,6 +203,8 @@ impl Scenario {
         let name = self.to_string();
         let config = Config::parse(&name, &layout.text(&name, self.page.bytes()))?;
         let options = SimOptions { seed, ..SimOptions::default() };
+        let of_rate = self.accesses_per_sec().map(|accesses| accesses.ceil() as u64);
+        let accesses_per_sec = accesses_per_sec.or(of_rate);
         let enough = (layout.accesses_a_sample * 1e6 / sample_us as f64).ceil() as u64;
         let options = SimOptions {
             accesses_per_sec: accesses_per_sec.unwrap_or(enough),
@@ -209,7 +222,8 @@ impl fmt::Display for Scenario {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (shape, size, page) = (self.shape.name(), Bytes(self.bytes), Bytes(self.page.bytes()));
         let hot = (100.0 * self.hot * 1e6).round() / 1e6;
-        write!(f, "{shape}, {size}, {hot} % hot, pages of {page}")
+        write!(f, "{shape}, {size}, {hot} % hot, pages of {page}")?;
+        self.rate.map_or(Ok(()), |rate| write!(f, ", {rate}/s"))
     }
 }
 

@@ -9,7 +9,7 @@ const SAMPLE_US: u64 = 5000;
 fn scenario(shape: Shape, bytes: u64, hot: f64, page: PageSize) -> Scenario {
     let bytes = shape.own_bytes().unwrap_or(bytes);
     let hot = shape.own_hot().unwrap_or(hot);
-    Scenario { shape, bytes, hot, page, blocks: 64 }
+    Scenario { shape, bytes, hot, page, blocks: 64, rate: None }
 }
 
 /// Of each phase in `us` microseconds, the bytes that are mapped and that are hot.

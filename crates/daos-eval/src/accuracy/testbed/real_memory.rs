@@ -72,10 +72,12 @@ impl Testbed for RealMemory {
     ) -> Result<RunMetrics, EvalError> {
         let seed = plan.seed + u64::from(round);
         let place = tempfile::tempdir().map_err(EvalError::Scratch)?;
+        let mut rate = None;
         let (config, huge_pages, settle_us) = match workload {
             WorkloadSpec::File(path) => (path.clone(), self.huge_pages, plan.warmup_us),
             WorkloadSpec::Scenario(scenario) => {
                 let path = place.path().join("scenario.cfg");
+                rate = scenario.accesses_per_sec();
                 let text = scenario.config_text(seed)?;
                 std::fs::write(&path, text).map_err(EvalError::Scratch)?;
                 let huge_pages = match scenario.page {
@@ -85,7 +87,7 @@ impl Testbed for RealMemory {
                 (path, huge_pages, 0)
             }
         };
-        let run = Run { testbed: self, plan, config, huge_pages, settle_us, monitor, seed };
+        let run = Run { testbed: self, plan, config, huge_pages, settle_us, monitor, seed, rate };
         let ((watched, mut metrics), alone) = if round.is_multiple_of(2) {
             (run.watched()?, run.alone()?)
         } else {
@@ -111,6 +113,8 @@ struct Run<'a> {
     settle_us: u64,
     monitor: ComparedKind,
     seed: u64,
+    /// Accesses in a second, if they are to be no more.
+    rate: Option<f64>,
 }
 
 impl Run<'_> {
@@ -158,12 +162,13 @@ impl Run<'_> {
             HugePages::Always => "always",
             HugePages::Never => "never",
         };
-        let args = [
+        let mut args = vec![
             self.config.display().to_string(),
             format!("--truth={}", truth.display()),
             format!("--threads={threads}"),
             format!("--thp={huge_pages}"),
         ];
+        args.extend(self.rate.map(|rate| format!("--rate={rate}")));
         Running::start(&commands.eval, "workload", &args)
     }
 

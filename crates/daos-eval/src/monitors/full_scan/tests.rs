@@ -58,7 +58,7 @@ fn stripes_are_pages_of_their_region() {
     let mut memory = memory(1024, |page| page % 4 == 0);
     let snapshot = scan(&mut memory, MonitorAttrs::default(), 1);
     assert_eq!(regions(&snapshot), [(0, 1024, 25)]);
-    let runs = &snapshot.targets[0].pages;
+    let runs: Vec<PageRun> = snapshot.targets[0].pages.iter().collect();
     assert_eq!(runs.len(), 512);
     let run = |start: u64, end: u64, access_rate, age: u64| PageRun {
         range: AddrRange::new(start * 4096, end * 4096),

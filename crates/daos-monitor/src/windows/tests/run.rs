@@ -66,15 +66,15 @@ impl Run {
             self.snapshots.push(snapshot);
             self.listed.push(listed);
         }
+        let spent = self.memory.take_spent();
+        self.costs.push((now_us, spent.monitor_us + spent.target_us));
+        self.monitor.charge(spent, now_us);
         let wait_us = self.monitor.wait_us();
         assert!(wait_us > 0, "a tick at {now_us} us that is due again at once");
         self.due_us += wait_us;
         let sample_us = self.monitor.attrs().sample_us;
         // What was missed is left out.
         self.due_us += now_us.saturating_sub(self.due_us) / sample_us * sample_us;
-        let spent = self.memory.take_spent();
-        self.costs.push((now_us, spent.monitor_us + spent.target_us));
-        self.monitor.charge(spent);
     }
 
     pub fn last(&self) -> &Snapshot {

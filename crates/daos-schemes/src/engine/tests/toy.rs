@@ -80,7 +80,7 @@ impl Toy {
             targets: vec![TargetSnapshot {
                 id: TARGET,
                 regions: self.known.iter().map(region).collect(),
-                pages: self.runs.clone(),
+                pages: self.runs.clone().into(),
                 ..TargetSnapshot::default()
             }],
             ..Snapshot::default()

@@ -1,0 +1,210 @@
+//! What a round arms: probes and pages in use that are due, then whole page tables.
+
+use super::bits::Pages;
+use super::estimate::chance;
+use super::looks::{BETWEEN_LOOKS_US, key, wait_us};
+use super::round::{Place, Who};
+use super::table::Table;
+use super::{IDLE_PAGES, Windows};
+use daos_core::{AccessCheck, PAGE_SIZE};
+
+/// Pages in the probe of a subregion that is accessed often, and of one that is accessed
+/// seldom. Chosen: each costs its user something whenever it is accessed after it was armed.
+const BUSY_PAGES: u64 = 4;
+const USED_PAGES: u64 = 16;
+/// Accesses a second and page from which on few pages are enough. Chosen.
+const BUSY_RATE: f64 = 10.0;
+/// The share of a table's pages whose bits are taken to be set if it is not known. Chosen:
+/// those of memory that nobody armed.
+const PAGES_SET: f64 = 1.0;
+
+impl Windows {
+    /// Arms the probes that are due and don't wait for an access, as far as it leaves `kept`
+    /// of the budget.
+    pub(super) fn arm_due(&mut self, now_us: u64, kept: f64) {
+        let mut due = std::mem::take(&mut self.due);
+        due.clear();
+        for (at, target) in self.targets.iter().enumerate() {
+            for (index, subregion) in target.subregions.iter().enumerate() {
+                if subregion.due_us <= now_us && subregion.next_look(now_us).is_none() {
+                    let key = key(subregion);
+                    due.push((key, Place { who: Who::Subregion(at, index), from: 0, to: 0 }));
+                }
+            }
+        }
+        due.sort_unstable_by_key(|(key, _)| *key);
+        let most = self.max_windows();
+        for (_, Place { who, .. }) in &due {
+            let Who::Subregion(at, index) = *who else { continue };
+            let subregion = &mut self.targets[at].subregions[index];
+            let rate = subregion.estimate.rate();
+            let pages = if rate >= BUSY_RATE {
+                BUSY_PAGES
+            } else if rate > 0.0 {
+                USED_PAGES
+            } else {
+                IDLE_PAGES
+            };
+            let (from, to) = match subregion.table.as_deref() {
+                Some(Table { suspect: Some(run), .. }) => *run,
+                // A page in use, and its neighbours.
+                Some(table) => {
+                    let set = table.used().without(&subregion.waiting);
+                    let nth = self.rng.below(u64::from(set.len().max(1))) as u32;
+                    let Some(first) = set.nth(nth) else {
+                        subregion.due_us = now_us + BETWEEN_LOOKS_US;
+                        continue;
+                    };
+                    let last =
+                        set.iter().skip_while(|page| *page < first).take(pages as usize).last();
+                    (first, last.unwrap_or(first) + 1)
+                }
+                None => {
+                    if !subregion.unsure && subregion.range.pages() > pages {
+                        let room = subregion.range.pages() - pages;
+                        let start = subregion.range.start + self.rng.below(room + 1) * PAGE_SIZE;
+                        let known = subregion.known;
+                        subregion.place_probe(start, pages);
+                        subregion.known = if known.intersect(&subregion.probe).is_some() {
+                            known
+                        } else {
+                            subregion.known
+                        };
+                    }
+                    (0, subregion.nr_pages())
+                }
+            };
+            let chance = chance(rate, BETWEEN_LOOKS_US as f64 / 1e6);
+            let set = Pages::range(from, to).without(&subregion.waiting);
+            let price = self.budget.arming(&set, u64::from(to - from), chance);
+            if self.places.len() >= most || !self.budget.reserve(price, kept) {
+                break;
+            }
+            self.push_armed(Place { who: *who, from, to }, now_us);
+        }
+        self.due = due;
+    }
+
+    /// Arms whole page tables: those whose pages are not known one by one yet, then those
+    /// whose pages in use were not armed for long.
+    pub(super) fn arm_tables(&mut self, now_us: u64, kept: f64) {
+        let mut due = std::mem::take(&mut self.due);
+        due.clear();
+        for (at, target) in self.targets.iter().enumerate() {
+            for (index, subregion) in target.subregions.iter().enumerate() {
+                let may = subregion.is_in_one_table()
+                    && !(subregion.absent || subregion.huge || subregion.estimate.is_empty())
+                    && u64::from(self.most_pages) >= subregion.range.pages()
+                    && subregion.range.pages() > 1;
+                let since = subregion.arm_all_us;
+                let has_any = subregion.summary.used > 0 || since == 0;
+                if may && has_any && since <= now_us {
+                    due.push((since, Place { who: Who::Subregion(at, index), from: 0, to: 0 }));
+                }
+            }
+        }
+        due.sort_unstable_by_key(|(key, _)| *key);
+        let most = self.max_windows();
+        for (_, Place { who, .. }) in &due {
+            let Who::Subregion(at, index) = *who else { continue };
+            let subregion = &self.targets[at].subregions[index];
+            let nr = subregion.range.pages();
+            let price = match &subregion.table {
+                None => {
+                    let chance = chance(subregion.estimate.rate(), 1.0);
+                    self.budget.sampling((nr as f64 * PAGES_SET) as u64, chance)
+                }
+                Some(table) => {
+                    let set = Pages::range(0, nr as u32).without(&subregion.waiting);
+                    let used = f64::from(table.used().len()) / f64::from(set.len().max(1));
+                    self.budget.arming(&set, nr, used)
+                }
+            };
+            if self.places.len() >= most || !self.budget.reserve(price, kept) {
+                break;
+            }
+            if self.places.iter().any(|place| place.who == *who) {
+                continue;
+            }
+            let subregion = &mut self.targets[at].subregions[index];
+            if subregion.table.is_none() {
+                subregion.make_table();
+            }
+            let place = Place { who: *who, from: 0, to: nr as u32 };
+            self.push_armed(place, now_us);
+            let subregion = &mut self.targets[at].subregions[index];
+            if let Some(table) = &mut subregion.table {
+                subregion.arm_all_us = table.armed_all(now_us);
+            }
+        }
+        self.due = due;
+    }
+
+    /// Notes that a place is armed in this round, and when it is to be read.
+    pub(super) fn push_armed(&mut self, place: Place, now_us: u64) {
+        let sample_us = self.attrs.sample_us;
+        let subregion = match place.who {
+            Who::Subregion(at, index) => &mut self.targets[at].subregions[index],
+            Who::Scout(at) => &mut self.scouts[at].place,
+        };
+        subregion.arm(place.from, place.to, now_us);
+        let rate = subregion.estimate.rate();
+        let all = place.to - place.from == subregion.nr_pages();
+        let wait_us =
+            if all || subregion.unsure || rate == 0.0 || matches!(place.who, Who::Scout(_)) {
+                sample_us
+            } else {
+                wait_us(rate, sample_us)
+            };
+        subregion.due_us = now_us + wait_us;
+        if wait_us < 4 * sample_us {
+            subregion.due_us = now_us + sample_us;
+            self.check_us = Some(now_us + sample_us);
+        }
+        self.places.push(place);
+    }
+
+    /// Arms the places of this round.
+    pub(super) fn arm<A: AccessCheck + ?Sized>(
+        &mut self,
+        access: &mut A,
+        now_us: u64,
+    ) -> Result<(), A::Error> {
+        if self.places.is_empty() {
+            return Ok(());
+        }
+        self.sort_places();
+        self.fill_windows();
+        self.budget.note_sampling();
+        access.arm(&self.windows)?;
+        self.cost.armed += self.windows.iter().map(|w| u64::from(w.pages)).sum::<u64>();
+        (self.armed_us, self.just_armed) = (now_us, true);
+        Ok(())
+    }
+
+    /// Corrects when what was armed in the last tick was, and when it is read, now that the
+    /// tick is over.
+    pub(super) fn was_armed(&mut self, over_us: u64) {
+        let took_us = over_us.saturating_sub(self.armed_us);
+        if !std::mem::take(&mut self.just_armed) {
+            return;
+        }
+        if let Some(check_us) = &mut self.check_us {
+            *check_us += took_us;
+            self.planned_us += took_us;
+            self.wait_us += took_us;
+        }
+        for place in &self.places {
+            let subregion = match place.who {
+                Who::Subregion(at, index) => {
+                    self.targets.get_mut(at).and_then(|t| t.subregions.get_mut(index))
+                }
+                Who::Scout(at) => self.scouts.get_mut(at).map(|scout| &mut scout.place),
+            };
+            if let Some(subregion) = subregion.filter(|s| s.armed.at_us == self.armed_us) {
+                subregion.was_armed(over_us);
+                subregion.due_us += took_us;
+            }
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! When a subregion is looked at next, and at which pages.
+
+use super::bits::Pages;
+use super::subregion::Subregion;
+use super::table::Table;
+
+/// Mean times between accesses for which pages in use are left armed: then a look tells most
+/// for the pages that it takes (the information about the log of a rate is greatest where
+/// four in five pages were accessed, and hardly less where it is two in three).
+const MEAN_TIMES: f64 = 1.2;
+/// Longest exposure that is planned, in microseconds. Chosen: what is accessed less often is
+/// read meanwhile.
+const LONGEST_US: u64 = 2_000_000;
+/// Time from one look at the same memory to the next, in microseconds. Chosen: changes show
+/// within two intervals, for half the cost of looking in each.
+pub(super) const BETWEEN_LOOKS_US: u64 = 200_000;
+/// The same of page tables that are read as a whole. Chosen: within a second some of those
+/// that changed have been read, and then their neighbours are.
+pub(super) const BETWEEN_TABLES_US: u64 = 1_000_000;
+/// By how much earlier than others, in microseconds, comes what is unsure. Chosen: others
+/// have their turn, too.
+const HEAD_START_US: u64 = 1_000_000;
+
+impl Subregion {
+    /// The pages that are to be read next, by number; `None` if they have to be armed first.
+    pub fn next_look(&self, now_us: u64) -> Option<(u32, u32)> {
+        let all = (0, self.nr_pages());
+        let Some(table) = &self.table else {
+            return (self.absent || self.is_waiting()).then_some(all);
+        };
+        if table.used().is_empty() || now_us >= self.read_us + BETWEEN_TABLES_US {
+            return Some(all);
+        }
+        let used = Pages::range(self.armed.from, self.armed.to).and(table.used());
+        let waiting = self.waiting.and(&used).len();
+        (waiting * 2 > used.len()).then_some((self.armed.from, self.armed.to))
+    }
+
+    /// When it is to be looked at next, after it was read.
+    pub fn next_due_us(&self, sample_us: u64, between_us: u64, now_us: u64) -> u64 {
+        let rate = self.estimate.rate();
+        let wait_us = wait_us(rate, sample_us);
+        let since_us = now_us.saturating_sub(self.armed.at_us);
+        if let Some(table) = &self.table {
+            if table.used().is_empty() {
+                // As much time again as has passed, up to the usual.
+                return now_us + since_us.clamp(sample_us, BETWEEN_TABLES_US);
+            }
+            if self.next_look(now_us).is_some() {
+                return now_us + since_us.clamp(sample_us, BETWEEN_TABLES_US);
+            }
+            if self.unsure || table.suspect.is_some() {
+                return now_us;
+            }
+            return now_us.max(self.armed.at_us + BETWEEN_LOOKS_US.max(wait_us));
+        }
+        if !self.is_waiting() {
+            let again = if self.unsure { 0 } else { BETWEEN_LOOKS_US };
+            return now_us.max(self.armed.at_us + again);
+        }
+        if self.unsure {
+            return now_us + since_us.clamp(sample_us, between_us);
+        }
+        if rate == 0.0 { now_us + between_us } else { now_us + wait_us.max(sample_us) }
+    }
+
+    /// Its pages are to be known one by one from now on.
+    pub fn make_table(&mut self) {
+        self.probe = self.range;
+        self.known = self.range;
+        self.waiting = Default::default();
+        self.table = Some(Box::new(Table::new()));
+        self.arm_all_us = 0;
+        self.estimate.rest_on_at_most(4.0, 8.0);
+        self.unsure = false;
+    }
+}
+
+/// By what subregions that are due are ordered.
+pub(super) fn key(subregion: &Subregion) -> u64 {
+    if subregion.unsure { subregion.due_us.saturating_sub(HEAD_START_US) } else { subregion.due_us }
+}
+
+/// How long pages in use are left armed, in microseconds.
+pub(super) fn wait_us(rate: f64, sample_us: u64) -> u64 {
+    ((MEAN_TIMES / rate.max(1e-9) * 1e6) as u64).clamp(sample_us, LONGEST_US.max(sample_us))
+}

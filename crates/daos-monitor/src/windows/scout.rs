@@ -1,0 +1,248 @@
+//! Scouts: places between the probes, armed and read until they tell whether they are like
+//! the subregion that they lie in.
+//!
+//! Two kinds: those that explore lie all over the memory, as evenly as the multiples of the
+//! golden ratio do; those at borders narrow down where two subregions that differ meet.
+
+use super::Windows;
+use super::estimate::Estimate;
+use super::subregion::Subregion;
+use super::target::TargetSubregions;
+use daos_core::{AddrRange, PAGE_SIZE, TargetId};
+
+/// Pages at a place. Chosen: their entries are two cache lines.
+const PAGES: u64 = 16;
+/// How long a scout stays out at most, in microseconds, if nothing was accessed there: eight
+/// pages that are each accessed in two seconds had four accesses by then.
+const OUT_US: u64 = 1_000_000;
+/// Places at a border that are looked at together. Chosen: three quarter it.
+const AT_BORDER: u64 = 3;
+/// A border is known well enough when it is known to this part of the smaller neighbour.
+/// Chosen.
+const BORDER_PART: u64 = 64;
+/// 2^64 divided by the golden ratio: multiples of it, modulo 2^64, cover the range evenly
+/// (Fibonacci hashing, Knuth, TAOCP 3, §6.4).
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// A place that is being looked at.
+#[derive(Debug, Clone)]
+pub(super) struct Scout {
+    pub target: TargetId,
+    pub place: Subregion,
+    /// When it was sent out.
+    pub out_us: u64,
+    /// Whether it is to find a border.
+    pub at_border: bool,
+}
+
+impl Scout {
+    fn new(target: TargetId, pages: AddrRange, now_us: u64, at_border: bool) -> Self {
+        let place = Subregion::new(pages, pages.pages(), now_us);
+        Self { target, place, out_us: now_us, at_border }
+    }
+
+    /// Whether it told what it could.
+    pub fn is_back(&self, expected: f64, now_us: u64) -> bool {
+        let estimate = &self.place.estimate;
+        let out_us = now_us.saturating_sub(self.out_us);
+        out_us >= OUT_US || self.place.absent || (out_us > 0 && estimate.is_enough(expected))
+    }
+}
+
+impl Windows {
+    /// Places to look at next, as many as the budget allows: at borders, then all over.
+    /// `afford` takes the price of one.
+    pub(super) fn send_scouts(
+        &mut self,
+        now_us: u64,
+        mut afford: impl FnMut(&mut Self, f64) -> bool,
+    ) {
+        let most = self
+            .max_scouts()
+            .min(self.scouts.len() + self.max_windows().saturating_sub(self.places.len()));
+        for at in 0..self.targets.len() {
+            for index in 1..self.targets[at].subregions.len() {
+                if self.scouts.len() >= most {
+                    return;
+                }
+                let Some(gap) = open_border(&self.targets[at], index) else { continue };
+                let target = &self.targets[at];
+                let out = self.scouts.iter().any(|s| {
+                    s.at_border && s.target == target.id && s.place.range.intersect(&gap).is_some()
+                });
+                if out {
+                    continue;
+                }
+                let (left, right) = (&target.subregions[index - 1], &target.subregions[index]);
+                let rate = left.estimate.rate().max(right.estimate.rate());
+                let id = target.id;
+                for place in places_in(gap) {
+                    if self.scouts.len() >= most || !afford(self, rate) {
+                        return;
+                    }
+                    self.scouts.push(Scout::new(id, place, now_us, true));
+                }
+            }
+        }
+        let mut ends = Vec::new();
+        let mut total = 0u64;
+        for (at, target) in self.targets.iter().enumerate() {
+            for (index, subregion) in target.subregions.iter().enumerate() {
+                if !subregion.absent && subregion.table.is_none() && !subregion.unsure {
+                    total += subregion.range.pages();
+                    ends.push((total, at, index));
+                }
+            }
+        }
+        // Where all is as fine as can be, there is nothing to explore.
+        let fine = total <= ends.len() as u64 * PAGES * 2;
+        while !fine && self.scouts.len() < most {
+            let fraction = self.explore_place.wrapping_mul(GOLDEN);
+            let place = ((u128::from(fraction) * u128::from(total)) >> 64) as u64;
+            let (end, at, index) = ends[ends.partition_point(|&(end, ..)| end <= place)];
+            let host = &self.targets[at].subregions[index];
+            let start = host.range.end - (end - place) * PAGE_SIZE;
+            let pages =
+                table_part(AddrRange::new(start, (start + PAGES * PAGE_SIZE).min(host.range.end)));
+            if !afford(self, self.targets[at].subregions[index].estimate.rate()) {
+                return;
+            }
+            self.explore_place = self.explore_place.wrapping_add(1);
+            self.nr_explored += 1;
+            if self.targets[at].subregions[index].probe.intersect(&pages).is_none() {
+                self.scouts.push(Scout::new(self.targets[at].id, pages, now_us, false));
+            }
+        }
+    }
+
+    /// Takes in what scouts that are back found.
+    pub(super) fn recall_scouts(&mut self, now_us: u64) {
+        let mut out = Vec::with_capacity(self.scouts.len());
+        for scout in std::mem::take(&mut self.scouts) {
+            let Some(at) = self.targets.iter().position(|t| t.id == scout.target) else { continue };
+            let Some(index) = self.targets[at].find(scout.place.range.start) else { continue };
+            let host = &self.targets[at].subregions[index];
+            if host.range.intersect(&scout.place.range) != Some(scout.place.range)
+                || host.table.is_some()
+                || scout.place.unobserved > 0.5
+            {
+                // It was moved, or a border was since.
+                continue;
+            }
+            if !scout.is_back(self.rate_expected(at, index, &scout), now_us) {
+                out.push(scout);
+            } else if scout.at_border {
+                self.take_border(at, &scout);
+            } else if !scout.place.absent {
+                self.take_explored(at, index, scout, now_us);
+            }
+        }
+        self.scouts = out;
+    }
+
+    /// The rate that a scout is to tell from none.
+    fn rate_expected(&self, at: usize, index: usize, scout: &Scout) -> f64 {
+        let subregions = &self.targets[at].subregions;
+        let own = subregions[index].estimate.rate();
+        if !scout.at_border {
+            return own;
+        }
+        let next = |index: Option<usize>| {
+            index.and_then(|i| subregions.get(i)).map_or(0.0, |s| s.estimate.rate())
+        };
+        own.max(next(index.checked_sub(1))).max(next(Some(index + 1)))
+    }
+
+    /// A place from all over: if it is like its subregion that is known better now, else it
+    /// is split out.
+    fn take_explored(&mut self, at: usize, index: usize, scout: Scout, now_us: u64) {
+        let room = self.room();
+        let spacing = self.spacing();
+        let target = &mut self.targets[at];
+        let host = &mut target.subregions[index];
+        let place = scout.place;
+        if host.unsure || place.estimate.is_empty() {
+            return;
+        }
+        if host.estimate.is_like(&place.estimate) {
+            host.known.start = host.known.start.min(place.range.start);
+            host.known.end = host.known.end.max(place.range.end);
+            return;
+        }
+        if room < 2 {
+            return;
+        }
+        let around = AddrRange::new(
+            place.range.start.saturating_sub(spacing).max(host.range.start),
+            (place.range.end + spacing).min(host.range.end),
+        );
+        let piece = Subregion { range: around, unsure: false, ..place };
+        target.split_out(index, piece, now_us);
+        self.changes += 1;
+    }
+
+    /// A place at a border: it belongs to the side that it is more like.
+    fn take_border(&mut self, at: usize, scout: &Scout) {
+        let target = &mut self.targets[at];
+        let pages = scout.place.range;
+        // The border that it lies at: what is known of one side ends before it, and what is
+        // known of the other begins behind it.
+        let left = target.subregions.partition_point(|s| s.known.end <= pages.start);
+        let Some(left) = left.checked_sub(1) else { return };
+        let Some([a, b]) = target.subregions.get_mut(left..left + 2) else { return };
+        if a.range.end != b.range.start || b.known.start < pages.end || a.known.end > pages.start {
+            return;
+        }
+        if closer_to_first(&scout.place.estimate, &a.estimate, &b.estimate) {
+            a.known.end = pages.end;
+        } else {
+            b.known.start = pages.start;
+        }
+        target.settle_border(left + 1);
+    }
+
+    /// Bytes between two places that were explored, about.
+    fn spacing(&self) -> u64 {
+        let apart = self.bytes() / (self.nr_explored + 1).max(1);
+        (apart / PAGE_SIZE).max(1) * PAGE_SIZE
+    }
+}
+
+/// Whether an estimate is more like the first of two others.
+fn closer_to_first(one: &Estimate, first: &Estimate, second: &Estimate) -> bool {
+    one.distance(first) <= one.distance(second)
+}
+
+/// What is not known to be like either of two neighbours that differ, if it is worth
+/// looking at.
+fn open_border(target: &TargetSubregions, index: usize) -> Option<AddrRange> {
+    if !target.touches(index) {
+        return None;
+    }
+    let (left, right) = (&target.subregions[index - 1], &target.subregions[index]);
+    let ready = |s: &Subregion| !s.unsure && !s.absent && s.table.is_none() && s.unobserved < 0.5;
+    if !(ready(left) && ready(right)) || left.known.end >= right.known.start {
+        return None;
+    }
+    let gap = AddrRange::new(left.known.end, right.known.start);
+    let size = left.range.len().min(right.range.len());
+    let enough = (size / BORDER_PART).max(PAGE_SIZE);
+    (gap.len() > enough && !left.estimate.is_like(&right.estimate)).then_some(gap)
+}
+
+/// Places in a gap that quarter it.
+fn places_in(gap: AddrRange) -> impl Iterator<Item = AddrRange> {
+    let pages = gap.pages();
+    let (nr, each) = if pages <= 4 * PAGES { (1, pages.div_ceil(4)) } else { (AT_BORDER, PAGES) };
+    (1..=nr).map(move |n| {
+        let first = (pages * n / (nr + 1)).min(pages - each);
+        let start = gap.start + first * PAGE_SIZE;
+        table_part(AddrRange::new(start, start + each * PAGE_SIZE))
+    })
+}
+
+/// The part of `range` in the page table of its first page.
+fn table_part(range: AddrRange) -> AddrRange {
+    let table_end = (range.start / daos_core::HUGE_PAGE_SIZE + 1) * daos_core::HUGE_PAGE_SIZE;
+    AddrRange::new(range.start, range.end.min(table_end))
+}
