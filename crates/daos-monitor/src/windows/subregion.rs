@@ -273,6 +273,16 @@ impl Subregion {
         }
     }
 
+    /// Whether the memory at its end, or at its beginning, is in use, as far as is known.
+    pub fn is_used_at(&self, end: bool) -> Option<bool> {
+        if self.table.is_some() {
+            let mut parts = self.summary.parts();
+            let part = if end { parts.last() } else { parts.next() };
+            return part.map(|part| part.is_used);
+        }
+        (!self.estimate.is_empty()).then(|| self.mean_rate() > 0.0)
+    }
+
     /// Whether its pages differ, so that they are told one by one.
     pub fn is_mixed(&self) -> bool {
         !self.huge && self.summary.is_mixed()
