@@ -16,7 +16,7 @@ pub mod signals;
 pub mod values;
 pub mod whole_file;
 
-pub use monitoring::{Backend, Looking, Plain};
+pub use monitoring::{Backend, Looking, Plain, max_overhead_help};
 pub use outcome::{Usage, exit_code, is_broken_pipe, scheme_error};
 pub use whole_file::WholeFile;
 

@@ -20,7 +20,7 @@ pub enum Plain {
 #[command(next_help_heading = "Monitoring")]
 pub struct Looking {
     #[arg(long, value_name = "PERCENT", value_parser = values::percent_of_cpu,
-          help = max_overhead_help())]
+          help = max_overhead_help(DEFAULT_MAX_OVERHEAD))]
     #[allow(missing_docs, reason = "the help is made of a constant")]
     pub max_overhead: Option<f64>,
     /// Choose sampling and aggregation intervals that fit the workload
@@ -49,11 +49,12 @@ pub struct Looking {
     pub backend: Backend,
 }
 
-fn max_overhead_help() -> String {
+/// The help of `--max-overhead`, whose default is this share of one CPU.
+pub fn max_overhead_help(default: f64) -> String {
     format!(
         "Upper bound on what monitoring costs, in percent of one CPU, the target's side \
          included. The windows monitor keeps it [default: {}]",
-        100.0 * DEFAULT_MAX_OVERHEAD
+        100.0 * default
     )
 }
 

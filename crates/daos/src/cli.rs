@@ -163,6 +163,26 @@ pub struct Monitoring {
     pub looking: Looking,
 }
 
+/// Bound on what monitoring costs where schemes act, unless the user says otherwise, as a share
+/// of one CPU. Chosen: twice that of monitoring alone, since which pages are idle has to be
+/// known one by one before any is paged out.
+const WHERE_SCHEMES_ACT: f64 = 0.01;
+
+impl Monitoring {
+    /// The same with the bound for where schemes act, unless the user gave one.
+    pub fn where_schemes_act(mut self) -> Self {
+        if self.monitor.heeds_options() {
+            self.looking.max_overhead.get_or_insert(WHERE_SCHEMES_ACT);
+        }
+        self
+    }
+}
+
+/// The help of `--max-overhead` where schemes act.
+fn max_overhead_where_schemes_act(arg: clap::Arg) -> clap::Arg {
+    arg.help(daos_cli::max_overhead_help(WHERE_SCHEMES_ACT))
+}
+
 #[derive(Debug, Subcommand)]
 pub enum Report {
     /// When was which memory accessed how often

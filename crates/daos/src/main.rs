@@ -16,8 +16,14 @@ fn main() -> ExitCode {
     let done = match cli.command {
         Command::Doctor(args) => cmd::doctor::run(&args),
         Command::Record(args) => cmd::record::run(&args),
-        Command::Apply(args) => cmd::apply::run(&args),
-        Command::Tune(args) => cmd::tune::run(&args),
+        Command::Apply(mut args) => {
+            args.monitoring = args.monitoring.where_schemes_act();
+            cmd::apply::run(&args)
+        }
+        Command::Tune(mut args) => {
+            args.monitoring = args.monitoring.where_schemes_act();
+            cmd::tune::run(&args)
+        }
         Command::Report(args) => cmd::report::run(&args),
         Command::Bench(args) => cmd::moved::bench(&args),
         Command::Workload(_) => cmd::moved::tell("workload", "workload"),

@@ -156,7 +156,12 @@ mod tests {
             touched: if hot { 1.0 } else { 0.0 },
             stride: None,
         };
-        TruePhase { start_us, end_us, ranges: vec![half(0, !upper), half(100, upper)] }
+        TruePhase {
+            start_us,
+            end_us,
+            within_us: 100_000,
+            ranges: vec![half(0, !upper), half(100, upper)],
+        }
     }
 
     /// A snapshot that ends then and reports `start..end` hot.

@@ -91,7 +91,7 @@ mod tests {
             stride: None,
         };
         let ranges = vec![range(0, 1000, 0.0), range(1000, 1024, 1.0)];
-        let phase = TruePhase { start_us: 0, end_us: 1, ranges };
+        let phase = TruePhase { start_us: 0, end_us: 1, within_us: 100_000, ranges };
         let scan = Scan { every_us: 5000, reads: 1, page: 4096 };
         let model = CostModel::OTHER_CPU;
         let cost = scan.cost(&phase, &model, |truth| truth.rate);

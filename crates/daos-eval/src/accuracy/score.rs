@@ -113,8 +113,7 @@ impl Scorer {
                 // What is added for the whole range below is not so for what is reported.
                 self.rates.errors +=
                     busy as f64 * ((rate - truth.rate).abs() - truth.rate) + idle as f64 * rate;
-                reported_wss +=
-                    bytes as f64 * snapshot.share_accessed(rate, snapshot.aggregation_us);
+                reported_wss += bytes as f64 * snapshot.share_accessed(rate, phase.within_us);
                 if rate >= hot_rate {
                     self.bytes.reported += bytes;
                     self.bytes.right += if truth.rate >= hot_rate { busy } else { 0 };
@@ -194,7 +193,7 @@ mod tests {
             stride: None,
         };
         let ranges = vec![part(100, 0.0, 0.0), part(200, 0.9, 1.0), part(400, 0.1, 0.5)];
-        TruePhase { start_us, end_us, ranges }
+        TruePhase { start_us, end_us, within_us: 100_000, ranges }
     }
 
     /// A snapshot of regions given by start, end and accesses of 20.
@@ -276,7 +275,8 @@ mod tests {
         let stride = Some(PageStride { page: 10, every: 5 });
         let range = AddrRange::new(100, 200);
         let stripes = TrueRange { range, rate: 1.0, touched: 1.0, stride };
-        let phase = TruePhase { start_us: 0, end_us: SECOND, ranges: vec![stripes] };
+        let phase =
+            TruePhase { start_us: 0, end_us: SECOND, within_us: 100_000, ranges: vec![stripes] };
         let mut scorer = Scorer::new(vec![phase], 0, 0);
         // All at a fifth of the rate, but for one of the two stripes, which is known.
         let mut striped = snapshot(0, &[(100, 200, 4)]);

@@ -15,6 +15,9 @@ pub struct TruePhase {
     pub start_us: u64,
     /// When it ends.
     pub end_us: u64,
+    /// The time within which memory is accessed that is its working set: the aggregation
+    /// interval that was asked for, whatever the monitor made of it.
+    pub within_us: u64,
     /// All memory of the workload, also what is left alone: sorted, disjoint.
     pub ranges: Vec<TrueRange>,
 }
@@ -26,7 +29,7 @@ pub struct TrueRange {
     pub range: AddrRange,
     /// The chance that a page is accessed within a sampling interval, 0 to 1.
     pub rate: f64,
-    /// The chance that a page is accessed within an aggregation interval, 0 to 1.
+    /// The chance that a page is accessed within [`TruePhase::within_us`], 0 to 1.
     pub touched: f64,
     /// Which pages that holds for, if not for all. The others are left alone.
     pub stride: Option<PageStride>,
@@ -56,7 +59,12 @@ impl TruePhase {
                     .with_stride(PageStride::of(stride, PAGE_SIZE))
             })
             .collect();
-        Self { start_us: truth.start_us, end_us: truth.end_us, ranges }
+        Self {
+            start_us: truth.start_us,
+            end_us: truth.end_us,
+            within_us: attrs.aggregation_us,
+            ranges,
+        }
     }
 
     /// The phases that `space` goes through until `end_us`, again and again. The
@@ -82,7 +90,12 @@ impl TruePhase {
                     all.with_stride(PageStride::of(stride, page))
                 })
                 .collect();
-            phases.push(Self { start_us, end_us: next_us, ranges });
+            phases.push(Self {
+                start_us,
+                end_us: next_us,
+                within_us: attrs.aggregation_us,
+                ranges,
+            });
             start_us = next_us;
         }
         phases

@@ -4,6 +4,7 @@ use super::bits::Pages;
 use super::estimate::chance;
 use super::looks::{BETWEEN_LOOKS_US, key, wait_us};
 use super::round::{Place, Who};
+use super::subregion::Subregion;
 use super::table::Table;
 use super::{IDLE_PAGES, Windows};
 use daos_core::{AccessCheck, PAGE_SIZE};
@@ -17,6 +18,12 @@ const BUSY_RATE: f64 = 10.0;
 /// The share of a table's pages whose bits are taken to be set if it is not known. Chosen:
 /// those of memory that nobody armed.
 const PAGES_SET: f64 = 1.0;
+
+/// The part of what there is for page tables that those have that are known, while others are
+/// not. Chosen: a change is to be noticed meanwhile.
+const FOR_KNOWN: f64 = 0.3;
+/// Turns of tables that are known begin here: those of others come first.
+const KNOWN: u64 = 10;
 
 impl Windows {
     /// Arms the probes that are due and don't wait for an access, as far as it leaves `kept`
@@ -99,13 +106,27 @@ impl Windows {
                 let since = subregion.arm_all_us;
                 let has_any = subregion.summary.used > 0 || since == 0;
                 if may && has_any && since <= now_us {
-                    due.push((since, Place { who: Who::Subregion(at, index), from: 0, to: 0 }));
+                    let turn = match &subregion.table {
+                        Some(_) => KNOWN + since,
+                        None => first_turn(&target.subregions, index),
+                    };
+                    due.push((turn, Place { who: Who::Subregion(at, index), from: 0, to: 0 }));
                 }
             }
         }
-        due.sort_unstable_by_key(|(key, _)| *key);
-        let most = self.max_windows();
-        for (_, Place { who, .. }) in &due {
+        due.sort_unstable_by_key(|(turn, _)| *turn);
+        let (new, known) = due.split_at(due.partition_point(|(turn, _)| *turn < KNOWN));
+        self.is_learning = !new.is_empty();
+        let for_known = if known.is_empty() { 0.0 } else { FOR_KNOWN };
+        let there_is = (self.budget.fullness() - kept).max(0.0);
+        self.arm_whole(new, kept + for_known * there_is, now_us);
+        self.arm_whole(known, kept, now_us);
+        self.due = due;
+    }
+
+    /// Arms these page tables as a whole, as far as it leaves `kept` of the budget.
+    fn arm_whole(&mut self, due: &[(u64, Place)], kept: f64, now_us: u64) {
+        for (_, Place { who, .. }) in due {
             let Who::Subregion(at, index) = *who else { continue };
             let subregion = &self.targets[at].subregions[index];
             let nr = subregion.range.pages();
@@ -120,7 +141,7 @@ impl Windows {
                     self.budget.arming(&set, nr, used)
                 }
             };
-            if self.places.len() >= most || !self.budget.reserve(price, kept) {
+            if self.places.len() >= self.max_windows() || !self.budget.reserve(price, kept) {
                 break;
             }
             if self.places.iter().any(|place| place.who == *who) {
@@ -137,7 +158,6 @@ impl Windows {
                 subregion.arm_all_us = table.armed_all(now_us);
             }
         }
-        self.due = due;
     }
 
     /// Notes that a place is armed in this round, and when it is to be read.
@@ -206,5 +226,23 @@ impl Windows {
                 subregion.due_us += took_us;
             }
         }
+    }
+}
+
+/// When it is the turn of a page table that is not known yet: first those in which use begins
+/// or ends, then others in use; last those that are idle, as far as a probe can tell.
+fn first_turn(subregions: &[Subregion], index: usize) -> u64 {
+    let this = &subregions[index];
+    let is_used = this.mean_rate() > 0.0;
+    let left = index.checked_sub(1).map(|at| (&subregions[at], this.range.start, false));
+    let right = subregions.get(index + 1).map(|next| (next, this.range.end, true));
+    let differs = [left, right].into_iter().flatten().any(|(next, border, is_right)| {
+        let border_of_next = if is_right { next.range.start } else { next.range.end };
+        border_of_next == border && next.is_used_at(!is_right).is_some_and(|used| used != is_used)
+    });
+    match (differs || this.estimate.is_odd(), is_used) {
+        (true, _) => 0,
+        (false, true) => 1,
+        (false, false) => 2,
     }
 }

@@ -1,9 +1,9 @@
 //! The bound on what monitoring may cost.
 //!
-//! A bucket fills at the rate that is allowed and holds half a second of it; what was
-//! spent is taken out. So over any ten seconds hardly more is spent than allowed for ten
-//! and a half. What a sample will cost the monitor is predicted from the primitive's
-//! prices, and the prediction corrected by what samples really cost.
+//! A bucket fills at nine tenths of the rate that is allowed, and holds little more than half
+//! a second of it; what was spent is taken out. What a sample will cost the monitor is
+//! predicted from the primitive's prices, and the prediction corrected by what samples
+//! really cost.
 //!
 //! What it costs the targets can come late and all at once: memory that turns hot after
 //! it was armed. It is paid back over the next seconds, so that the monitor is not blind
@@ -12,16 +12,16 @@
 use super::bits::Pages;
 use daos_core::{CpuCost, Prices};
 
-/// How long the bucket takes to fill, in microseconds. Chosen: a twentieth of the ten
-/// seconds over which the bound is promised.
-const FILLS_IN_US: f64 = 500_000.0;
+/// How long the bucket takes to fill, in microseconds. Chosen: little of the ten seconds over
+/// which the bound is promised, and longer than intervals are that were stretched once.
+const FILLS_IN_US: f64 = 600_000.0;
 /// The share of what is allowed that is planned with. Chosen: the rest is for what can't be
 /// planned.
 const PLANNED: f64 = 0.9;
 /// The share of what comes in that repays debt, at least. Chosen: the rest is to see with.
 const REPAID: f64 = 0.4;
 /// The same at most. Chosen: reading alone, which finds what turned hot, takes that little.
-const MOST_REPAID: f64 = 0.75;
+const MOST_REPAID: f64 = 0.85;
 /// The debt from which on so much repays it, as the microseconds in which so much comes in.
 /// Chosen.
 const MAX_DEBT_US: f64 = 1_200_000.0;
@@ -188,9 +188,9 @@ impl Budget {
     }
 
     /// How often the aggregation interval must be doubled for two wakes in it to take
-    /// at most half of what may be spent.
+    /// at most a quarter of what may be spent.
     pub fn interval_doublings(&self, aggregation_us: u64) -> u32 {
-        let wakes = 4.0 * self.wake;
+        let wakes = 4.0 * 2.0 * self.wake;
         let mut allowed = self.share * aggregation_us as f64;
         let mut doubled = 0;
         while allowed < wakes && doubled < 20 {

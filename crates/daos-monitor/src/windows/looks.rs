@@ -1,7 +1,7 @@
 //! When a subregion is looked at next, and at which pages.
 
 use super::bits::Pages;
-use super::subregion::Subregion;
+use super::subregion::{IDLE_RATE, Subregion};
 use super::table::Table;
 
 /// Mean times between accesses for which pages in use are left armed: then a look tells most
@@ -25,15 +25,24 @@ impl Subregion {
     /// The pages that are to be read next, by number; `None` if they have to be armed first.
     pub fn next_look(&self, now_us: u64) -> Option<(u32, u32)> {
         let all = (0, self.nr_pages());
+        let is_over = self.is_look_over(now_us);
         let Some(table) = &self.table else {
-            return (self.absent || self.is_waiting()).then_some(all);
+            return (self.absent || self.is_waiting() && !is_over).then_some(all);
         };
         if table.used().is_empty() || now_us >= self.read_us + BETWEEN_TABLES_US {
             return Some(all);
         }
         let used = Pages::range(self.armed.from, self.armed.to).and(table.used());
         let waiting = self.waiting.and(&used).len();
-        (waiting * 2 > used.len()).then_some((self.armed.from, self.armed.to))
+        (waiting * 2 > used.len() && !is_over).then_some((self.armed.from, self.armed.to))
+    }
+
+    /// Whether pages in use were left armed for so long that other pages tell more. Those that
+    /// still wait may be accessed less often than others: to go on with them alone would count
+    /// those too often.
+    fn is_look_over(&self, now_us: u64) -> bool {
+        let rate = self.estimate.rate();
+        rate >= IDLE_RATE && now_us >= self.armed.at_us + 2 * wait_us(rate, BETWEEN_LOOKS_US)
     }
 
     /// When it is to be looked at next, after it was read.

@@ -96,6 +96,8 @@ pub struct Windows {
     scouts: Vec<Scout>,
     /// Whether each page table is a subregion of its own.
     fits_tables: bool,
+    /// Some of them are not known yet, and could be.
+    is_learning: bool,
     /// What is read or was armed in this tick.
     places: Vec<Place>,
     /// When something was last armed.
@@ -159,6 +161,7 @@ impl Windows {
             targets: Vec::new(),
             scouts: Vec::new(),
             fits_tables: false,
+            is_learning: false,
             places: Vec::new(),
             armed_us: 0,
             just_armed: false,

@@ -15,7 +15,7 @@ const MAX_RUNS: usize = 1 << 16;
 /// What a run of pages costs, to be found and to be recorded, in microseconds of CPU time.
 const RUN_US: f64 = 0.15;
 /// The share of what may be spent that finding runs may take. Chosen.
-const FOR_RUNS: f64 = 0.2;
+const FOR_RUNS: f64 = 0.1;
 /// Shares in use that differ by no more are alike, where pages differ. Chosen.
 const SHARES_ALIKE: f64 = 0.25;
 

@@ -24,6 +24,8 @@ const REACH: usize = 8;
 /// may take together with arming what does not. Chosen: the rest is for knowing more.
 const FOR_READING: f64 = 0.3;
 const FOR_LOOKS: f64 = 0.55;
+/// The same while there are page tables that nothing is known of. Chosen: those come first.
+const WHILE_LEARNING: (f64, f64) = (0.25, 0.4);
 /// The part that is left for what comes unexpected. Chosen.
 const LEFT: f64 = 0.05;
 /// Who is looked at.
@@ -54,15 +56,17 @@ impl Windows {
         self.rounds += 1;
         self.wants_round = false;
         let full = self.budget.fullness();
+        let (for_reading, for_looks) =
+            if self.is_learning { WHILE_LEARNING } else { (FOR_READING, FOR_LOOKS) };
         let is_worth_arming = self.budget.is_worth_arming();
-        self.read_due(access, now_us, 0, Some(full * (1.0 - FOR_READING)))?;
+        self.read_due(access, now_us, 0, Some(full * (1.0 - for_reading)))?;
 
         self.places.clear();
         self.check_us = None;
         if !(self.wants_round || is_worth_arming) {
             return Ok(());
         }
-        self.arm_due(now_us, full * (1.0 - FOR_LOOKS));
+        self.arm_due(now_us, full * (1.0 - for_looks));
         if self.fits_tables {
             self.arm_tables(now_us, full * LEFT);
         } else {

@@ -11,7 +11,7 @@ use daos_core::{AddrRange, HUGE_PAGE_SIZE, Observation, PAGE_SIZE};
 
 /// Accesses a second and page below which memory counts as idle. Chosen: one in a minute and
 /// a half.
-const IDLE_RATE: f64 = 0.01;
+pub(super) const IDLE_RATE: f64 = 0.01;
 /// The chance from which on an access that did not come is suspicious. Chosen.
 const LIKELY: f64 = 0.6;
 /// The share of pages that were accessed from which on the rate is not known. Chosen.
@@ -187,7 +187,11 @@ impl Subregion {
         let waiting = self.waiting.and(&read).without(&unknown);
         let groups = [
             (waiting.and(&window), self.armed.read_us.max(self.armed.at_us)),
-            (waiting.without(&window), self.read_us),
+            // Those of a table that were not armed since are the ones accessed seldom.
+            (
+                if self.table.is_some() { Pages::default() } else { waiting.without(&window) },
+                self.read_us,
+            ),
         ];
         let mut changed = false;
         self.is_saturated = false;
@@ -271,6 +275,16 @@ impl Subregion {
         } else {
             self.since_us
         }
+    }
+
+    /// Whether the memory at its end, or at its beginning, is in use, as far as is known.
+    pub fn is_used_at(&self, end: bool) -> Option<bool> {
+        if self.table.is_some() {
+            let mut parts = self.summary.parts();
+            let part = if end { parts.last() } else { parts.next() };
+            return part.map(|part| part.is_used);
+        }
+        (!self.estimate.is_empty()).then(|| self.mean_rate() > 0.0)
     }
 
     /// Whether its pages differ, so that they are told one by one.

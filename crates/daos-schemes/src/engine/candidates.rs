@@ -27,7 +27,8 @@ pub(super) fn candidates(
 ) {
     out.clear();
     for target in &snapshot.targets {
-        let acted = acted.get(&target.id).filter(|map| !map.is_empty());
+        let mut acted =
+            acted.get(&target.id).filter(|map| !map.is_empty()).map(|map| map.walk_from(0));
         for Part { range, access_rate, age_us, alike_bytes, .. } in target.parts() {
             let candidate = Candidate {
                 target: target.id,
@@ -36,14 +37,16 @@ pub(super) fn candidates(
                 rate: access_rate,
                 age_us,
             };
-            let Some(acted) = acted else {
+            let Some(acted) = &mut acted else {
                 out.push(candidate);
                 continue;
             };
-            out.extend(acted.over(range).map(|(range, at_us)| {
+            let mut rest = range;
+            while let Some((range, at_us)) = acted.first_of(rest) {
                 let since = at_us.map_or(u64::MAX, |at_us| snapshot.end_us.saturating_sub(at_us));
-                Candidate { range, age_us: candidate.age_us.min(since), ..candidate }
-            }));
+                out.push(Candidate { range, age_us: candidate.age_us.min(since), ..candidate });
+                rest.start = range.end;
+            }
         }
     }
 }

@@ -1,7 +1,8 @@
 //! A value for each address range: when it was acted on, since when it is armed.
 
 use daos_core::AddrRange;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, btree_map};
+use std::iter::Peekable;
 
 /// Disjoint ranges with a value each. Neighbours of one value are one range.
 #[derive(Debug, Clone, Default)]
@@ -56,30 +57,18 @@ impl IntervalMap {
 
     /// The parts of `range`, by rising address, each with its value if it has one.
     pub(super) fn over(&self, range: AddrRange) -> impl Iterator<Item = (AddrRange, Option<u64>)> {
-        let mut intervals = self.intervals.range(self.first_at(range.start)..range.end).peekable();
+        let mut walk = self.walk_from(range.start);
         let mut at = range.start;
         std::iter::from_fn(move || {
-            while intervals.next_if(|(_, (end, _))| *end <= at).is_some() {}
-            if at >= range.end {
-                return None;
-            }
-            let start = at;
-            let value = match intervals.peek() {
-                Some(&(&from, &(end, value))) if from <= at => {
-                    at = end.min(range.end);
-                    Some(value)
-                }
-                Some(&(&from, _)) => {
-                    at = from;
-                    None
-                }
-                None => {
-                    at = range.end;
-                    None
-                }
-            };
-            Some((AddrRange::new(start, at), value))
+            let (part, value) = walk.first_of(AddrRange::new(at, range.end))?;
+            at = part.end;
+            Some((part, value))
         })
+    }
+
+    /// A walk over what lies behind `addr`.
+    pub(super) fn walk_from(&self, addr: u64) -> Walk<'_> {
+        Walk { intervals: self.intervals.range(self.first_at(addr)..).peekable() }
     }
 
     /// Keeps only what has a value that `keep` wants.
@@ -94,6 +83,29 @@ impl IntervalMap {
     /// Where the first interval starts that may reach behind `addr`.
     fn first_at(&self, addr: u64) -> u64 {
         self.intervals.range(..=addr).next_back().map_or(addr, |(&start, _)| start)
+    }
+}
+
+/// A walk over the intervals by rising address: faster than to search for each range.
+pub(super) struct Walk<'a> {
+    intervals: Peekable<btree_map::Range<'a, u64, (u64, u64)>>,
+}
+
+impl Walk<'_> {
+    /// The first part of `range` of one value, if it is not empty. No range may begin before
+    /// one that was asked for earlier.
+    pub(super) fn first_of(&mut self, range: AddrRange) -> Option<(AddrRange, Option<u64>)> {
+        let AddrRange { start, end } = range;
+        if range.is_empty() {
+            return None;
+        }
+        while self.intervals.next_if(|(_, (until, _))| *until <= start).is_some() {}
+        let (until, value) = match self.intervals.peek() {
+            Some(&(&from, &(until, value))) if from <= start => (until, Some(value)),
+            Some(&(&from, _)) => (from, None),
+            None => (end, None),
+        };
+        Some((AddrRange::new(start, until.min(end)), value))
     }
 }
 

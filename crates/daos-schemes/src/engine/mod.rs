@@ -124,11 +124,13 @@ impl Engine {
             if !state.begin_pass(now_us, metrics) {
                 continue;
             }
+            let pass_us = sink.clock_us();
             if std::mem::take(&mut stale) {
                 candidates(snapshot, &self.history.acted, &mut self.candidates);
             }
             let selected = state.select(&self.candidates, snapshot, sink)?;
             if selected.is_empty() || !state.acts() {
+                state.end_pass(now_us, sink.clock_us() - pass_us);
                 continue;
             }
             let deadline_us = sink.clock_us() + slice_us;
@@ -145,6 +147,7 @@ impl Engine {
             };
             // What was acted on is younger for the schemes that follow.
             stale = pass.run(&selected)?;
+            self.schemes[at].end_pass(now_us, sink.clock_us() - pass_us);
         }
         Ok(done)
     }

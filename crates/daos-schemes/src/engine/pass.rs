@@ -128,11 +128,13 @@ impl<S: ActionSink> Pass<'_, S> {
             return Ok(());
         }
         let action = self.state.scheme.action;
+        let clock_us = self.sink.clock_us();
         let outcome = if self.state.needs_proof() {
             self.sink.apply_to_idle(action, target, ranges)?
         } else {
             self.sink.apply(action, target, ranges)?
         };
+        self.state.acted_us += self.sink.clock_us() - clock_us;
         // These clear accessed bits of what stays.
         if matches!(action, Action::Cold | Action::Pageout | Action::Nohugepage) {
             let armed = self.history.armed.entry(target).or_default();

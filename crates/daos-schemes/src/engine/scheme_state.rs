@@ -12,6 +12,14 @@ use std::collections::BTreeMap;
 /// interval would cost more than huge pages gain.
 const EXAMINED_FOR_US: u64 = 10_000_000;
 
+/// The share of a CPU that it may take to find what fits, besides what acting takes. Chosen:
+/// as much as monitoring takes by default.
+const FINDING: f64 = 0.005;
+
+/// Longest time between two passes for that, in microseconds. Chosen: a scheme that acts that
+/// late is of use still.
+const MOST_WAIT_US: f64 = 5_000_000.0;
+
 /// A scheme and what it has done.
 #[derive(Debug, Clone)]
 pub(super) struct SchemeState {
@@ -21,6 +29,8 @@ pub(super) struct SchemeState {
     watermarks: WatermarkState,
     /// When it is to be applied next.
     due_us: u64,
+    /// What acting took in this pass, in microseconds.
+    pub(super) acted_us: f64,
     /// Where the last pass stopped, if it did not come to its end.
     pub(super) resume: Option<(TargetId, u64)>,
     /// Blocks whose mapping was examined, and when.
@@ -35,6 +45,7 @@ impl SchemeState {
             charge: Charge::default(),
             watermarks: WatermarkState::default(),
             due_us: 0,
+            acted_us: 0.0,
             resume: None,
             examined: BTreeMap::new(),
         }
@@ -54,7 +65,18 @@ impl SchemeState {
         }
         self.charge.begin(&self.scheme.quota, self.scheme.goal, now_us, metrics);
         self.stats.passes += 1;
+        self.acted_us = 0.0;
         true
+    }
+
+    /// Ends a pass that took so many microseconds. The next one waits until what was spent on
+    /// finding what fits is a small part of the time; one that has to go on does not.
+    pub(super) fn end_pass(&mut self, now_us: u64, took_us: f64) {
+        if self.resume.is_none() {
+            let finding_us = (took_us - self.acted_us).max(0.0);
+            let wait_us = (finding_us / FINDING).min(MOST_WAIT_US);
+            self.due_us = self.due_us.max(now_us.saturating_add(wait_us as u64));
+        }
     }
 
     /// Whether it does anything but count.

@@ -10,6 +10,7 @@ use std::path::PathBuf;
     daos apply [OPTIONS] --scheme SCHEME --pid PID[,PID]...\n       \
     daos apply [OPTIONS] --scheme SCHEME --sim FILE")]
 #[command(mut_arg("schemes", |arg| arg.required(true)))]
+#[command(mut_arg("max_overhead", super::max_overhead_where_schemes_act))]
 #[command(after_help = "Examples:\n  \
     daos apply --scheme prcl --zram 4G -- ./server     pages out what is idle for 5 s\n  \
     daos apply --scheme '4K max min min 30s max pageout' --pid 1234\n  \

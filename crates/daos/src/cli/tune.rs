@@ -16,6 +16,7 @@ pub const DEFAULT_TUNING: &str = "daos.tune";
     daos tune [OPTIONS] --scheme SCHEME --limit TIME --sim FILE\n       \
     daos tune [OPTIONS] --scheme SCHEME --sweep RANGE/STEP -- COMMAND [ARG]..."
 )]
+#[command(mut_arg("max_overhead", super::max_overhead_where_schemes_act))]
 #[command(mut_arg("command", |arg| arg.help("Command to run again and again, behind `--`; the \
     same work each time")))]
 #[command(mut_arg("pid", |arg| arg.help("Service to watch: processes that go on")))]

@@ -54,7 +54,7 @@ fn show_heatmap(args: &cli::Heatmap) -> Result<i32> {
 fn show_wss(args: &cli::Wss) -> Result<i32> {
     let (source, mut output) = open(&args.common)?;
     let options = wss::WssOptions {
-        within_us: args.within,
+        within_us: args.within.or(source.aggregation_us()),
         min_rate: args.min_rate,
         time: args.zoom.time,
         target: source.target(args.zoom.target)?,

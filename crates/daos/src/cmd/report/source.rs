@@ -88,6 +88,13 @@ impl Source {
         known
     }
 
+    /// The aggregation interval that was asked for in microseconds, unless the monitor chose
+    /// it. To keep its bound it may have stretched some.
+    pub fn aggregation_us(&self) -> Option<u64> {
+        let header = self.record.header();
+        (!header.auto_intervals).then_some(header.attrs.aggregation_us)
+    }
+
     /// How the record came about.
     pub fn info(&self) -> Info {
         let header = self.record.header();
