@@ -261,8 +261,19 @@ pub struct Heatmap {
     /// Leave out where schemes acted, which is marked otherwise
     #[arg(long)]
     pub no_actions: bool,
+    /// What colours stand for
+    #[arg(long, value_enum, default_value_t = HeatScale::PerSecond)]
+    pub scale: HeatScale,
     #[command(flatten)]
     pub color: Color,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum HeatScale {
+    /// Accesses a second and page, by their logarithm
+    PerSecond,
+    /// The share of sampling intervals in which a page was accessed
+    Share,
 }
 
 #[derive(Debug, Args)]

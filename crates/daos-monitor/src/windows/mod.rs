@@ -94,6 +94,8 @@ pub struct Windows {
     budget: Budget,
     targets: Vec<TargetSubregions>,
     scouts: Vec<Scout>,
+    /// Accesses a second of what most of them are to find.
+    sought: f64,
     /// Whether each page table is a subregion of its own.
     fits_tables: bool,
     /// Some of them are not known yet, and could be.
@@ -160,6 +162,7 @@ impl Windows {
             budget: Budget::new(options.max_overhead.unwrap_or(DEFAULT_MAX_OVERHEAD)),
             targets: Vec::new(),
             scouts: Vec::new(),
+            sought: 0.0,
             fits_tables: false,
             is_learning: false,
             places: Vec::new(),
@@ -390,6 +393,7 @@ impl Monitor for Windows {
             // There is much that was never looked at.
             (self.nr_explored, self.explored_bytes) = (0, bytes);
         }
+        self.sought = self.rate_in_use();
         let limit = self.size_limit();
         let mut room = self.room();
         for target in &mut self.targets {

@@ -24,8 +24,13 @@ const REACH: usize = 8;
 /// may take together with arming what does not. Chosen: the rest is for knowing more.
 const FOR_READING: f64 = 0.3;
 const FOR_LOOKS: f64 = 0.55;
-/// The same while there are page tables that nothing is known of. Chosen: those come first.
+/// The same while there are page tables, or parts of a large memory, that nothing is known of.
+/// Chosen: those come first.
 const WHILE_LEARNING: (f64, f64) = (0.25, 0.4);
+const WHILE_EXPLORING: (f64, f64) = (0.15, 0.3);
+/// Places that are explored for each region that there may be before memory counts as known.
+/// Chosen: blocks in a hundredth of it were found by then.
+const PLACES_A_REGION: u64 = 20;
 /// The part that is left for what comes unexpected. Chosen.
 const LEFT: f64 = 0.05;
 /// Who is looked at.
@@ -56,8 +61,7 @@ impl Windows {
         self.rounds += 1;
         self.wants_round = false;
         let full = self.budget.fullness();
-        let (for_reading, for_looks) =
-            if self.is_learning { WHILE_LEARNING } else { (FOR_READING, FOR_LOOKS) };
+        let (for_reading, for_looks) = self.shares();
         let is_worth_arming = self.budget.is_worth_arming();
         self.read_due(access, now_us, 0, Some(full * (1.0 - for_reading)))?;
 
@@ -71,9 +75,9 @@ impl Windows {
             self.arm_tables(now_us, full * LEFT);
         } else {
             let first = self.scouts.len();
-            self.send_scouts(now_us, |this, rate| {
-                let mut price = this.budget.sampling(16, chance(rate, 1.0));
-                price.monitor += this.budget.reading(16).monitor * 2.0;
+            self.send_scouts(now_us, |this, pages, rate| {
+                let mut price = this.budget.sampling(pages, chance(rate, 1.0));
+                price.monitor += this.budget.reading(pages).monitor * 2.0;
                 this.budget.reserve(price, full * LEFT)
             });
             for at in first..self.scouts.len() {
@@ -82,6 +86,16 @@ impl Windows {
             }
         }
         self.arm(access, now_us)
+    }
+
+    /// The parts of what there is that reading may take, and reading and looks together.
+    fn shares(&self) -> (f64, f64) {
+        let places = PLACES_A_REGION * u64::from(self.attrs.max_regions);
+        match self.fits_tables {
+            true if self.is_learning => WHILE_LEARNING,
+            false if self.nr_explored < places => WHILE_EXPLORING,
+            _ => (FOR_READING, FOR_LOOKS),
+        }
     }
 
     /// Reads what was armed for a short time only.

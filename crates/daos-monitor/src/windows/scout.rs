@@ -6,7 +6,7 @@
 
 use super::Windows;
 use super::estimate::Estimate;
-use super::subregion::Subregion;
+use super::subregion::{IDLE_RATE, Subregion};
 use super::target::TargetSubregions;
 use daos_core::{AddrRange, PAGE_SIZE, TargetId};
 
@@ -15,6 +15,12 @@ const PAGES: u64 = 16;
 /// How long a scout stays out at most, in microseconds, if nothing was accessed there: eight
 /// pages that are each accessed in two seconds had four accesses by then.
 const OUT_US: u64 = 1_000_000;
+/// One in so many scouts that explore waits for what is accessed seldom, too. Chosen: others
+/// may be back within a sampling interval, and so be many times as many.
+const PATIENT: u64 = 4;
+/// Accesses that are to be expected where there is something to find: one in twenty has none
+/// by chance.
+const ACCESSES_TO_FIND: f64 = 3.0;
 /// Places at a border that are looked at together. Chosen: three quarter it.
 const AT_BORDER: u64 = 3;
 /// A border is known well enough when it is known to this part of the smaller neighbour.
@@ -33,12 +39,14 @@ pub(super) struct Scout {
     pub out_us: u64,
     /// Whether it is to find a border.
     pub at_border: bool,
+    /// Accesses a second that it is to tell from none: it does not wait for less.
+    pub sought: f64,
 }
 
 impl Scout {
-    fn new(target: TargetId, pages: AddrRange, now_us: u64, at_border: bool) -> Self {
+    fn new(target: TargetId, pages: AddrRange, now_us: u64) -> Self {
         let place = Subregion::new(pages, pages.pages(), now_us);
-        Self { target, place, out_us: now_us, at_border }
+        Self { target, place, out_us: now_us, at_border: false, sought: 0.0 }
     }
 
     /// Whether it told what it could.
@@ -51,11 +59,11 @@ impl Scout {
 
 impl Windows {
     /// Places to look at next, as many as the budget allows: at borders, then all over.
-    /// `afford` takes the price of one.
+    /// `afford` takes the price of one of so many pages.
     pub(super) fn send_scouts(
         &mut self,
         now_us: u64,
-        mut afford: impl FnMut(&mut Self, f64) -> bool,
+        mut afford: impl FnMut(&mut Self, u64, f64) -> bool,
     ) {
         let most = self
             .max_scouts()
@@ -77,10 +85,11 @@ impl Windows {
                 let rate = left.estimate.rate().max(right.estimate.rate());
                 let id = target.id;
                 for place in places_in(gap) {
-                    if self.scouts.len() >= most || !afford(self, rate) {
+                    if self.scouts.len() >= most || !afford(self, PAGES, rate) {
                         return;
                     }
-                    self.scouts.push(Scout::new(id, place, now_us, true));
+                    let scout = Scout { at_border: true, ..Scout::new(id, place, now_us) };
+                    self.scouts.push(scout);
                 }
             }
         }
@@ -101,16 +110,20 @@ impl Windows {
             let place = ((u128::from(fraction) * u128::from(total)) >> 64) as u64;
             let (end, at, index) = ends[ends.partition_point(|&(end, ..)| end <= place)];
             let host = &self.targets[at].subregions[index];
+            let is_patient = self.explore_place.is_multiple_of(PATIENT);
+            let sought = if is_patient { 0.0 } else { self.sought };
+            let nr = pages_to_find(sought, self.attrs.sample_us as f64 / 1e6);
             let start = host.range.end - (end - place) * PAGE_SIZE;
             let pages =
-                table_part(AddrRange::new(start, (start + PAGES * PAGE_SIZE).min(host.range.end)));
-            if !afford(self, self.targets[at].subregions[index].estimate.rate()) {
+                table_part(AddrRange::new(start, (start + nr * PAGE_SIZE).min(host.range.end)));
+            if !afford(self, nr, self.targets[at].subregions[index].estimate.rate()) {
                 return;
             }
             self.explore_place = self.explore_place.wrapping_add(1);
             self.nr_explored += 1;
             if self.targets[at].subregions[index].probe.intersect(&pages).is_none() {
-                self.scouts.push(Scout::new(self.targets[at].id, pages, now_us, false));
+                let id = self.targets[at].id;
+                self.scouts.push(Scout { sought, ..Scout::new(id, pages, now_us) });
             }
         }
     }
@@ -145,7 +158,7 @@ impl Windows {
         let subregions = &self.targets[at].subregions;
         let own = subregions[index].estimate.rate();
         if !scout.at_border {
-            return own;
+            return own.max(scout.sought);
         }
         let next = |index: Option<usize>| {
             index.and_then(|i| subregions.get(i)).map_or(0.0, |s| s.estimate.rate())
@@ -201,11 +214,33 @@ impl Windows {
         target.settle_border(left + 1);
     }
 
+    /// Accesses a second that a tenth of the memory in use has, or more: what is found next is
+    /// likely of that rate, and it is found by a short look. 0 if none is known to be in use.
+    pub(super) fn rate_in_use(&self) -> f64 {
+        let subregions = self.targets.iter().flat_map(|target| &target.subregions);
+        let used = subregions.filter(|s| !s.absent && s.estimate.rate() >= IDLE_RATE);
+        let mut rates: Vec<_> = used.map(|s| (s.estimate.rate(), s.range.pages())).collect();
+        rates.sort_unstable_by(|(one, _), (other, _)| other.total_cmp(one));
+        let pages: u64 = rates.iter().map(|(_, pages)| pages).sum();
+        let mut faster = 0;
+        let at = rates.iter().find(|(_, of_it)| {
+            faster += of_it;
+            faster * 10 >= pages
+        });
+        at.map_or(0.0, |(rate, _)| *rate)
+    }
+
     /// Bytes between two places that were explored, about.
     fn spacing(&self) -> u64 {
         let apart = self.bytes() / (self.nr_explored + 1).max(1);
         (apart / PAGE_SIZE).max(1) * PAGE_SIZE
     }
+}
+
+/// Pages at a place at which memory that is accessed so often shows within a sampling interval
+/// of so many seconds, if they are few enough: two cache lines.
+fn pages_to_find(rate: f64, seconds: f64) -> u64 {
+    (ACCESSES_TO_FIND / (rate * seconds)).ceil().clamp(2.0, PAGES as f64) as u64
 }
 
 /// Whether an estimate is more like the first of two others.

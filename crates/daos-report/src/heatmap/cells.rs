@@ -4,7 +4,7 @@
 //! moment is in or ends, however long the interval was.
 
 use super::layout::Row;
-use super::{Heatmap, Segment};
+use super::{Heatmap, Scale, Segment};
 use crate::names;
 use daos_core::{Action, Interval, TargetInfo, TargetSnapshot};
 use std::collections::BTreeMap;
@@ -29,6 +29,8 @@ pub struct Cells {
     profile: Vec<Seen>,
     /// Where schemes acted, if that is to be shown.
     acted: Option<Acted>,
+    /// The sampling interval of the last snapshot.
+    sample_us: u64,
 }
 
 impl Cells {
@@ -37,7 +39,7 @@ impl Cells {
         let cells = vec![Seen::default(); rows.len() * times.len().saturating_sub(1)];
         let profile = vec![Seen::default(); rows.len()];
         let acted = actions.then(|| Acted::new(times.len().saturating_sub(1)));
-        Self { times, rows, cells, profile, acted }
+        Self { times, rows, cells, profile, acted, sample_us: 0 }
     }
 
     /// Takes in a snapshot: first how much of each row it saw, then for how long
@@ -45,6 +47,7 @@ impl Cells {
     pub fn add(&mut self, interval: &Interval) {
         let snapshot = &interval.snapshot;
         self.profile.fill(Seen::default());
+        self.sample_us = snapshot.sample_us;
         for target in &snapshot.targets {
             self.add_target(target);
         }
@@ -112,7 +115,14 @@ impl Cells {
             }
         }
         let title = super::title(targets, &segments);
-        Heatmap { title, times: self.times, segments, left_out: 0 }
+        Heatmap {
+            title,
+            times: self.times,
+            segments,
+            left_out: 0,
+            scale: Scale::default(),
+            sample_us: self.sample_us,
+        }
     }
 }
 

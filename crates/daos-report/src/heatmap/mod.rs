@@ -22,8 +22,11 @@ mod edges;
 mod layout;
 mod marks;
 mod picture;
+mod scale;
 mod table;
 mod text;
+
+pub use scale::Scale;
 
 use crate::format::Format;
 use crate::format::RenderError;
@@ -56,6 +59,8 @@ pub struct HeatmapOptions {
     pub page_rows: usize,
     /// Whether to show where schemes acted.
     pub actions: bool,
+    /// What the colours of text and pictures stand for.
+    pub scale: Scale,
 }
 
 impl HeatmapOptions {
@@ -66,7 +71,16 @@ impl HeatmapOptions {
             Format::Svg | Format::Png => (picture::CELLS, picture::PAGE_ROWS),
             Format::Json | Format::Csv => ((100, 100), 512),
         };
-        Self { address: None, time: None, target: None, columns, rows, page_rows, actions: true }
+        Self {
+            address: None,
+            time: None,
+            target: None,
+            columns,
+            rows,
+            page_rows,
+            actions: true,
+            scale: Scale::default(),
+        }
     }
 }
 
@@ -82,6 +96,10 @@ pub struct Heatmap {
     pub segments: Vec<Segment>,
     /// How many segments are not here, as there are too many: the smallest.
     pub left_out: usize,
+    /// What colours stand for.
+    pub scale: Scale,
+    /// The sampling interval in microseconds that rates are of; 0 where it is not known.
+    pub sample_us: u64,
 }
 
 /// Addresses of one target without a gap worth leaving out.
@@ -146,6 +164,11 @@ impl Heatmap {
         self.segments.windows(2).any(|pair| pair[0].target != pair[1].target)
     }
 
+    /// The colours of its rates.
+    fn ramp(&self) -> scale::Ramp {
+        scale::Ramp::new(self.scale, self.sample_us)
+    }
+
     /// What stands over it: whose memory it shows.
     fn headline(&self) -> String {
         format!("Memory accesses of {}", self.title)
@@ -191,7 +214,8 @@ where
     for interval in intervals()? {
         cells.add(&interval?);
     }
-    Ok(Heatmap { left_out: extent.left_out(options), ..cells.finish(targets) })
+    let left_out = extent.left_out(options);
+    Ok(Heatmap { left_out, scale: options.scale, ..cells.finish(targets) })
 }
 
 /// Writes a heat map.

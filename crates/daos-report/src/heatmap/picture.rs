@@ -1,10 +1,11 @@
 //! The heat map as a picture.
 
 use super::marks::Mask;
+use super::scale::Ramp;
 use super::{Break, Heatmap, Segment};
 use crate::canvas::{Anchor, Canvas, GREY, INK, Rect};
 use crate::colors::hatch;
-use crate::colors::{self, MARKS, SHADES};
+use crate::colors::{self, SHADES};
 use crate::ticks;
 use daos_core::Action;
 use daos_core::units::display;
@@ -34,7 +35,7 @@ pub fn draw(heatmap: &Heatmap) -> Canvas {
         draw_segments(&mut canvas, heatmap);
         draw_time_axis(&mut canvas, time);
     }
-    draw_legend(&mut canvas, &heatmap.actions());
+    draw_legend(&mut canvas, heatmap.ramp(), &heatmap.actions());
     canvas
 }
 
@@ -48,7 +49,7 @@ fn draw_segments(canvas: &mut Canvas, heatmap: &Heatmap) {
     for (index, segment) in heatmap.segments.iter().enumerate() {
         let top = floor - segment.rates.len() as f64 * row_height;
         let area = Rect { x: AREA.x, y: top.round(), w: AREA.w, h: floor.round() - top.round() };
-        draw_cells(canvas, segment, &heatmap.times, area);
+        draw_cells(canvas, segment, &heatmap.times, heatmap.ramp(), area);
         draw_addresses(canvas, segment, area);
         let middle = area.y - BREAK / 2.0;
         match heatmap.break_above(index) {
@@ -76,18 +77,19 @@ fn edges(segment: &Segment, times: &[u64], area: Rect) -> (Vec<f64>, Vec<f64>) {
 
 /// Cells of one shade and row that touch become one rectangle, and all rectangles
 /// of one shade one path.
-fn draw_cells(canvas: &mut Canvas, segment: &Segment, times: &[u64], area: Rect) {
+fn draw_cells(canvas: &mut Canvas, segment: &Segment, times: &[u64], ramp: Ramp, area: Rect) {
+    let shade = |rate: f64| colors::shade(ramp.shown(rate));
     canvas.hatch(area);
     let (x, y) = edges(segment, times, area);
     let mut shades: Vec<Vec<Rect>> = vec![Vec::new(); SHADES];
     for (row, rates) in segment.rates.iter().enumerate() {
         let mut column = 0;
-        for run in rates.chunk_by(|a, b| a.map(colors::shade) == b.map(colors::shade)) {
+        for run in rates.chunk_by(|a, b| a.map(shade) == b.map(shade)) {
             let (left, right) = (x[column], x[column + run.len()]);
             column += run.len();
             if let Some(rate) = run[0] {
                 let rect = Rect { x: left, y: y[row + 1], w: right - left, h: y[row] - y[row + 1] };
-                shades[colors::shade(rate)].push(rect);
+                shades[shade(rate)].push(rect);
             }
         }
     }
@@ -151,24 +153,18 @@ fn draw_time_axis(canvas: &mut Canvas, (from, to): (u64, u64)) {
 }
 
 /// A bar of all shades with the marked rates beside it.
-fn draw_legend(canvas: &mut Canvas, actions: &BTreeSet<Action>) {
+fn draw_legend(canvas: &mut Canvas, ramp: Ramp, actions: &BTreeSet<Action>) {
     let bar = Rect { x: AREA.right() + 26.0, y: AREA.y + 24.0, w: 18.0, h: 64.0 * 4.0 };
-    canvas.text((bar.x, AREA.y + 8.0), 13.0, Anchor::Start, GREY, "access rate");
+    canvas.text((bar.x, AREA.y + 8.0), 13.0, Anchor::Start, GREY, ramp.name());
     let height = bar.h / SHADES as f64;
     for shade in 0..SHADES {
         let y = bar.bottom() - (shade + 1) as f64 * height;
         canvas.rect(Rect { y, h: height, ..bar }, &colors::hex(colors::shade_color(shade)));
     }
-    for mark in MARKS {
+    for (mark, name) in ramp.marks() {
         let y = bar.bottom() - colors::position(mark) * bar.h;
         canvas.line((bar.right(), y), (bar.right() + 5.0, y), GREY);
-        canvas.text(
-            (bar.right() + 10.0, y + 4.0),
-            12.0,
-            Anchor::Start,
-            INK,
-            &display::percent(mark),
-        );
+        canvas.text((bar.right() + 10.0, y + 4.0), 12.0, Anchor::Start, INK, &name);
     }
     let swatch = Rect { y: bar.bottom() + 24.0, h: 18.0, ..bar };
     canvas.hatch(swatch);

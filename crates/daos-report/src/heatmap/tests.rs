@@ -16,6 +16,7 @@ fn options(columns: usize, rows: usize) -> HeatmapOptions {
         rows,
         page_rows: rows,
         actions: true,
+        scale: Scale::Share,
     }
 }
 

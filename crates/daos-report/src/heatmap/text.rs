@@ -5,8 +5,9 @@
 //! Where schemes acted, every second character is the initial of what they did: what lies
 //! between shows the heat.
 
+use super::scale::Ramp;
 use super::{Break, Heatmap, Segment};
-use crate::colors::{self, MARKS};
+use crate::colors;
 use crate::format::RenderError;
 use crate::terminal::{Cell, Style, axis, painted, row};
 use crate::ticks;
@@ -49,15 +50,16 @@ pub fn write(heatmap: &Heatmap, style: &Style, out: &mut impl Write) -> Result<(
         } else if heatmap.has_many_targets() {
             writeln!(out, "{:GUTTER$}{}", "", segment.name)?;
         }
-        write_segment(segment, style, out)?;
+        write_segment(segment, heatmap.ramp(), style, out)?;
     }
     write_time_axis(time, columns, style, out)?;
-    write_legend(style, out)?;
+    write_legend(heatmap.ramp(), style, out)?;
     write_actions(heatmap, style, out)
 }
 
 fn write_segment(
     segment: &Segment,
+    ramp: Ramp,
     style: &Style,
     out: &mut impl Write,
 ) -> Result<(), RenderError> {
@@ -66,7 +68,7 @@ fn write_segment(
     for (index, (cells, label)) in lines.iter().zip(labels).enumerate().rev() {
         let first = index * cells_per_character(style);
         let marks = marks(segment, first..first + cells.len());
-        let cells = painted(&line(cells, &marks, style), style);
+        let cells = painted(&line(cells, &marks, ramp, style), style);
         writeln!(out, "{}", row(&label, AXIS, &cells, style))?;
     }
     Ok(())
@@ -124,15 +126,21 @@ fn letter(action: Action) -> char {
 }
 
 /// One line of cells: one row, or two of which the first is the lower.
-fn line(rows: &[Vec<Option<f64>>], marks: &[Option<Action>], style: &Style) -> Vec<Cell> {
+fn line(
+    rows: &[Vec<Option<f64>>],
+    marks: &[Option<Action>],
+    ramp: Ramp,
+    style: &Style,
+) -> Vec<Cell> {
+    let shown = |rate: Option<f64>| rate.map(|rate| ramp.shown(rate));
     let cell = |(column, &rate): (usize, &Option<f64>)| match marks[column] {
-        Some(action) => marked(action, rate),
-        None if !style.color => Cell::new(colors::character(rate, style.unicode), None),
+        Some(action) => marked(action, shown(rate)),
+        None if !style.color => Cell::new(colors::character(shown(rate), style.unicode), None),
         None => {
             // Where there is no upper one, the lower one fills the character.
             let upper = rows.get(1).map_or(rate, |row| row[column]);
             let character = if style.unicode { '▀' } else { ' ' };
-            Cell { character, fg: Some(color(upper)), bg: Some(color(rate)) }
+            Cell { character, fg: Some(color(shown(upper))), bg: Some(color(shown(rate))) }
         }
     };
     rows[0].iter().enumerate().map(cell).collect()
@@ -172,18 +180,18 @@ fn write_time_axis(
     Ok(())
 }
 
-fn write_legend(style: &Style, out: &mut impl Write) -> Result<(), RenderError> {
+fn write_legend(ramp: Ramp, style: &Style, out: &mut impl Write) -> Result<(), RenderError> {
     let swatch = |rate: Option<f64>| match style.color {
         true => painted(&[Cell { bg: Some(color(rate)), ..Cell::BLANK }; 2], style),
         false => colors::character(rate, style.unicode).to_string(),
     };
-    let bound = |mark: f64| match style.color || mark == 0.0 {
-        true => display::percent(mark),
-        false => format!("to {}", display::percent(mark)),
+    let bound = |(mark, name): (f64, String)| match style.color || mark == 0.0 {
+        true => format!("{} {name}", swatch(Some(mark))),
+        false => format!("{} to {name}", swatch(Some(mark))),
     };
-    let marks = MARKS.map(|mark| format!("{} {}", swatch(Some(mark)), bound(mark)));
+    let marks = ramp.marks().map(bound);
     let none = if style.color { swatch(None) } else { "blank".to_owned() };
-    writeln!(out, "{:>AXIS$}  {}   {none} not monitored", "access rate", marks.join("  "))?;
+    writeln!(out, "{:>AXIS$}  {}   {none} not monitored", ramp.name(), marks.join("  "))?;
     Ok(())
 }
 

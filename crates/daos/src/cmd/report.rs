@@ -44,6 +44,10 @@ fn show_heatmap(args: &cli::Heatmap) -> Result<i32> {
         rows: args.height.map_or(fitting.rows, |n| n as usize),
         page_rows: args.height.map_or(fitting.page_rows, |n| n as usize),
         actions: !args.no_actions,
+        scale: match args.scale {
+            cli::HeatScale::PerSecond => heatmap::Scale::PerSecond,
+            cli::HeatScale::Share => heatmap::Scale::Share,
+        },
     };
     let map = heatmap::compute(|| Ok(source.intervals()), &source.targets(), &options)?;
     heatmap::render(&map, output.format, &style, &mut output)?;
