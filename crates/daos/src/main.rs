@@ -18,6 +18,7 @@ fn main() -> ExitCode {
         Command::Record(args) => cmd::record::run(&args),
         Command::Apply(args) => cmd::apply::run(&args),
         Command::Tune(args) => cmd::tune::run(&args),
+        Command::Owners(args) => cmd::owners::run(&args),
         Command::Report(args) => cmd::report::run(&args),
         Command::Bench(args) => cmd::moved::bench(&args),
         Command::Workload(_) => cmd::moved::tell("workload", "workload"),

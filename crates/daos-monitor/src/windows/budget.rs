@@ -27,6 +27,8 @@ const MOST_REPAID: f64 = 0.75;
 const MAX_DEBT_US: f64 = 1_200_000.0;
 /// What each tick leaves of the costs before it. Chosen: some twenty count.
 const KEEP_COSTS: f64 = 0.95;
+/// The same of ticks at the ends of aggregation intervals. Chosen: there are fewer of them.
+const KEEP_ENDINGS: f64 = 0.8;
 /// Microseconds of samples that are taken to have cost what was predicted, before any did.
 /// Chosen: a few costs say little.
 const PRIOR_US: f64 = 500.0;
@@ -66,8 +68,15 @@ pub(super) struct Budget {
     expected: Price,
     /// What a tick costs in which nothing is sampled.
     wake: f64,
+    /// What ticks around the end of an aggregation interval cost in which nothing is sampled.
+    ending: f64,
+    /// Ticks that are still around such an end: what is done with a snapshot is charged in the
+    /// tick behind it.
+    near_end: u32,
     /// Whether something was sampled since the last charge.
     sampled: bool,
+    /// Whether targets were updated since then: what that costs says nothing of other ticks.
+    updated: bool,
     /// A fading sum of what sampling cost the monitor.
     measured: f64,
     /// The same of what it was expected to cost.
@@ -84,7 +93,10 @@ impl Budget {
             filled_us: 0,
             expected: Price::default(),
             wake: Prices::default().wake,
+            ending: 0.0,
+            near_end: 0,
             sampled: false,
+            updated: false,
             measured: 0.0,
             predicted: 0.0,
             prices: Prices::default(),
@@ -164,6 +176,16 @@ impl Budget {
         self.sampled = true;
     }
 
+    /// Tells that targets are updated in this tick: nothing is learned from what it costs.
+    pub fn note_update(&mut self) {
+        self.updated = true;
+    }
+
+    /// Tells that an aggregation interval ends in this tick.
+    pub fn note_ending(&mut self) {
+        self.near_end = 2;
+    }
+
     /// Takes a price out that must be paid.
     pub fn expect(&mut self, price: Price) {
         self.expected.monitor += price.monitor;
@@ -175,7 +197,12 @@ impl Budget {
     pub fn charge(&mut self, spent: CpuCost) {
         self.left -= spent.monitor_us;
         self.debt += spent.target_us;
-        if !std::mem::take(&mut self.sampled) {
+        let sampled = std::mem::take(&mut self.sampled);
+        if std::mem::take(&mut self.updated) {
+            // With many targets it takes longer than all else in the tick.
+        } else if !sampled && self.near_end > 0 {
+            self.ending = self.ending * KEEP_ENDINGS + spent.monitor_us * (1.0 - KEEP_ENDINGS);
+        } else if !sampled {
             self.wake = self.wake * KEEP_COSTS + spent.monitor_us * (1.0 - KEEP_COSTS);
         } else {
             let sampling_us = (spent.monitor_us - self.wake).max(0.0);
@@ -184,13 +211,15 @@ impl Budget {
             self.measured = self.measured * KEEP_COSTS + sampling_us;
             self.predicted = self.predicted * KEEP_COSTS + self.expected.monitor;
         }
+        self.near_end = self.near_end.saturating_sub(1);
         self.expected = Price::default();
     }
 
     /// How often the aggregation interval must be doubled for two wakes in it to take
-    /// at most half of what may be spent.
+    /// at most half of what may be spent; and for its end, where many targets make that dear, to
+    /// take not much more than a quarter.
     pub fn interval_doublings(&self, aggregation_us: u64) -> u32 {
-        let wakes = 4.0 * self.wake;
+        let wakes = 4.0 * self.wake + 4.0 * (self.ending - 4.0 * self.wake).max(0.0);
         let mut allowed = self.share * aggregation_us as f64;
         let mut doubled = 0;
         while allowed < wakes && doubled < 20 {
