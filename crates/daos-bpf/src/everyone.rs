@@ -72,6 +72,7 @@ impl VirtualMemory {
             nr_protected: 0,
             nr_too_many: 0,
         };
+        self.upkeep = self.upkeep.clone().of_everyone();
         let begun_us = cpu::used_us();
         let found = self.find(&mut everyone, 0, |_, _| cpu::used_us() < begun_us + AT_FIRST_US);
         self.everyone = Some(everyone);

@@ -9,6 +9,9 @@ use daos_linux::allowance::Allowance;
 
 /// The part of the bound that may go into all of it. Chosen: as much is left to see with.
 const UPKEEP: f64 = 0.5;
+/// The same where targets are found among all processes. Chosen: those that come first are the
+/// largest, and they are to be seen before all the small ones are known.
+const UPKEEP_OF_ALL: f64 = 0.3;
 /// The most that may, as a share of one CPU. Chosen: some twenty children a second; what a
 /// larger bound allows is to see with.
 const MOST: f64 = 0.005;
@@ -21,7 +24,7 @@ const LOOKING: f64 = 0.1;
 const COUNTING: f64 = 0.2;
 
 /// CPU time that may go into keeping up with targets.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Upkeep {
     pub(crate) allowance: Allowance,
     /// The share of a CPU that goes into looking again.
@@ -35,6 +38,13 @@ impl Upkeep {
     pub(crate) fn new(max_overhead: f64) -> Self {
         let allowance = Allowance::new((UPKEEP * max_overhead).min(MOST));
         Self { allowance, looking: LOOKING * max_overhead, counting: COUNTING * max_overhead }
+    }
+
+    /// The same where targets are found among all processes.
+    pub(crate) fn of_everyone(self) -> Self {
+        let max_overhead = self.looking / LOOKING;
+        let allowance = Allowance::new((UPKEEP_OF_ALL * max_overhead).min(MOST));
+        Self { allowance, ..self }
     }
 
     /// How long not to look at a target again when that took so long, and it has this share, 0

@@ -168,14 +168,14 @@ pub struct Target {
 #[command(next_help_heading = "With --all")]
 pub struct Selecting {
     /// Only processes in this cgroup, or below it; `*` stands for any text
-    #[arg(long, value_name = "PATTERN", requires = "all", value_parser = values::cgroup_pattern)]
+    #[arg(long, value_name = "PATTERN", value_parser = values::cgroup_pattern)]
     pub cgroup: Option<CgroupPattern>,
     /// Only processes with so much memory resident, such as 64M
-    #[arg(long, value_name = "SIZE", requires = "all", value_parser = bytes)]
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub min_rss: Option<u64>,
     /// Act on system daemons, too: what is in /system.slice or, without systemd, children of
     /// process 1 that have no terminal
-    #[arg(long, requires = "all")]
+    #[arg(long)]
     pub include_system: bool,
 }
 

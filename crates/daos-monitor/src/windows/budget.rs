@@ -27,7 +27,11 @@ const MOST_REPAID: f64 = 0.75;
 const MAX_DEBT_US: f64 = 1_200_000.0;
 /// What each tick leaves of the costs before it. Chosen: some twenty count.
 const KEEP_COSTS: f64 = 0.95;
-/// The same of ticks at the ends of aggregation intervals. Chosen: there are fewer of them.
+/// How many wake-ups the end of an interval may cost without being heeded. Chosen: it is less
+/// with a few targets.
+const DEAR_WAKES: f64 = 4.0;
+/// What each end of an aggregation interval leaves of the costs before it. Chosen: there are
+/// fewer of them than of ticks.
 const KEEP_ENDINGS: f64 = 0.8;
 /// Microseconds of samples that are taken to have cost what was predicted, before any did.
 /// Chosen: a few costs say little.
@@ -68,7 +72,7 @@ pub(super) struct Budget {
     expected: Price,
     /// What a tick costs in which nothing is sampled.
     wake: f64,
-    /// What ticks around the end of an aggregation interval cost in which nothing is sampled.
+    /// What ticks around the end of an aggregation interval cost beside waking up and sampling.
     ending: f64,
     /// Ticks that are still around such an end: what is done with a snapshot is charged in the
     /// tick behind it.
@@ -198,10 +202,15 @@ impl Budget {
         self.left -= spent.monitor_us;
         self.debt += spent.target_us;
         let sampled = std::mem::take(&mut self.sampled);
-        if std::mem::take(&mut self.updated) {
-            // With many targets it takes longer than all else in the tick.
-        } else if !sampled && self.near_end > 0 {
-            self.ending = self.ending * KEEP_ENDINGS + spent.monitor_us * (1.0 - KEEP_ENDINGS);
+        let updated = std::mem::take(&mut self.updated);
+        let near_end = self.near_end > 0;
+        if near_end && !updated {
+            let usual = self.wake + self.expected.monitor * self.factor();
+            let ending = (spent.monitor_us - usual).max(0.0);
+            self.ending = self.ending * KEEP_ENDINGS + ending * (1.0 - KEEP_ENDINGS);
+        }
+        if updated || (near_end && self.dear_ending() > 0.0) {
+            // With many targets these take longer than all else in the tick.
         } else if !sampled {
             self.wake = self.wake * KEEP_COSTS + spent.monitor_us * (1.0 - KEEP_COSTS);
         } else {
@@ -217,9 +226,24 @@ impl Budget {
 
     /// How often the aggregation interval must be doubled for two wakes in it to take
     /// at most half of what may be spent; and for its end, where many targets make that dear, to
-    /// take not much more than a quarter.
+    /// take a quarter.
     pub fn interval_doublings(&self, aggregation_us: u64) -> u32 {
-        let wakes = 4.0 * self.wake + 4.0 * (self.ending - 4.0 * self.wake).max(0.0);
+        self.doublings(aggregation_us, 4.0 * self.wake + 8.0 * self.dear_ending())
+    }
+
+    /// The same of the time from one round to the next, which has no end that is dear.
+    pub fn round_doublings(&self, aggregation_us: u64) -> u32 {
+        self.doublings(aggregation_us, 4.0 * self.wake)
+    }
+
+    /// What each of the two ticks around the end of an interval costs beside what any does, where
+    /// that is not little, as with many targets.
+    fn dear_ending(&self) -> f64 {
+        if self.ending > DEAR_WAKES * self.wake { self.ending } else { 0.0 }
+    }
+
+    /// How often an interval must be doubled for so many microseconds to be allowed in it.
+    fn doublings(&self, aggregation_us: u64, wakes: f64) -> u32 {
         let mut allowed = self.share * aggregation_us as f64;
         let mut doubled = 0;
         while allowed < wakes && doubled < 20 {

@@ -238,11 +238,15 @@ impl Windows {
         self.cost.pages += self.windows.iter().map(|w| u64::from(w.pages)).sum::<u64>();
     }
 
-    /// Draws when the first round of the next interval begins.
-    fn draw_round(&mut self) {
-        let ticks = self.aggregation_us() / self.attrs.sample_us;
-        let offset = self.rng.below(ticks.saturating_sub(2).max(1));
-        self.round_us = self.end_us + offset * self.attrs.sample_us;
+    /// Draws when the next round begins: in the next interval or, where that was doubled for
+    /// its end to be less dear, in the next part of this one.
+    fn draw_round(&mut self, now_us: u64) {
+        let doublings = self.budget.round_doublings(self.attrs.aggregation_us).min(self.doublings);
+        let part_us = self.attrs.aggregation_us << doublings;
+        let passed = now_us.saturating_sub(self.start_us) / part_us;
+        let next_us = (self.start_us + (passed + 1) * part_us).min(self.end_us);
+        let offset = self.rng.below((part_us / self.attrs.sample_us).saturating_sub(2).max(1));
+        self.round_us = next_us + offset * self.attrs.sample_us;
     }
 
     /// Ends the aggregation interval, and begins the next.
@@ -348,7 +352,7 @@ impl Monitor for Windows {
                 self.next_update_us = now_us + self.attrs.update_us;
             }
             if now_us >= self.round_us {
-                self.draw_round();
+                self.draw_round(now_us);
                 self.begin_round(access, now_us)?;
             }
         }

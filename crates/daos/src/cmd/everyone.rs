@@ -23,7 +23,7 @@ pub fn selection(selecting: &cli::Selecting, act: bool, user: Option<&str>) -> R
 /// How many of them may be watched at a time. Each takes a region at least, and the largest
 /// some more.
 pub fn most(looking: &cli::Looking) -> usize {
-    looking.max_regions as usize / 4 * 3
+    (looking.max_regions as usize * 3 / 4).max(1)
 }
 
 /// What is watched, as it was asked for.

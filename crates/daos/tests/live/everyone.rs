@@ -81,8 +81,9 @@ fn assert_mib(owner: &Value, name: &str, from: u64, to: u64) {
 fn those_of_a_cgroup_are_found_and_their_idle_memory_is_told() {
     eventually(|| {
         let (scratch, other) = (Scratch::new(), Scratch::new());
-        let (inside, outside) = (mostly_idle(&scratch), mostly_idle(&other));
+        // It has to be empty before it goes.
         let cgroup = Cgroup::make();
+        let (inside, outside) = (mostly_idle(&scratch), mostly_idle(&other));
         cgroup.take(inside.pid());
         let args = ["--all", "--cgroup", &cgroup.pattern(), "--duration", "10s"];
         let mut recorder = scratch.recorder(&[&args, WINDOWS].concat());
@@ -97,7 +98,7 @@ fn those_of_a_cgroup_are_found_and_their_idle_memory_is_told() {
         println!("{owner}");
         assert_mib(&owner, "resident", 160, 176);
         assert_mib(&owner, "anonymous", 160, 170);
-        assert_mib(&owner, "idle_5s", 112, 132);
+        assert_mib(&owner, "idle_5s", 112, 144);
         assert_mib(&owner, "accessed_1s", 28, 48);
         assert!(owner["idle_1m"].is_null(), "that is not known yet: {owner}");
         outside.stop();
@@ -173,9 +174,9 @@ fn the_bound_holds_on_a_crowd_and_a_storm() {
 fn only_who_is_meant_is_acted_on() {
     eventually(|| {
         let (scratch, other) = (Scratch::new(), Scratch::new());
+        let cgroup = Cgroup::make();
         let (inside, outside) = (mostly_idle(&scratch), mostly_idle(&other));
         let before = resident(outside.pid());
-        let cgroup = Cgroup::make();
         cgroup.take(inside.pid());
         let zram = ZramSize::unique(512);
         // A shell that moves itself there, and so all that it starts.
@@ -227,15 +228,15 @@ fn who_is_never_acted_on() {
 fn owners_are_shown_after_a_look() {
     eventually(|| {
         let scratch = Scratch::new();
-        let load = mostly_idle(&scratch);
         let cgroup = Cgroup::make();
+        let load = mostly_idle(&scratch);
         cgroup.take(load.pid());
         let pattern = cgroup.pattern();
         let args = ["owners", "--quiet", "--for", "9s", "--cgroup", &pattern];
         let bill = bill(&[&args, WINDOWS].concat());
         let owner = owner(&bill, load.pid());
         println!("{owner}");
-        assert_mib(&owner, "idle_5s", 112, 132);
+        assert_mib(&owner, "idle_5s", 112, 144);
         assert_mib(&owner, "resident", 160, 176);
         load.stop();
     });
