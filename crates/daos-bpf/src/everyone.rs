@@ -17,6 +17,8 @@ const IN_A_STEP: usize = 8;
 /// CPU time in microseconds that may go into finding targets before the first tick. Chosen:
 /// some thousand processes are gone over, and some hundred taken on.
 const AT_FIRST_US: u64 = 100_000;
+/// The part of what upkeep allows that is left for looks at targets. Chosen: half.
+const FOR_LOOKS: f64 = 0.5;
 /// Files smaller than this are left out: most are parts of libraries, which processes share.
 const LEAST_FILE_BYTES: u64 = HUGE_PAGE_SIZE;
 /// A process has one range, and one more for each so many bytes resident. Chosen: as many as two
@@ -92,9 +94,11 @@ impl VirtualMemory {
     /// Goes on with finding targets, as far as upkeep allows.
     pub(crate) fn find_targets(&mut self, now_us: u64) -> Result<(), BpfError> {
         let Some(mut everyone) = self.everyone.take() else { return Ok(()) };
+        // Those that were found are to be looked at, too.
+        let kept_us = self.upkeep.allowance.left_us() * FOR_LOOKS;
         let found = self.find(&mut everyone, now_us, |this, spent_us| {
             this.upkeep.allowance.spend(spent_us);
-            this.upkeep.allowance.allows()
+            this.upkeep.allowance.left_us() > kept_us.max(0.0)
         });
         self.everyone = Some(everyone);
         found

@@ -30,6 +30,9 @@ const KEEP_COSTS: f64 = 0.95;
 /// How many wake-ups the end of an interval may cost without being heeded. Chosen: it is less
 /// with a few targets.
 const DEAR_WAKES: f64 = 4.0;
+/// Most doublings of the aggregation interval for its end. Chosen: 1.6 s by default; with less
+/// often a snapshot, changes show late.
+const MOST_FOR_ENDINGS: u32 = 4;
 /// What each end of an aggregation interval leaves of the costs before it. Chosen: there are
 /// fewer of them than of ticks.
 const KEEP_ENDINGS: f64 = 0.8;
@@ -226,9 +229,10 @@ impl Budget {
 
     /// How often the aggregation interval must be doubled for two wakes in it to take
     /// at most half of what may be spent; and for its end, where many targets make that dear, to
-    /// take a quarter.
+    /// take no more than that either, up to a point.
     pub fn interval_doublings(&self, aggregation_us: u64) -> u32 {
-        self.doublings(aggregation_us, 4.0 * self.wake + 8.0 * self.dear_ending())
+        let ending = self.doublings(aggregation_us, 4.0 * self.wake + 4.0 * self.dear_ending());
+        self.round_doublings(aggregation_us).max(ending.min(MOST_FOR_ENDINGS))
     }
 
     /// The same of the time from one round to the next, which has no end that is dear.
