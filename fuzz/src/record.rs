@@ -6,10 +6,11 @@ use daos_core::{Interval, PageRun, Snapshot};
 use daos_record::{JsonLines, Record, Writer};
 use daos_report::heatmap::HeatmapOptions;
 use daos_report::overhead::OverheadOptions;
+use daos_report::owners::{OwnersBy, OwnersOptions};
 use daos_report::regions::RegionsOptions;
 use daos_report::schemes::{RecordedScheme, SchemesOptions};
 use daos_report::wss::WssOptions;
-use daos_report::{Format, Style, heatmap, overhead, regions, schemes, wss};
+use daos_report::{Format, Style, heatmap, overhead, owners, regions, schemes, wss};
 use std::io;
 use std::path::Path;
 
@@ -71,6 +72,14 @@ fn report(record: &Record) {
         FORMATS
             .into_iter()
             .for_each(|format| drop(overhead::render(&cost, format, &style, &mut out)));
+    }
+    for by in [OwnersBy::Process, OwnersBy::Name, OwnersBy::Cgroup] {
+        let options = OwnersOptions { by, time: None };
+        if let Ok(bill) = owners::compute(record.intervals(), &targets, &options) {
+            FORMATS
+                .into_iter()
+                .for_each(|format| drop(owners::render(&bill, format, &style, &mut out)));
+        }
     }
     let mut lines = JsonLines::new(&mut out);
     for interval in record.intervals().map_while(Result::ok) {

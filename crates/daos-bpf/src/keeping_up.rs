@@ -1,12 +1,14 @@
-//! Keeping up with targets: what they have mapped, and the children that they start.
+//! Keeping up with targets: what they have mapped, the children that they start, and those
+//! that are found among all processes.
 //!
 //! Each step of it, a part of a list of mappings or a child, is small, and the next is taken
 //! when [`Upkeep`](crate::upkeep::Upkeep) allows. A list that is read for the first time
 //! counts as far as it was read.
 
 use crate::BpfError;
-use crate::vaddr::{Space, VirtualMemory};
-use daos_core::{AddrRange, Mapping};
+use crate::everyone::main_ranges;
+use crate::vaddr::{Origin, Space, VirtualMemory};
+use daos_core::{AddrRange, KindsOfMemory, Mapping};
 use daos_linux::cpu;
 use daos_linux::maps::{self, MapsReading};
 use rustix::process::{Resource, getrlimit};
@@ -24,14 +26,16 @@ pub(crate) struct Seen {
     pub(crate) mappings: Vec<Mapping>,
     /// Those that touch are one.
     pub(crate) ranges: Vec<AddrRange>,
-    pub(crate) resident_bytes: Option<u64>,
+    /// Those of them that matter where there are many targets, once they were asked for.
+    main_ranges: Option<Vec<AddrRange>>,
+    pub(crate) memory: Option<KindsOfMemory>,
     /// Whether it is news since this was last asked.
     pub(crate) is_news: bool,
     look: Option<Look>,
     /// Whether a look was had to its end.
     is_complete: bool,
     /// When the next begins, on the clock of [`cpu`].
-    next_us: u64,
+    pub(crate) next_us: u64,
     /// Children that the last look found, to be taken on.
     children: Vec<u32>,
 }
@@ -56,7 +60,10 @@ impl Space {
             self.seen.children = self.process.children();
         }
         // While it lives, what can't be read now is as it was.
-        self.seen.resident_bytes = self.process.resident_bytes().or(self.seen.resident_bytes);
+        if let Some(memory) = self.process.kinds_of_memory() {
+            self.seen.is_news |= self.seen.memory.is_none_or(|before| before.differs_from(&memory));
+            self.seen.memory = Some(memory);
+        }
         if let Some((reading, coming)) = self.process.read_mappings() {
             let first = coming.first().map(|mapping| mapping.range.start);
             let took_us = cpu::used_us() - begun_us;
@@ -105,10 +112,22 @@ impl Space {
 }
 
 impl Seen {
+    /// What of it is resident, in bytes.
+    pub(crate) fn resident_bytes(&self) -> Option<u64> {
+        Some(self.memory?.resident_bytes())
+    }
+
+    /// Those of what is mapped that matter where there are many targets.
+    pub(crate) fn main_ranges(&mut self) -> &[AddrRange] {
+        let resident_bytes = self.resident_bytes().unwrap_or(0);
+        self.main_ranges.get_or_insert_with(|| main_ranges(&self.mappings, resident_bytes))
+    }
+
     fn extend(&mut self, coming: Vec<Mapping>) {
         coming.iter().for_each(|mapping| mapping.range.push_joined(&mut self.ranges));
         self.is_news |= !coming.is_empty();
         self.mappings.extend(coming);
+        self.main_ranges = None;
     }
 
     fn replace(&mut self, mappings: Vec<Mapping>) {
@@ -116,16 +135,19 @@ impl Seen {
             self.ranges = maps::ranges(&mappings);
             self.mappings = mappings;
             self.is_news = true;
+            self.main_ranges = None;
         }
     }
 }
 
 impl VirtualMemory {
-    /// Goes on with what is due: looks at what targets have mapped, and taking on children
-    /// that are not targets yet, and theirs. Begins where it had to end the last time.
+    /// Goes on with what is due: finding targets among all processes, looking at what targets
+    /// have mapped, and taking on children that are not targets yet, and theirs. Begins where it
+    /// had to end the last time.
     pub(crate) fn keep_up(&mut self) -> Result<(), BpfError> {
         let now_us = cpu::monotonic_us();
         self.upkeep.allowance.fill(now_us);
+        self.find_targets(now_us)?;
         let mut known: HashSet<u32> = HashSet::new();
         if self.with_children {
             known.extend(self.pids());
@@ -171,11 +193,24 @@ impl VirtualMemory {
             };
             self.upkeep.allowance.spend(cpu::used_us() - begun_us);
             if let Some(took_us) = took_us {
-                let adopted = space.adopted;
-                let alike = self.spaces.iter().filter(|s| s.adopted == adopted).count();
-                self.spaces[at].seen.next_us = now_us + self.upkeep.pause_us(took_us, alike).max(1);
+                let share = self.share_of_looking(at);
+                self.spaces[at].seen.next_us = now_us + self.upkeep.pause_us(took_us, share).max(1);
             }
         }
+    }
+
+    /// The share of what goes into looking at targets like this that is for this one: the same
+    /// for each, and of those that were found half by what they have resident.
+    fn share_of_looking(&self, at: usize) -> f64 {
+        let space = &self.spaces[at];
+        let alike = || self.spaces.iter().filter(|other| other.origin == space.origin);
+        let even = 1.0 / alike().count() as f64;
+        if space.origin != Origin::Found {
+            return even;
+        }
+        let resident = |space: &Space| space.seen.resident_bytes().unwrap_or(0) as f64;
+        let all: f64 = alike().map(resident).sum();
+        (even + resident(space) / all.max(1.0)) / 2.0
     }
 
     /// Takes on the children of a target that are not targets yet. Whether upkeep allowed all.
@@ -200,10 +235,9 @@ impl VirtualMemory {
             // One that ended meanwhile is none to watch; of one that another daos watches,
             // that one will tell.
             if let Ok(child) = self.spaces[at].process.child(pid)
-                && let Ok(id) = self.add(child)
+                && let Ok(id) = self.add_as(Origin::Child, child)
                 && let Ok(child) = self.spaces.binary_search_by_key(&id, |space| space.id)
             {
-                self.spaces[child].adopted = true;
                 self.task(child)?;
             }
             self.upkeep.allowance.spend(cpu::used_us() - begun_us);
@@ -212,12 +246,12 @@ impl VirtualMemory {
     }
 
     /// Whether the limit on open files leaves what another target takes.
-    fn has_files_for_one_more(&self) -> bool {
+    pub(crate) fn has_files_for_one_more(&self) -> bool {
         let needed = FILES_OF_TARGET * (self.spaces.len() as u64 + 1) + FILES_LEFT;
         getrlimit(Resource::Nofile).current.is_none_or(|limit| needed <= limit)
     }
 
-    /// Children that are not watched, at least: so many open files are not allowed. 0 where
+    /// Children, or processes that were found, that are not watched, at least: so many open files are not allowed. 0 where
     /// all are.
     pub fn nr_left_out(&self) -> usize {
         self.nr_left_out

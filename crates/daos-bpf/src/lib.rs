@@ -18,6 +18,8 @@
 //! | `target_cost` | what arming cost the targets, estimated |
 //! | `prices` | what checking and arming cost on this machine, measured |
 //! | [`vaddr`] | the [`AccessCheck`](daos_core::AccessCheck) of processes |
+//! | `keeping_up`, `upkeep` | what targets have mapped, their children, and what that may cost |
+//! | `everyone` | targets that are found among all processes |
 //! | `actions` | what schemes do to their memory |
 
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
@@ -28,6 +30,7 @@ compile_error!(
 
 mod actions;
 mod entry;
+mod everyone;
 mod folio;
 mod keeping_up;
 mod kernel_layout;

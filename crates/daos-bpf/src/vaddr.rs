@@ -7,6 +7,7 @@
 use crate::BpfError;
 use crate::actions::{ASK_AGAIN_US, Locked, RecentPages};
 use crate::entry::{Entry, FRAME_MASK, bytes_mapped};
+use crate::everyone::Everyone;
 use crate::folio::{Arming, Young, arming};
 use crate::keeping_up::Seen;
 use crate::prices;
@@ -17,11 +18,12 @@ use crate::target_cost::TargetCost;
 use crate::upkeep::Upkeep;
 use daos_core::access::MAX_WINDOW_PAGES;
 use daos_core::{
-    AccessCheck, AddrRange, Capabilities, Mapping, Observation, PAGE_SIZE, PageBits, Prices,
-    Target, TargetId, TargetInfo, Window,
+    AccessCheck, AddrRange, Capabilities, KindsOfMemory, Mapping, Observation, PAGE_SIZE, PageBits,
+    Prices, Target, TargetId, TargetInfo, Window,
 };
 use daos_linux::claim::{Claim, Claimed};
 use daos_linux::cpu::Placement;
+use daos_linux::ends::Ends;
 use daos_linux::madvise::Advice;
 use daos_linux::{Process, host, support};
 use rustix::io::Errno;
@@ -34,6 +36,8 @@ const MAX_OVERHEAD: f64 = 0.005;
 /// Mappings that a description of a target names at most; of more, the largest. Chosen: a
 /// record stays small, and what is left out is too small to be seen in a report.
 const MAX_DESCRIBED: usize = 1000;
+/// The same of a target that was found among all. Chosen: there may be hundreds.
+const MAX_DESCRIBED_OF_FOUND: usize = 50;
 /// Regions updates between two descriptions of a target whose mappings change. Chosen: what
 /// changes all the time is written seldom.
 const UPDATES_BETWEEN_DESCRIPTIONS: u32 = 10;
@@ -45,24 +49,39 @@ const UPDATES_BETWEEN_TRIES: u64 = 10;
 /// move costs some 50 µs, an interrupt some 14 µs to either side.
 const WORTH_A_MOVE: usize = 4;
 
+/// How a process came to be a target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// It was named.
+    Named,
+    /// It was started by a target.
+    Child,
+    /// It was found among all.
+    Found,
+}
+
 /// A target process and what is known of its memory.
 #[derive(Debug)]
 pub(crate) struct Space {
     pub(crate) id: TargetId,
     pub(crate) process: Process,
-    /// It was not named, but started by one that was.
-    pub(crate) adopted: bool,
+    pub(crate) origin: Origin,
+    /// Whether its end is told by [`Ends`], and it need not be asked.
+    end_is_told: bool,
     /// Held for as long as we watch.
     _claim: Claim,
     pub(crate) task: Option<Task>,
     /// The task could not be looked up since the last regions update.
     lookup_failed: bool,
     pub(crate) seen: Seen,
+    /// The cgroup whose memory controller counts it, once it was described.
+    cgroup: Option<String>,
     /// Mappings that the kernel refused to arm.
     refused: Vec<AddrRange>,
     /// Regions updates since the mappings were last described; `None`: never.
     described: Option<u32>,
     described_mappings: Vec<Mapping>,
+    described_memory: Option<KindsOfMemory>,
     /// Pages that were asked for, to be read in.
     pub(crate) willneed: RecentPages,
     /// What is kept resident.
@@ -91,6 +110,9 @@ pub struct VirtualMemory {
     /// The target that keeping up begins with.
     pub(crate) keep_up_from: usize,
     pub(crate) nr_left_out: usize,
+    /// Where targets are found, if all processes are meant.
+    pub(crate) everyone: Option<Everyone>,
+    ends: Option<Ends>,
     target_cost: TargetCost,
     prices: Prices,
     /// Where set bits were cleared, if anyone wants to know.
@@ -120,6 +142,8 @@ impl VirtualMemory {
             upkeep: Upkeep::new(MAX_OVERHEAD),
             keep_up_from: 0,
             nr_left_out: 0,
+            everyone: None,
+            ends: Ends::new().ok(),
             target_cost: TargetCost::new(&measured),
             prices: measured.prices,
             unobservable: Vec::new(),
@@ -130,20 +154,29 @@ impl VirtualMemory {
 
     /// Watches `process` from the next regions update on, unless another `daos` does.
     pub fn add(&mut self, process: Process) -> Result<TargetId, Claimed> {
+        self.add_as(Origin::Named, process)
+    }
+
+    pub(crate) fn add_as(&mut self, origin: Origin, process: Process) -> Result<TargetId, Claimed> {
         let claim = Claim::take(process.pid())?;
         let id = TargetId(self.next_id);
         self.next_id += 1;
+        let end_is_told =
+            self.ends.as_ref().is_some_and(|ends| ends.add(&process, id.0.into()).is_ok());
         self.spaces.push(Space {
             id,
             process,
-            adopted: false,
+            origin,
+            end_is_told,
             _claim: claim,
             task: None,
             lookup_failed: false,
             seen: Seen::default(),
+            cgroup: None,
             refused: Vec::new(),
             described: None,
             described_mappings: Vec::new(),
+            described_memory: None,
             willneed: RecentPages::new(ASK_AGAIN_US),
             locked: Locked::new(),
             is_opaque: false,
@@ -274,6 +307,17 @@ impl VirtualMemory {
         Ok(())
     }
 
+    /// Targets that have ended are none any more.
+    fn drop_ended(&mut self) {
+        let mut ended = self.ends.as_ref().map_or(Vec::new(), Ends::take);
+        ended.sort_unstable();
+        let is_told = |space: &Space| ended.binary_search(&space.id.0.into()).is_ok();
+        self.spaces.retain(|space| match space.end_is_told {
+            true => !is_told(space),
+            false => space.process.is_alive(),
+        });
+    }
+
     /// The targets, by number, whose accessed bits say nothing, since others access their
     /// memory by tables of their own: virtual machine monitors, users of some devices.
     pub fn opaque_pids(&self) -> impl Iterator<Item = u32> {
@@ -350,7 +394,7 @@ impl AccessCheck for VirtualMemory {
 
     fn targets(&mut self) -> Result<Vec<Target>, BpfError> {
         self.keep_up()?;
-        self.spaces.retain(|s| s.process.is_alive());
+        self.drop_ended();
         self.updates += 1;
         let try_again = self.updates.is_multiple_of(UPDATES_BETWEEN_TRIES);
         if try_again {
@@ -363,12 +407,12 @@ impl AccessCheck for VirtualMemory {
             }
             space.described = space.described.map(|updates| updates + 1);
         }
-        let target = |s: &Space| Target {
+        let target = |s: &mut Space| Target {
             id: s.id,
-            ranges: s.seen.ranges.clone(),
-            resident_bytes: s.seen.resident_bytes,
+            ranges: s.ranges().to_vec(),
+            resident_bytes: s.seen.resident_bytes(),
         };
-        Ok(self.spaces.iter().map(target).collect())
+        Ok(self.spaces.iter_mut().map(target).collect())
     }
 
     fn arm(&mut self, windows: &[Window]) -> Result<(), BpfError> {
@@ -410,6 +454,14 @@ impl Space {
         self.mapping_at(addr).map(|m| m.range)
     }
 
+    /// What is watched of it.
+    fn ranges(&mut self) -> &[AddrRange] {
+        match self.origin {
+            Origin::Found => self.seen.main_ranges(),
+            Origin::Named | Origin::Child => &self.seen.ranges,
+        }
+    }
+
     /// What it is and has mapped, if that is news.
     fn describe(&mut self) -> Option<TargetInfo> {
         let due = self.described.is_none_or(|updates| updates >= UPDATES_BETWEEN_DESCRIPTIONS)
@@ -417,17 +469,29 @@ impl Space {
         if !due || self.seen.mappings.is_empty() || !std::mem::take(&mut self.seen.is_news) {
             return None;
         }
-        let mappings = joined(&self.seen.mappings);
+        let most =
+            if self.origin == Origin::Found { MAX_DESCRIBED_OF_FOUND } else { MAX_DESCRIBED };
+        let mappings = joined(&self.seen.mappings, most);
         self.described = Some(0);
-        if mappings == self.described_mappings {
+        let has_other_memory = match (self.described_memory, self.seen.memory) {
+            (Some(before), Some(now)) => before.differs_from(&now),
+            (before, now) => before != now,
+        };
+        if mappings == self.described_mappings && !has_other_memory {
             return None;
         }
         self.described_mappings.clone_from(&mappings);
+        self.described_memory = self.seen.memory;
+        if self.cgroup.is_none() {
+            self.cgroup = self.process.memory_cgroup();
+        }
         Some(TargetInfo {
             id: self.id,
             pid: Some(self.process.pid()),
             name: self.process.name(),
             mappings,
+            cgroup: self.cgroup.clone(),
+            memory: self.seen.memory,
         })
     }
 }
@@ -439,7 +503,7 @@ fn pages(range: &AddrRange) -> impl Iterator<Item = u64> + use<> {
 }
 
 /// Joins neighbours of one name, and keeps the largest of too many.
-fn joined(mappings: &[Mapping]) -> Vec<Mapping> {
+fn joined(mappings: &[Mapping], most: usize) -> Vec<Mapping> {
     let mut joined: Vec<Mapping> = Vec::new();
     for mapping in mappings {
         match joined.last_mut() {
@@ -449,9 +513,9 @@ fn joined(mappings: &[Mapping]) -> Vec<Mapping> {
             _ => joined.push(mapping.clone()),
         }
     }
-    if joined.len() > MAX_DESCRIBED {
+    if joined.len() > most {
         joined.sort_by_key(|m| std::cmp::Reverse(m.range.len()));
-        joined.truncate(MAX_DESCRIBED);
+        joined.truncate(most);
         joined.sort_by_key(|m| m.range.start);
     }
     joined

@@ -60,4 +60,4 @@ pub use snapshot::{
     TargetSnapshot,
 };
 pub use stats::median;
-pub use target::{Mapping, Target, TargetId, TargetInfo};
+pub use target::{KindsOfMemory, Mapping, Target, TargetId, TargetInfo};

@@ -32,6 +32,54 @@ pub struct TargetInfo {
     pub name: String,
     /// What is mapped where, by rising address.
     pub mappings: Vec<Mapping>,
+    /// The cgroup whose memory controller counts it, as a path from the root of the hierarchy,
+    /// where that is known.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none", default))]
+    pub cgroup: Option<String>,
+    /// What it had of which kind of memory when this was told, where that is known.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none", default))]
+    pub memory: Option<KindsOfMemory>,
+}
+
+/// What a process has of each kind of memory, in bytes. What processes share counts for each
+/// of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct KindsOfMemory {
+    /// Resident and anonymous: its own, that of no file.
+    pub anonymous_bytes: u64,
+    /// Resident pages of files that it maps.
+    pub file_bytes: u64,
+    /// Resident pages of memory that is made to be shared (`tmpfs`, System V, `MAP_SHARED`).
+    pub shared_bytes: u64,
+    /// Anonymous memory of its in swap.
+    pub swapped_bytes: u64,
+}
+
+impl KindsOfMemory {
+    /// All that is resident.
+    pub fn resident_bytes(&self) -> u64 {
+        let kinds = [self.anonymous_bytes, self.file_bytes, self.shared_bytes];
+        kinds.into_iter().fold(0, u64::saturating_add)
+    }
+
+    /// Whether it is worth telling anew: a kind differs by an eighth of all, and by 1 MiB.
+    /// Chosen: what a table shows changes by that.
+    pub fn differs_from(&self, other: &Self) -> bool {
+        let least = (self.resident_bytes() / 8).max(1 << 20);
+        let kinds = |m: &Self| [m.anonymous_bytes, m.file_bytes, m.shared_bytes, m.swapped_bytes];
+        kinds(self).into_iter().zip(kinds(other)).any(|(a, b)| a.abs_diff(b) >= least)
+    }
+
+    /// The same kinds, of both together.
+    pub fn and(&self, other: &Self) -> Self {
+        Self {
+            anonymous_bytes: self.anonymous_bytes.saturating_add(other.anonymous_bytes),
+            file_bytes: self.file_bytes.saturating_add(other.file_bytes),
+            shared_bytes: self.shared_bytes.saturating_add(other.shared_bytes),
+            swapped_bytes: self.swapped_bytes.saturating_add(other.swapped_bytes),
+        }
+    }
 }
 
 impl TargetInfo {
@@ -111,7 +159,14 @@ mod tests {
             shared: false,
         };
         let mappings = vec![mapping(20, 30, "new"), mapping(40, 50, "new")];
-        let mut info = TargetInfo { id: TargetId(0), pid: None, name: String::new(), mappings };
+        let mut info = TargetInfo {
+            id: TargetId(0),
+            pid: None,
+            name: String::new(),
+            mappings,
+            cgroup: None,
+            memory: None,
+        };
         info.remember(vec![mapping(0, 10, "low"), mapping(15, 45, "old"), mapping(48, 60, "high")]);
         let found: Vec<_> =
             info.mappings.iter().map(|m| (m.range.start, m.range.end, &m.name[..])).collect();

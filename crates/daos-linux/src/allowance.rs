@@ -38,6 +38,11 @@ impl Allowance {
         self.left_us > 0.0
     }
 
+    /// Microseconds that may be spent now; less than 0 where some are owed.
+    pub fn left_us(&self) -> f64 {
+        self.left_us
+    }
+
     /// A step took so many microseconds.
     pub fn spend(&mut self, us: u64) {
         self.left_us -= us as f64;

@@ -28,14 +28,7 @@ impl MemoryCgroup {
     pub fn of(root: &Path, pid: u32) -> Option<Self> {
         let cgroups = fs::read_to_string(root.join(format!("proc/{pid}/cgroup"))).ok()?;
         let mount = Mount::find(root)?;
-        let path = cgroups.lines().find_map(|line| {
-            let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
-            let is_it = match mount.version {
-                Version::One => controllers.split(',').any(|name| name == "memory"),
-                Version::Two => controllers.is_empty(),
-            };
-            is_it.then_some(path)
-        })?;
+        let path = path_in(&cgroups, mount.version)?;
         // A container may see only its own part of the hierarchy.
         let dir = mount.dir.join(Path::new(path).strip_prefix(&mount.part).ok()?);
         Some(Self { path: path.to_owned(), dir, version: mount.version })
@@ -88,6 +81,18 @@ impl MemoryCgroup {
         let text = fs::read_to_string(self.dir.join("memory.stat")).ok()?;
         text.lines().find_map(|l| l.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok())
     }
+}
+
+/// The path of the cgroup whose memory controller counts a process, by its `/proc/PID/cgroup`.
+pub(crate) fn path_in(cgroups: &str, version: Version) -> Option<&str> {
+    cgroups.lines().find_map(|line| {
+        let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
+        let is_it = match version {
+            Version::One => controllers.split(',').any(|name| name == "memory"),
+            Version::Two => controllers.is_empty(),
+        };
+        is_it.then_some(path)
+    })
 }
 
 /// All that can be seen.

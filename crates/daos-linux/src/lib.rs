@@ -14,6 +14,8 @@
 //! | [`iomem`] | what is RAM among the physical addresses |
 //! | [`madvise`] | `process_madvise(2)` in batches |
 //! | [`memory`] | what a process has in memory, in swap and in huge pages |
+//! | [`census`] | all processes of the machine, gone over a few at a time |
+//! | [`ends`] | which of many processes have ended |
 //! | [`cgroup`] | the memory cgroup of a process |
 //! | [`temp_cgroup`] | a memory cgroup that is set up for a while |
 //! | [`metrics`] | what schemes heed beside accesses, measured |
@@ -30,10 +32,12 @@
 //! | [`support`] | what it offers: rights, BTF, swap, huge pages |
 
 pub mod allowance;
+pub mod census;
 pub mod cgroup;
 pub mod claim;
 pub mod cpu;
 pub mod damon;
+pub mod ends;
 pub mod guard;
 pub mod host;
 pub mod iomem;

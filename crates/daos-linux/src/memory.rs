@@ -3,7 +3,7 @@
 
 use crate::host::kib_field;
 use crate::process::of_a_live_thread;
-use daos_core::PAGE_SIZE;
+use daos_core::{KindsOfMemory, PAGE_SIZE};
 use std::fs;
 use std::path::Path;
 
@@ -53,6 +53,18 @@ impl ProcessMemory {
     }
 }
 
+/// What process `pid` has of each kind of memory, from the same file; `None` as there.
+pub fn kinds(proc: &Path, pid: u32) -> Option<KindsOfMemory> {
+    of_a_live_thread(&proc.join(pid.to_string()), |dir| {
+        let status = fs::read_to_string(dir.join("status")).ok()?;
+        let swapped_bytes = kib_field(&status, "VmSwap").unwrap_or(0);
+        let bytes = |name| kib_field(&status, name);
+        let (anonymous_bytes, file_bytes) = (bytes("RssAnon")?, bytes("RssFile")?);
+        let shared_bytes = bytes("RssShmem")?;
+        Some(KindsOfMemory { anonymous_bytes, file_bytes, shared_bytes, swapped_bytes })
+    })
+}
+
 /// Bytes of anonymous memory that huge pages map, from `/proc/PID/smaps_rollup`. The
 /// kernel walks the page tables for it: milliseconds for GiBs.
 pub fn huge_bytes(proc: &Path, pid: u32) -> Option<u64> {
@@ -90,5 +102,8 @@ mod tests {
         let (proc, pid) = (Path::new("/proc"), std::process::id());
         assert!(ProcessMemory::read(proc, pid).unwrap().resident_bytes > 1 << 20);
         assert!(huge_bytes(proc, pid).is_some());
+        let kinds = kinds(proc, pid).unwrap();
+        assert!(kinds.anonymous_bytes > 0 && kinds.file_bytes > 0);
+        assert!(kinds.resident_bytes() > 1 << 20);
     }
 }

@@ -8,7 +8,7 @@ use crate::pid_namespace::{is_of_host, other_pids};
 use crate::procmap::MappingLookup;
 use crate::remote::RemoteMemory;
 use crate::support::Rights;
-use daos_core::{AddrRange, Mapping, PAGE_SIZE};
+use daos_core::{AddrRange, KindsOfMemory, Mapping};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
@@ -159,13 +159,9 @@ impl Process {
         self.of_a_live_thread(|dir| MappingLookup::open(&dir.join("maps")).ok())
     }
 
-    /// Its resident set in bytes; `None` when it has ended.
-    pub fn resident_bytes(&self) -> Option<u64> {
-        self.of_a_live_thread(|dir| {
-            let statm = fs::read_to_string(dir.join("statm")).ok()?;
-            let pages: u64 = statm.split(' ').nth(1)?.parse().ok()?;
-            (pages > 0).then_some(pages * PAGE_SIZE)
-        })
+    /// What it has of each kind of memory; `None` when it has ended.
+    pub fn kinds_of_memory(&self) -> Option<KindsOfMemory> {
+        self.believe(memory::kinds(Path::new(PROC), self.pid))?
     }
 
     /// What it has in memory and in swap; `None` when it has ended.

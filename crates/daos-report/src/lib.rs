@@ -13,6 +13,7 @@
 //! |---|---|
 //! | [`heatmap`] | when which addresses were accessed how often |
 //! | [`wss`] | how much memory was in use |
+//! | [`owners`] | who holds how much memory, and how much of it is idle |
 //! | [`regions`] | the snapshots themselves |
 //! | [`schemes`] | what schemes did |
 //! | [`overhead`] | what the monitoring cost |
@@ -35,6 +36,7 @@ pub mod heatmap;
 pub mod info;
 pub mod names;
 pub mod overhead;
+pub mod owners;
 mod panel;
 mod png;
 pub mod regions;

@@ -110,6 +110,8 @@ pub fn targets() -> Vec<TargetInfo> {
             mapping(MMAP, 256 * MIB, ""),
             mapping(STACK, 132 * 1024, "[stack]"),
         ],
+        cgroup: None,
+        memory: None,
     }]
 }
 

@@ -55,6 +55,8 @@ pub struct Driver<A, M = AnyMonitor> {
     next_tick_us: u64,
     cpu_us: u64,
     begun: bool,
+    /// Whether it goes on without targets: others may come.
+    goes_on: bool,
     late_ticks: u32,
     missed_ticks: u32,
     stop: Option<Stop>,
@@ -79,6 +81,7 @@ impl<A: AccessCheck, M: Monitor> Driver<A, M> {
             next_tick_us: 0,
             cpu_us: 0,
             begun: false,
+            goes_on: false,
             late_ticks: 0,
             missed_ticks: 0,
             stop: None,
@@ -90,6 +93,11 @@ impl<A: AccessCheck, M: Monitor> Driver<A, M> {
     pub fn watch(&mut self, pidfd: impl AsFd) -> io::Result<()> {
         let events = epoll::EventFlags::IN | epoll::EventFlags::ONESHOT;
         Ok(epoll::add(&self.epoll, pidfd, epoll::EventData::new_u64(0), events)?)
+    }
+
+    /// Goes on when all targets have ended: there may be others later.
+    pub fn going_on(self, goes_on: bool) -> Self {
+        Self { goes_on, ..self }
     }
 
     /// Why monitoring ended; `None` while it goes on.
@@ -186,7 +194,7 @@ impl<A: AccessCheck, M: Monitor> Driver<A, M> {
             Some(Stop::Asked)
         } else if self.deadline_us.is_some_and(|deadline| deadline <= now_us) {
             Some(Stop::Duration)
-        } else if !self.monitor.has_targets() {
+        } else if !self.goes_on && !self.monitor.has_targets() {
             Some(Stop::TargetsEnded)
         } else {
             None

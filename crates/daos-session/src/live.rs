@@ -6,6 +6,7 @@ use crate::memory_series::MemoryUse;
 use crate::session::Source;
 use daos_bpf::{BpfError, VirtualMemory};
 use daos_core::{Action, ActionSink, CpuCost, Metrics, Snapshot, SnapshotSource, TargetInfo};
+use daos_linux::census::Selection;
 use daos_linux::claim::Claimed;
 use daos_linux::memory::{ProcessMemory, keep_at_hand};
 use daos_linux::open_files::RaisedOpenFiles;
@@ -65,6 +66,9 @@ pub struct Targets {
     memory: VirtualMemory,
     pidfds: Vec<OwnedFd>,
     max_overhead: f64,
+    /// Whether others may come when all have ended.
+    goes_on: bool,
+    open_files: Option<RaisedOpenFiles>,
 }
 
 impl Targets {
@@ -96,9 +100,39 @@ impl Targets {
         let max_overhead = max_overhead.unwrap_or(DEFAULT_MAX_OVERHEAD);
         let memory = VirtualMemory::new()?.with_children(children).with_max_overhead(max_overhead);
         keep_at_hand(AT_HAND);
-        let mut targets = Self { memory, pidfds: Vec::new(), max_overhead };
+        let (goes_on, open_files) = (false, None);
+        let mut targets = Self { memory, pidfds: Vec::new(), max_overhead, goes_on, open_files };
         processes.into_iter().try_for_each(|process| targets.add(process))?;
         Ok(targets)
+    }
+
+    /// All processes that `selection` means, `most` of them at a time: those that are there, and
+    /// those that come. `max_overhead` as with [`open`](Self::open).
+    ///
+    /// # Errors
+    ///
+    /// [`LiveError`] where this host lacks what watching takes.
+    pub fn open_everyone(
+        selection: Selection,
+        most: usize,
+        max_overhead: Option<f64>,
+    ) -> Result<Self, LiveError> {
+        let mut targets = Self::open(&[], false, false, max_overhead)?;
+        // Each of them takes some.
+        targets.open_files = Some(RaisedOpenFiles::raise());
+        targets.memory.watch_everyone(selection, most)?;
+        targets.goes_on = true;
+        Ok(targets)
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.memory.pids().count()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     /// Whether this action can be done to their memory; if not, why, and what to do about it.
@@ -137,11 +171,12 @@ impl Targets {
             }
         }
         // Children of targets may become many.
-        let open_files = RaisedOpenFiles::raise();
-        let Self { memory, pidfds, max_overhead } = self;
+        let open_files = self.open_files.take().unwrap_or_else(RaisedOpenFiles::raise);
+        let Self { memory, pidfds, max_overhead, goes_on, .. } = self;
         let failed = |what| move |source| LiveError::Wait { what, source };
         let mut driver = Driver::new(monitor, memory, stop, duration_us)
-            .map_err(failed("preparing the timer"))?;
+            .map_err(failed("preparing the timer"))?
+            .going_on(goes_on);
         for pidfd in &pidfds {
             driver.watch(pidfd).map_err(failed("watching for the target's end"))?;
         }
@@ -154,6 +189,8 @@ impl Targets {
             swap: None,
             told_opaque: BTreeSet::new(),
             told_left_out: false,
+            told_protected: false,
+            told_too_many: false,
             next_sample_us: 0,
             setup_cpu_us,
             _open_files: open_files,
@@ -169,8 +206,12 @@ pub struct Live<M = AnyMonitor> {
     swap: Option<TempSwap>,
     /// Processes of which it was told that their memory can't be observed.
     told_opaque: BTreeSet<u32>,
-    /// Whether it was told that children are left out.
+    /// Whether it was told that children, or processes that were found, are left out.
     told_left_out: bool,
+    /// Whether it was told that processes are not acted on.
+    told_protected: bool,
+    /// Whether it was told that there are too many processes.
+    told_too_many: bool,
     /// When the next sample of their memory is due.
     next_sample_us: u64,
     /// CPU time in microseconds before the first tick.
@@ -319,11 +360,27 @@ impl<M: Monitor> Source for Live<M> {
             )
         };
         let mut notes: Vec<_> = new.map(note).collect();
-        let left_out = self.driver.access().nr_left_out();
-        if left_out > 0 && !std::mem::replace(&mut self.told_left_out, true) {
+        let memory = self.driver.access();
+        let first = |told: &mut bool, nr: usize| nr > 0 && !std::mem::replace(told, true);
+        let left_out = memory.nr_left_out();
+        if first(&mut self.told_left_out, left_out) {
             notes.push(format!(
                 "note: {left_out} or more children of the targets are not watched, as no more \
                  files may be open: raise the limit (ulimit -n, or LimitNOFILE= of a service)"
+            ));
+        }
+        let protected = memory.nr_protected();
+        if first(&mut self.told_protected, protected) {
+            notes.push(format!(
+                "note: {protected} processes are left alone: process 1, daos, what it runs under, \
+                 and system daemons unless --include-system was given"
+            ));
+        }
+        let too_many = memory.nr_too_many();
+        if first(&mut self.told_too_many, too_many) {
+            notes.push(format!(
+                "note: {too_many} or more processes, the smallest, are not watched: there may be \
+                 three targets for four of --max-regions; raise that, or --min-rss"
             ));
         }
         notes

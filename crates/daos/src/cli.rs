@@ -13,6 +13,7 @@ use daos_cli::values::{self, bytes};
 pub use daos_cli::{Backend, Looking, Plain};
 use daos_core::AddrRange;
 use daos_linux::SwapOptions;
+use daos_linux::census::CgroupPattern;
 use daos_linux::guard::COMMAND as GUARD;
 use daos_monitor::MonitorKind;
 use std::path::PathBuf;
@@ -27,6 +28,7 @@ pub const DEFAULT_RECORD: &str = "daos.data";
     daos record -- ./program       watch a program from its start\n  \
     daos record --pid 1234         watch a running process until Ctrl-C\n  \
     daos report heatmap            show when it used what memory\n  \
+    daos owners                    show which processes hold memory that nobody uses\n  \
     daos apply -s prcl --zram 4G -- ./program      page out what it does not use\n  \
     daos tune -s prcl --zram 4G --limit 10m -- ./program      find the best thresholds for it")]
 pub struct Cli {
@@ -44,6 +46,8 @@ pub enum Command {
     Apply(Apply),
     /// Find the thresholds of a scheme that are best for a program
     Tune(Box<Tune>),
+    /// Show who holds how much memory now, and how much of it is idle
+    Owners(Owners),
     /// Show what a record holds
     #[command(subcommand)]
     Report(Report),
@@ -97,11 +101,14 @@ pub struct Doctor {
 #[derive(Debug, Args)]
 #[command(override_usage = "daos record [OPTIONS] -- COMMAND [ARG]...\n       \
     daos record [OPTIONS] --pid PID[,PID]...\n       \
+    daos record [OPTIONS] --all\n       \
     daos record [OPTIONS] --sim FILE")]
 #[command(after_help = "Examples:\n  \
     daos record -- ./program --with args       from its start to its end\n  \
     daos record --pid 1234 --duration 20s      a running process, for a while\n  \
     daos record --pid 1234 --children          and the processes that it starts\n  \
+    daos record --all --min-rss 64M -d 5m      all of the machine that are larger than that\n  \
+    daos record --all --cgroup 'system.slice/*'      all in such a cgroup\n  \
     daos record -o - --pid 1234 | jq .         as JSON lines, as they come\n  \
     daos record --sim workloads/demo.cfg       a simulated address space, at once")]
 pub struct Record {
@@ -112,7 +119,7 @@ pub struct Record {
     #[arg(short, long, value_name = "FILE", default_value = DEFAULT_RECORD)]
     pub output: PathBuf,
     /// User as whom the command runs, by name or number [default: who called sudo, else who
-    /// runs daos]
+    /// runs daos]; with --all, only the processes of this user
     #[arg(long, value_name = "USER")]
     pub user: Option<String>,
     /// Stop after this long, such as 20s or 5m. A command that was started is asked to end then
@@ -134,6 +141,9 @@ pub struct Forms {
     /// Processes to watch
     #[arg(short, long, value_name = "PID", value_delimiter = ',', num_args = 1..)]
     pub pid: Vec<u32>,
+    /// All processes of the machine, as they come and go: the largest first
+    #[arg(long)]
+    pub all: bool,
     /// Simulate the access pattern of this file instead of watching a process
     #[arg(long, value_name = "FILE")]
     pub sim: Option<PathBuf>,
@@ -147,8 +157,26 @@ pub struct Target {
     #[command(flatten)]
     pub forms: Forms,
     /// Watch the processes that the targets start, too
-    #[arg(long, conflicts_with = "sim")]
+    #[arg(long, conflicts_with_all = ["sim", "all"])]
     pub children: bool,
+    #[command(flatten)]
+    pub selecting: Selecting,
+}
+
+/// Which of all processes.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "With --all")]
+pub struct Selecting {
+    /// Only processes in this cgroup, or below it; `*` stands for any text
+    #[arg(long, value_name = "PATTERN", value_parser = values::cgroup_pattern)]
+    pub cgroup: Option<CgroupPattern>,
+    /// Only processes with so much memory resident, such as 64M
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    pub min_rss: Option<u64>,
+    /// Act on system daemons, too: what is in /system.slice or, without systemd, children of
+    /// process 1 that have no terminal
+    #[arg(long)]
+    pub include_system: bool,
 }
 
 /// How to look.
@@ -189,6 +217,8 @@ pub enum Report {
     Heatmap(Heatmap),
     /// Working set size: its distribution, and how it changes
     Wss(Wss),
+    /// Who holds how much memory at the end, and how much of it is idle
+    Owners(ReportOwners),
     /// The regions of snapshots, as lists
     Regions(Regions),
     /// What schemes did: how often, to how much memory, when
@@ -312,6 +342,67 @@ pub struct Wss {
     pub timeline: bool,
     #[command(flatten)]
     pub color: Color,
+}
+
+#[derive(Debug, Args)]
+pub struct ReportOwners {
+    #[command(flatten)]
+    pub common: Common,
+    /// Only this span since the start of the record, such as 2s-10s: its end is shown
+    #[arg(long, value_name = "SPAN", value_parser = values::time_span_us)]
+    pub time: Option<(u64, u64)>,
+    /// Whose memory is one line
+    #[arg(long, value_enum, default_value_t = By::Process)]
+    pub by: By,
+    #[command(flatten)]
+    pub color: Color,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum By {
+    /// A process
+    Process,
+    /// All processes in a cgroup
+    Cgroup,
+    /// All processes of a program
+    Name,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    daos owners                            all processes, after a look of ten seconds\n  \
+    daos owners --for 70s --by cgroup      what is idle for a minute, by cgroup\n  \
+    daos owners --user alice --min-rss 64M\n  \
+    daos owners --format json | jq '.owners[0]'")]
+pub struct Owners {
+    /// How long to look, such as 10s: nothing is known to be idle for longer
+    #[arg(long = "for", value_name = "TIME", default_value = "10s", value_parser = values::duration_us)]
+    pub duration: u64,
+    /// Whose memory is one line
+    #[arg(long, value_enum, default_value_t = By::Process)]
+    pub by: By,
+    /// Only processes in this cgroup, or below it; `*` stands for any text
+    #[arg(long, value_name = "PATTERN", value_parser = values::cgroup_pattern)]
+    pub cgroup: Option<CgroupPattern>,
+    /// Only the processes of this user
+    #[arg(long, value_name = "USER")]
+    pub user: Option<String>,
+    /// Only processes with so much memory resident, such as 64M
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    pub min_rss: Option<u64>,
+    /// How to show it; by default as the ending of OUT says, else as text
+    #[arg(short, long, value_enum)]
+    pub format: Option<Format>,
+    /// File to write to instead of standard output
+    #[arg(short, long, value_name = "OUT")]
+    pub output: Option<PathBuf>,
+    /// Say nothing but errors while looking
+    #[arg(short, long)]
+    pub quiet: bool,
+    #[command(flatten)]
+    pub color: Color,
+    #[command(flatten)]
+    pub monitoring: Monitoring,
 }
 
 #[derive(Debug, Args)]

@@ -24,6 +24,7 @@ fn main() -> ExitCode {
             args.monitoring = args.monitoring.where_schemes_act();
             cmd::tune::run(&args)
         }
+        Command::Owners(args) => cmd::owners::run(&args),
         Command::Report(args) => cmd::report::run(&args),
         Command::Bench(args) => cmd::moved::bench(&args),
         Command::Workload(_) => cmd::moved::tell("workload", "workload"),

@@ -27,6 +27,15 @@ const MOST_REPAID: f64 = 0.85;
 const MAX_DEBT_US: f64 = 1_200_000.0;
 /// What each tick leaves of the costs before it. Chosen: some twenty count.
 const KEEP_COSTS: f64 = 0.95;
+/// How many wake-ups the end of an interval may cost without being heeded. Chosen: it is less
+/// with a few targets.
+const DEAR_WAKES: f64 = 4.0;
+/// Most doublings of the aggregation interval for its end. Chosen: 1.6 s by default; with less
+/// often a snapshot, changes show late.
+const MOST_FOR_ENDINGS: u32 = 4;
+/// What each end of an aggregation interval leaves of the costs before it. Chosen: there are
+/// fewer of them than of ticks.
+const KEEP_ENDINGS: f64 = 0.8;
 /// Microseconds of samples that are taken to have cost what was predicted, before any did.
 /// Chosen: a few costs say little.
 const PRIOR_US: f64 = 500.0;
@@ -66,8 +75,15 @@ pub(super) struct Budget {
     expected: Price,
     /// What a tick costs in which nothing is sampled.
     wake: f64,
+    /// What ticks around the end of an aggregation interval cost beside waking up and sampling.
+    ending: f64,
+    /// Ticks that are still around such an end: what is done with a snapshot is charged in the
+    /// tick behind it.
+    near_end: u32,
     /// Whether something was sampled since the last charge.
     sampled: bool,
+    /// Whether targets were updated since then: what that costs says nothing of other ticks.
+    updated: bool,
     /// A fading sum of what sampling cost the monitor.
     measured: f64,
     /// The same of what it was expected to cost.
@@ -84,7 +100,10 @@ impl Budget {
             filled_us: 0,
             expected: Price::default(),
             wake: Prices::default().wake,
+            ending: 0.0,
+            near_end: 0,
             sampled: false,
+            updated: false,
             measured: 0.0,
             predicted: 0.0,
             prices: Prices::default(),
@@ -164,6 +183,16 @@ impl Budget {
         self.sampled = true;
     }
 
+    /// Tells that targets are updated in this tick: nothing is learned from what it costs.
+    pub fn note_update(&mut self) {
+        self.updated = true;
+    }
+
+    /// Tells that an aggregation interval ends in this tick.
+    pub fn note_ending(&mut self) {
+        self.near_end = 2;
+    }
+
     /// Takes a price out that must be paid.
     pub fn expect(&mut self, price: Price) {
         self.expected.monitor += price.monitor;
@@ -175,7 +204,17 @@ impl Budget {
     pub fn charge(&mut self, spent: CpuCost) {
         self.left -= spent.monitor_us;
         self.debt += spent.target_us;
-        if !std::mem::take(&mut self.sampled) {
+        let sampled = std::mem::take(&mut self.sampled);
+        let updated = std::mem::take(&mut self.updated);
+        let near_end = self.near_end > 0;
+        if near_end && !updated {
+            let usual = self.wake + self.expected.monitor * self.factor();
+            let ending = (spent.monitor_us - usual).max(0.0);
+            self.ending = self.ending * KEEP_ENDINGS + ending * (1.0 - KEEP_ENDINGS);
+        }
+        if updated || (near_end && self.dear_ending() > 0.0) {
+            // With many targets these take longer than all else in the tick.
+        } else if !sampled {
             self.wake = self.wake * KEEP_COSTS + spent.monitor_us * (1.0 - KEEP_COSTS);
         } else {
             let sampling_us = (spent.monitor_us - self.wake).max(0.0);
@@ -184,13 +223,31 @@ impl Budget {
             self.measured = self.measured * KEEP_COSTS + sampling_us;
             self.predicted = self.predicted * KEEP_COSTS + self.expected.monitor;
         }
+        self.near_end = self.near_end.saturating_sub(1);
         self.expected = Price::default();
     }
 
     /// How often the aggregation interval must be doubled for two wakes in it to take
-    /// at most a quarter of what may be spent.
+    /// at most a quarter of what may be spent; and for its end, where many targets make that
+    /// dear, to take no more than half, up to a point.
     pub fn interval_doublings(&self, aggregation_us: u64) -> u32 {
-        let wakes = 4.0 * 2.0 * self.wake;
+        let ending = self.doublings(aggregation_us, 8.0 * self.wake + 4.0 * self.dear_ending());
+        self.round_doublings(aggregation_us).max(ending.min(MOST_FOR_ENDINGS))
+    }
+
+    /// The same of the time from one round to the next, which has no end that is dear.
+    pub fn round_doublings(&self, aggregation_us: u64) -> u32 {
+        self.doublings(aggregation_us, 4.0 * 2.0 * self.wake)
+    }
+
+    /// What each of the two ticks around the end of an interval costs beside what any does, where
+    /// that is not little, as with many targets.
+    fn dear_ending(&self) -> f64 {
+        if self.ending > DEAR_WAKES * self.wake { self.ending } else { 0.0 }
+    }
+
+    /// How often an interval must be doubled for so many microseconds to be allowed in it.
+    fn doublings(&self, aggregation_us: u64, wakes: f64) -> u32 {
         let mut allowed = self.share * aggregation_us as f64;
         let mut doubled = 0;
         while allowed < wakes && doubled < 20 {

@@ -57,6 +57,7 @@ use daos_core::{
 };
 use round::Place;
 use scout::Scout;
+use std::collections::HashMap;
 use target::TargetSubregions;
 
 /// Bound on the overhead unless the user says otherwise, as a share of one CPU. Chosen:
@@ -243,11 +244,15 @@ impl Windows {
         self.cost.pages += self.windows.iter().map(|w| u64::from(w.pages)).sum::<u64>();
     }
 
-    /// Draws when the first round of the next interval begins.
-    fn draw_round(&mut self) {
-        let ticks = self.aggregation_us() / self.attrs.sample_us;
-        let offset = self.rng.below(ticks.saturating_sub(2).max(1));
-        self.round_us = self.end_us + offset * self.attrs.sample_us;
+    /// Draws when the next round begins: in the next interval or, where that was doubled for
+    /// its end to be less dear, in the next part of this one.
+    fn draw_round(&mut self, now_us: u64) {
+        let doublings = self.budget.round_doublings(self.attrs.aggregation_us).min(self.doublings);
+        let part_us = self.attrs.aggregation_us << doublings;
+        let passed = now_us.saturating_sub(self.start_us) / part_us;
+        let next_us = (self.start_us + (passed + 1) * part_us).min(self.end_us);
+        let offset = self.rng.below((part_us / self.attrs.sample_us).saturating_sub(2).max(1));
+        self.round_us = next_us + offset * self.attrs.sample_us;
     }
 
     /// Ends the aggregation interval, and begins the next.
@@ -345,13 +350,15 @@ impl Monitor for Windows {
         if self.check_us.is_none() {
             if now_us >= self.end_us {
                 snapshot = Some(self.end_interval(now_us));
+                self.budget.note_ending();
             }
             if now_us >= self.next_update_us {
                 self.update(access)?;
+                self.budget.note_update();
                 self.next_update_us = now_us + self.attrs.update_us;
             }
             if now_us >= self.round_us {
-                self.draw_round();
+                self.draw_round(now_us);
                 self.begin_round(access, now_us)?;
             }
         }
@@ -368,11 +375,11 @@ impl Monitor for Windows {
     fn update<A: AccessCheck + ?Sized>(&mut self, access: &mut A) -> Result<(), A::Error> {
         let now_us = self.now_us;
         self.places.clear();
-        let mut before = std::mem::take(&mut self.targets);
+        let before = std::mem::take(&mut self.targets);
+        let mut before: HashMap<_, _> = before.into_iter().map(|t| (t.id, t)).collect();
         for live in access.targets()? {
-            let at = before.iter().position(|target| target.id == live.id);
-            let mut target =
-                at.map_or_else(|| TargetSubregions::new(live.id), |at| before.swap_remove(at));
+            let known = before.remove(&live.id);
+            let mut target = known.unwrap_or_else(|| TargetSubregions::new(live.id));
             target.resident_bytes = live.resident_bytes;
             let ranges = live.ranges.into_iter().filter(|range| range.pages() > 0).collect();
             target.fit(ranges, now_us);
@@ -380,8 +387,8 @@ impl Monitor for Windows {
         }
         self.targets.sort_by_key(|target| target.id);
         self.scouts.retain(|scout| {
-            let target = self.targets.iter().find(|target| target.id == scout.target);
-            target.is_some_and(|target| target.is_mapped(scout.place.range))
+            let at = self.targets.binary_search_by_key(&scout.target, |target| target.id);
+            at.is_ok_and(|at| self.targets[at].is_mapped(scout.place.range))
         });
         let tables: u64 = self.targets.iter().map(TargetSubregions::nr_tables).sum();
         let price = self.budget.reading(u64::from(self.most_pages)).monitor;

@@ -132,7 +132,8 @@ impl Windows {
     pub(super) fn recall_scouts(&mut self, now_us: u64) {
         let mut out = Vec::with_capacity(self.scouts.len());
         for scout in std::mem::take(&mut self.scouts) {
-            let Some(at) = self.targets.iter().position(|t| t.id == scout.target) else { continue };
+            let target = self.targets.binary_search_by_key(&scout.target, |target| target.id);
+            let Ok(at) = target else { continue };
             let Some(index) = self.targets[at].find(scout.place.range.start) else { continue };
             let host = &self.targets[at].subregions[index];
             if host.range.intersect(&scout.place.range) != Some(scout.place.range)

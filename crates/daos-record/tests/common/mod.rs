@@ -37,7 +37,14 @@ pub fn header() -> Header {
 pub fn target(id: u32, name: &str) -> TargetInfo {
     let range = AddrRange::new(0x40_0000, 0x80_0000);
     let mappings = vec![Mapping { range, name: "[heap]".into(), shared: false }];
-    TargetInfo { id: TargetId(id), pid: Some(100 + id), name: name.into(), mappings }
+    TargetInfo {
+        id: TargetId(id),
+        pid: Some(100 + id),
+        name: name.into(),
+        mappings,
+        cgroup: None,
+        memory: None,
+    }
 }
 
 /// The aggregation interval of all snapshots.

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(override_usage = "daos apply [OPTIONS] --scheme SCHEME -- COMMAND [ARG]...\n       \
     daos apply [OPTIONS] --scheme SCHEME --pid PID[,PID]...\n       \
+    daos apply [OPTIONS] --scheme SCHEME --all\n       \
     daos apply [OPTIONS] --scheme SCHEME --sim FILE")]
 #[command(mut_arg("schemes", |arg| arg.required(true)))]
 #[command(mut_arg("max_overhead", super::max_overhead_where_schemes_act))]
@@ -15,6 +16,7 @@ use std::path::PathBuf;
     daos apply --scheme prcl --zram 4G -- ./server     pages out what is idle for 5 s\n  \
     daos apply --scheme '4K max min min 30s max pageout' --pid 1234\n  \
     daos apply --scheme ethp --scheme my.toml --pid 1234 --children\n  \
+    daos apply --scheme prcl --all --user alice --min-rss 64M    all large ones of a user\n  \
     daos apply --scheme prcl --dry-run -d 1m --pid 1234   says what it would do\n  \
     daos record --scheme prcl -- ./server              records what was seen and done\n\
     A scheme's text: MIN-SIZE MAX-SIZE MIN-FREQUENCY MAX-FREQUENCY MIN-AGE MAX-AGE ACTION, with \
@@ -25,7 +27,7 @@ pub struct Apply {
     #[command(flatten)]
     pub schemes: Managing,
     /// User as whom the command runs, by name or number [default: who called sudo, else who
-    /// runs daos]
+    /// runs daos]; with --all, only the processes of this user
     #[arg(long, value_name = "USER")]
     pub user: Option<String>,
     /// Stop after this long, such as 20s or 5m. A command that was started is asked to end then

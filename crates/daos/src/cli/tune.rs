@@ -19,6 +19,8 @@ pub const DEFAULT_TUNING: &str = "daos.tune";
 #[command(mut_arg("max_overhead", super::max_overhead_where_schemes_act))]
 #[command(mut_arg("command", |arg| arg.help("Command to run again and again, behind `--`; the \
     same work each time")))]
+#[command(mut_arg("all", |arg| arg.hide(true)), mut_arg("cgroup", |arg| arg.hide(true)))]
+#[command(mut_arg("min_rss", |arg| arg.hide(true)), mut_arg("include_system", |arg| arg.hide(true)))]
 #[command(mut_arg("pid", |arg| arg.help("Service to watch: processes that go on")))]
 #[command(mut_arg("seed", |arg| arg.help("Seed of the random choice of pages, of points to \
     measure, and of simulated noise")))]

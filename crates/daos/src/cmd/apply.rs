@@ -43,8 +43,8 @@ where
 fn live(args: &cli::Apply, monitor: AnyMonitor) -> Result<i32> {
     // What can be refused is refused before anything is started or changed.
     let user = session::user_of_command(&args.target, args.user.as_deref())?;
-    let prepared =
-        Prepared::new(&args.target, &args.schemes, args.monitoring.looking.max_overhead)?;
+    let looking = &args.monitoring.looking;
+    let prepared = Prepared::new(&args.target, &args.schemes, args.user.as_deref(), looking)?;
     if !args.quiet {
         session::tell_of_others();
         session::tell_user(user.as_ref());

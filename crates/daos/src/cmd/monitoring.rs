@@ -29,6 +29,11 @@ pub fn simulated<'a>(
     monitoring: &cli::Monitoring,
     user: Option<&str>,
 ) -> Result<Option<&'a Path>> {
+    let cli::Selecting { cgroup, min_rss, include_system } = &target.selecting;
+    if !target.forms.all && (cgroup.is_some() || min_rss.is_some() || *include_system) {
+        let message = "--cgroup, --min-rss and --include-system choose among --all: give that";
+        return Err(Usage(message.into()).into());
+    }
     let refused = match (&target.forms.sim, monitoring.looking.backend) {
         (Some(_), Backend::Auto | Backend::Sim) if user.is_some() => {
             "--user is for a command, and --sim runs none; leave out --user"

@@ -60,8 +60,8 @@ where
 fn live(args: &cli::Record, monitor: AnyMonitor) -> Result<i32> {
     // What can be refused is refused before anything is started or written.
     let user = session::user_of_command(&args.target, args.user.as_deref())?;
-    let prepared =
-        Prepared::new(&args.target, &args.schemes, args.monitoring.looking.max_overhead)?;
+    let looking = &args.monitoring.looking;
+    let prepared = Prepared::new(&args.target, &args.schemes, args.user.as_deref(), looking)?;
     let output = Output::open(&args.output)?;
     if !args.quiet {
         session::tell_of_others();

@@ -6,7 +6,7 @@ mod source;
 use crate::cli::{self, Common, Report};
 use anyhow::Result;
 use daos_cli::Usage;
-use daos_report::{RenderError, heatmap, info, overhead, regions, schemes, wss};
+use daos_report::{RenderError, heatmap, info, overhead, owners, regions, schemes, wss};
 use output::{Output, style};
 use source::Source;
 
@@ -16,6 +16,7 @@ pub fn run(report: &Report) -> Result<i32> {
     match report {
         Report::Heatmap(args) => show_heatmap(args),
         Report::Wss(args) => show_wss(args),
+        Report::Owners(args) => show_owners(args),
         Report::Regions(args) => show_regions(args),
         Report::Schemes(args) => show_schemes(args),
         Report::Overhead(args) => show_overhead(args),
@@ -29,7 +30,8 @@ pub fn run(report: &Report) -> Result<i32> {
 
 /// Opens what is read and what is written, in this order.
 fn open(common: &Common) -> Result<(Source, Output)> {
-    Ok((Source::open(&common.record)?, Output::open(common)?))
+    let source = Source::open(&common.record)?;
+    Ok((source, Output::open(common.format, common.output.as_ref())?))
 }
 
 fn show_heatmap(args: &cli::Heatmap) -> Result<i32> {
@@ -71,6 +73,26 @@ fn show_wss(args: &cli::Wss) -> Result<i32> {
     wss::render(&wss, format, &style(&args.color), &mut output)?;
     output.finish()?;
     Ok(source.status())
+}
+
+fn show_owners(args: &cli::ReportOwners) -> Result<i32> {
+    let (source, mut output) = open(&args.common)?;
+    let options = owners::OwnersOptions { by: args.by.into(), time: args.time };
+    let bill = owners::compute(source.intervals(), &source.targets(), &options)?;
+    let format = output.format;
+    owners::render(&bill, format, &style(&args.color), &mut output)?;
+    output.finish()?;
+    Ok(source.status())
+}
+
+impl From<cli::By> for owners::OwnersBy {
+    fn from(by: cli::By) -> Self {
+        match by {
+            cli::By::Process => Self::Process,
+            cli::By::Cgroup => Self::Cgroup,
+            cli::By::Name => Self::Name,
+        }
+    }
 }
 
 fn show_regions(args: &cli::Regions) -> Result<i32> {

@@ -1,6 +1,7 @@
 //! From flags to a session, and what the commands that run one have in common.
 
 use crate::cli;
+use crate::cmd::everyone;
 use anyhow::{Context, Result, bail};
 use daos_cli::{Usage, WholeFile, say, scheme_error};
 use daos_core::text::safe;
@@ -33,10 +34,17 @@ impl Prepared {
     pub fn new(
         target: &cli::Target,
         managing: &cli::Managing,
-        max_overhead: Option<f64>,
+        user: Option<&str>,
+        looking: &cli::Looking,
     ) -> Result<Self> {
         let (pids, children) = (&target.forms.pid, target.children);
-        let targets = Targets::open(pids, children, managing.act(), max_overhead)?;
+        let max_overhead = looking.max_overhead;
+        let targets = if target.forms.all {
+            let selection = everyone::selection(&target.selecting, managing.act(), user)?;
+            Targets::open_everyone(selection, everyone::most(looking), max_overhead)?
+        } else {
+            Targets::open(pids, children, managing.act(), max_overhead)?
+        };
         let schemes = schemes(managing)?;
         // A swap device that is yet to be set up will do.
         let swap_comes = managing.zram.bytes.is_some();
@@ -115,7 +123,10 @@ pub fn user(asked: Option<&str>) -> Result<Option<User>> {
 /// As whom the command runs, if one was given.
 pub fn user_of_command(target: &cli::Target, asked: Option<&str>) -> Result<Option<User>> {
     match (target.forms.command.is_empty(), asked) {
-        (true, Some(_)) => bail!(Usage("--user is for a command: give one behind --".into())),
+        (true, Some(_)) if target.forms.all => Ok(None),
+        (true, Some(_)) => {
+            bail!(Usage("--user is for a command, or for --all: give one behind --".into()))
+        }
         (true, None) => Ok(None),
         (false, _) => user(asked),
     }
@@ -212,6 +223,7 @@ pub fn simulation(
 /// What is watched, as it was named.
 pub fn named(target: &cli::Target) -> Vec<String> {
     match target.forms.command.as_slice() {
+        [] if target.forms.all => everyone::named(&target.selecting),
         [] => target.forms.pid.iter().map(|pid| format!("--pid {pid}")).collect(),
         command => command.to_vec(),
     }

@@ -13,6 +13,7 @@ mod table;
 use crate::cli;
 use crate::cmd::{monitoring, session};
 use anyhow::{Result, bail};
+use daos_cli::Usage;
 use daos_cli::signals;
 use daos_tune::{Next, Store, Tuning, TuningEnd, TuningResult, Workload};
 use plan::Plan;
@@ -27,6 +28,10 @@ const INTERRUPTED: i32 = 130;
 /// Tunes until the limit is reached or Ctrl-C. Exit status 1 if nothing is known then.
 pub fn run(args: &cli::Tune) -> Result<i32> {
     // A score may be a command, too.
+    if args.target.forms.all {
+        let message = "there is no one score of all processes: tune for a command, or --pid";
+        return Err(Usage(message.into()).into());
+    }
     let runs_as = args.user.as_deref().filter(|_| args.measuring.score.is_none());
     let simulated = monitoring::simulated(&args.target, &args.monitoring, runs_as)?;
     let stop = signals::stop_flag(None)?;

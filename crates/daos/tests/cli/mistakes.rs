@@ -49,6 +49,21 @@ fn targets_that_make_no_sense() {
 }
 
 #[test]
+fn all_processes_and_some_do_not_go_together() {
+    let place = Place::new("daos");
+    place.misused(&["record", "--all", "--pid", "1"], "cannot be used with");
+    place.misused(&["record", "--all", "--children"], "cannot be used with");
+    place.misused(&["record", "--pid", "1", "--cgroup", "x"], "--all");
+    place.misused(&["apply", "-s", "prcl", "--pid", "1", "--include-system"], "--all");
+    place.misused(&["record", "--all", "--cgroup", "/a[b"], "`*` stands for any text");
+    place.misused(&["record", "--all", "--min-rss", "big"], "such as 512M");
+    place.misused(&["record", "--all", "--user", "no-such-user"], "no user \"no-such-user\"");
+    place.misused(&["tune", "-s", "prcl", "--limit", "1m", "--all"], "no one score of all");
+    place.misused(&["owners", "--for", "0s"], "sees nothing");
+    place.misused(&["owners", "--user", "no-such-user"], "no user \"no-such-user\"");
+}
+
+#[test]
 fn users_that_there_are_not() {
     let place = Place::new("daos");
     let user = ["--user", "no-such-user"];

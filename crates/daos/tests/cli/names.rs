@@ -108,9 +108,18 @@ fn in_records() {
     let mut file = fs::File::create(place.path("daos.data")).unwrap();
     let mut writer = Writer::new(&mut file, &header).unwrap();
     let mappings = vec![Mapping { range, name: name(), shared: false }];
-    writer.target(&TargetInfo { id: TargetId(0), pid: Some(7), name: name(), mappings }).unwrap();
+    writer
+        .target(&TargetInfo {
+            id: TargetId(0),
+            pid: Some(7),
+            name: name(),
+            mappings,
+            cgroup: Some(name()),
+            memory: None,
+        })
+        .unwrap();
     writer.interval(&Interval::from(snapshot)).unwrap();
-    for report in ["info", "heatmap", "wss", "regions", "schemes", "overhead"] {
+    for report in ["info", "heatmap", "wss", "owners", "regions", "schemes", "overhead"] {
         let shown = said(&place, &["report", report]);
         assert!(shown.contains(HARMLESS), "{report}: {shown}");
         said(&place, &["report", report, "--format", "csv"]);

@@ -41,6 +41,22 @@ fn the_working_set() {
 }
 
 #[test]
+fn the_owners() {
+    let place = Place::with_record();
+    let bill = report(&place, "owners");
+    assert_fields(&bill, &["unit", "at_us", "watched_us", "total", "owners"]);
+    let [owner] = &bill["owners"].as_array().unwrap()[..] else { panic!("one: {bill}") };
+    let fields = ["name", "cgroup", "processes", "resident", "accessed_1s", "accessed_1m"];
+    assert_fields(owner, &fields);
+    assert_fields(owner, &["idle_5s", "idle_1m", "idle_10m", "unseen", "anonymous", "swapped"]);
+    assert!(owner["idle_5s"].is_null(), "three seconds were watched: {owner}");
+    assert!(owner["accessed_1s"].as_u64().is_some_and(|bytes| bytes > 0), "{owner}");
+    let ran = place.run(&["report", "owners", "--by", "name", "--format", "csv"]).succeeded();
+    assert_eq!(String::from_utf8_lossy(&ran.stdout).lines().count(), 2);
+    place.misused(&["report", "owners", "--format", "svg"], "text, json or csv");
+}
+
+#[test]
 fn the_regions() {
     let regions = report(&Place::with_record(), "regions");
     let list = regions.as_array().unwrap();

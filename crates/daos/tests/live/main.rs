@@ -10,6 +10,7 @@ mod bound;
 mod changes;
 mod commands;
 mod ends;
+mod everyone;
 mod guests;
 mod hostile;
 mod killed;

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `forks` | starts children as fast as it can, some tens at a time, that end at once |
 //! | `children N` | has N children that do nothing |
+//! | `crowd N KIB` | has N children with so much memory each, an eighth of which they use once a second |
 //! | `remap` | maps, protects and unmaps its memory in two threads as fast as it can |
 //! | `mappings N` | has N mappings that don't join, and a child that has as many |
 //! | `changing` | maps and unmaps, starts threads and children, all the time and at a measured pace |
@@ -48,6 +49,7 @@ fn main() {
     match way.as_str() {
         "forks" => forks(),
         "children" => children(numbers[0]),
+        "crowd" => crowd(numbers[0], numbers[1] as usize * 1024),
         "remap" => remap(),
         "mappings" => mappings(numbers[0] as usize),
         "changing" => changing(),
@@ -77,6 +79,22 @@ fn forks() {
 fn children(number: u32) {
     for _ in 0..number {
         fork(pause);
+    }
+    ready();
+    pause();
+}
+
+fn crowd(number: u32, len: usize) {
+    for nth in 0..number {
+        fork(|| {
+            let own = map(len);
+            touch(own, len);
+            sleep_ms(u64::from(nth) * 1000 / u64::from(number));
+            loop {
+                touch(own, len / 8);
+                sleep_ms(1000);
+            }
+        });
     }
     ready();
     pause();

@@ -1,6 +1,6 @@
 //! Where a report goes, in which form and style.
 
-use crate::cli::{self, Color, Common, When};
+use crate::cli::{self, Color, When};
 use anyhow::{Context, Result};
 use daos_cli::Usage;
 use daos_cli::whole_file::WholeFile;
@@ -23,13 +23,13 @@ enum To {
 impl Output {
     /// Standard output or the file asked for, in the format asked for or, failing
     /// that, the one that the file's name ends in.
-    pub fn open(common: &Common) -> Result<Self> {
-        let format = match (common.format, &common.output) {
+    pub fn open(format: Option<cli::Format>, output: Option<&PathBuf>) -> Result<Self> {
+        let format = match (format, output) {
             (Some(format), _) => format.into(),
             (None, Some(path)) => format_of(path)?,
             (None, None) => Format::Text,
         };
-        let to = match &common.output {
+        let to = match output {
             Some(path) if path != Path::new("-") => {
                 let file = WholeFile::create(path);
                 To::File(file.with_context(|| cannot_write(path))?, path.clone())

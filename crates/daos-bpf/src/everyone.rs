@@ -1,0 +1,299 @@
+//! Targets that are found among all processes of the machine, as they come and go.
+//!
+//! The largest come first, as most is to be seen there, and there is a bound on how many are
+//! targets: each takes a region at least. Of each, only its main ranges are watched: what many
+//! processes map can't be observed, and a small process is a range or two.
+
+use crate::BpfError;
+use crate::vaddr::{Origin, VirtualMemory};
+use daos_core::{AddrRange, HUGE_PAGE_SIZE, Mapping};
+use daos_linux::census::{Census, Counted, Selection, Verdict};
+use daos_linux::{Process, cpu};
+use std::collections::HashMap;
+use std::path::Path;
+
+/// Processes that are looked at in one step. Chosen: a step takes some 100 µs at most.
+const IN_A_STEP: usize = 8;
+/// CPU time in microseconds that may go into finding targets before the first tick. Chosen:
+/// some thousand processes are gone over, and some hundred taken on.
+const AT_FIRST_US: u64 = 100_000;
+/// The part of what upkeep allows that is left for looks at targets. Chosen: half.
+const FOR_LOOKS: f64 = 0.5;
+/// Files smaller than this are left out: most are parts of libraries, which processes share.
+const LEAST_FILE_BYTES: u64 = HUGE_PAGE_SIZE;
+/// A process has one range, and one more for each so many bytes resident. Chosen: as many as two
+/// page tables map.
+const BYTES_A_RANGE: u64 = 2 * HUGE_PAGE_SIZE;
+/// Ranges that are no farther apart are one. Chosen: what is between them costs a few entries.
+const NEAR_BYTES: u64 = 64 << 10;
+/// What a target must have gained or lost to be looked at at once, in bytes. Chosen.
+const GREW_BYTES: u64 = 4 << 20;
+
+/// What finds targets among all processes.
+#[derive(Debug)]
+pub(crate) struct Everyone {
+    census: Census,
+    /// Most targets.
+    most: usize,
+    /// To be taken on, the largest last.
+    candidates: Vec<Counted>,
+    /// What the census that goes on has found so far.
+    coming: Vec<Counted>,
+    is_counting: bool,
+    took_us: u64,
+    /// When the next census begins, on the clock of [`cpu`].
+    next_us: u64,
+    /// Processes that are never acted on, of this census and of the last.
+    protected: usize,
+    nr_protected: usize,
+    /// Processes that are no targets since there are so many, at least.
+    nr_too_many: usize,
+}
+
+/// Where targets are, by process number.
+type Known = HashMap<u32, usize>;
+
+impl VirtualMemory {
+    /// Watches all processes that `selection` means, up to `most` of them at a time, as they come
+    /// and go; those that are there at once, as far as that takes no more than a tenth of a
+    /// second.
+    ///
+    /// # Errors
+    ///
+    /// Those of looking up their tasks, but for what is one process's own trouble.
+    pub fn watch_everyone(&mut self, selection: Selection, most: usize) -> Result<(), BpfError> {
+        let mut everyone = Everyone {
+            census: Census::new(Path::new("/"), selection),
+            most,
+            candidates: Vec::new(),
+            coming: Vec::new(),
+            is_counting: false,
+            took_us: 0,
+            next_us: 0,
+            protected: 0,
+            nr_protected: 0,
+            nr_too_many: 0,
+        };
+        self.upkeep = self.upkeep.clone().of_everyone();
+        let begun_us = cpu::used_us();
+        let found = self.find(&mut everyone, 0, |_, _| cpu::used_us() < begun_us + AT_FIRST_US);
+        self.everyone = Some(everyone);
+        found
+    }
+
+    /// Processes that are never acted on, and so no targets, when all were last gone over.
+    pub fn nr_protected(&self) -> usize {
+        self.everyone.as_ref().map_or(0, |everyone| everyone.nr_protected)
+    }
+
+    /// Processes that are no targets since there may be no more targets, at least.
+    pub fn nr_too_many(&self) -> usize {
+        self.everyone.as_ref().map_or(0, |everyone| everyone.nr_too_many)
+    }
+
+    /// Goes on with finding targets, as far as upkeep allows.
+    pub(crate) fn find_targets(&mut self, now_us: u64) -> Result<(), BpfError> {
+        let Some(mut everyone) = self.everyone.take() else { return Ok(()) };
+        // Those that were found are to be looked at, too.
+        let kept_us = self.upkeep.allowance.left_us() * FOR_LOOKS;
+        let found = self.find(&mut everyone, now_us, |this, spent_us| {
+            this.upkeep.allowance.spend(spent_us);
+            this.upkeep.allowance.left_us() > kept_us.max(0.0)
+        });
+        self.everyone = Some(everyone);
+        found
+    }
+
+    /// Goes on, step by step, while `may` says so; it is told what the step before took.
+    fn find(
+        &mut self,
+        everyone: &mut Everyone,
+        now_us: u64,
+        may: impl Fn(&mut Self, u64) -> bool,
+    ) -> Result<(), BpfError> {
+        if everyone.candidates.is_empty() && !everyone.is_counting && everyone.next_us > now_us {
+            return Ok(());
+        }
+        let mut known: Known = self.pids().zip(0..).collect();
+        let mut spent_us = 0;
+        while may(self, spent_us) {
+            let begun_us = cpu::used_us();
+            let dropped = if let Some(candidate) = everyone.candidates.pop() {
+                self.take_on(everyone, candidate, &mut known)?
+            } else if everyone.is_counting || everyone.next_us <= now_us {
+                self.count_some(everyone, &known, now_us)
+            } else {
+                return Ok(());
+            };
+            if dropped {
+                known = self.pids().zip(0..).collect();
+            }
+            spent_us = cpu::used_us() - begun_us;
+            if everyone.is_counting {
+                everyone.took_us += spent_us;
+            }
+        }
+        Ok(())
+    }
+
+    /// A step of a census. Whether a target was dropped.
+    fn count_some(&mut self, everyone: &mut Everyone, known: &Known, now_us: u64) -> bool {
+        if !std::mem::replace(&mut everyone.is_counting, true) {
+            (everyone.took_us, everyone.protected) = (0, 0);
+            everyone.nr_too_many = 0;
+        }
+        for _ in 0..IN_A_STEP {
+            let Some(counted) = everyone.census.step() else {
+                everyone.is_counting = false;
+                everyone.candidates = std::mem::take(&mut everyone.coming);
+                everyone.candidates.sort_unstable_by_key(|counted| counted.resident_bytes);
+                everyone.nr_protected = everyone.protected;
+                let pause_us = self.upkeep.pause_of_census_us(everyone.took_us);
+                everyone.next_us = now_us + pause_us.max(1);
+                return false;
+            };
+            everyone.protected += usize::from(counted.verdict == Verdict::Protected);
+            if let Some(&at) = known.get(&counted.pid) {
+                if self.is_to_be_dropped(everyone, at, &counted) {
+                    self.spaces.remove(at);
+                    return true;
+                }
+            } else if counted.verdict == Verdict::Fits {
+                everyone.coming.push(counted);
+            }
+        }
+        false
+    }
+
+    /// Whether a target is none any more. One that grew is looked at soon.
+    fn is_to_be_dropped(&mut self, everyone: &Everyone, at: usize, counted: &Counted) -> bool {
+        let space = &mut self.spaces[at];
+        let resident_bytes = counted.resident_bytes;
+        if space.seen.resident_bytes().is_some_and(|b| b.abs_diff(resident_bytes) >= GREW_BYTES) {
+            space.seen.next_us = 0;
+        }
+        space.origin == Origin::Found
+            && match counted.verdict {
+                Verdict::Fits => false,
+                // What is about as large as it must be does not come and go.
+                Verdict::NotYet => resident_bytes < everyone.census.min_resident_bytes() / 2,
+                Verdict::Other | Verdict::Protected => true,
+            }
+    }
+
+    /// Makes a process that was found a target. Whether another was dropped for it.
+    fn take_on(
+        &mut self,
+        everyone: &mut Everyone,
+        candidate: Counted,
+        known: &mut Known,
+    ) -> Result<bool, BpfError> {
+        let pid = candidate.pid;
+        if known.contains_key(&pid) {
+            return Ok(false);
+        }
+        // Those that are left are no larger.
+        let left = everyone.candidates.len() + 1;
+        if !self.has_files_for_one_more() {
+            self.nr_left_out = self.nr_left_out.max(left);
+            everyone.candidates.clear();
+            return Ok(false);
+        }
+        let smallest =
+            if self.spaces.len() >= everyone.most { self.smallest_found() } else { None };
+        if self.spaces.len() >= everyone.most
+            && smallest.is_none_or(|(_, bytes)| candidate.resident_bytes < bytes.saturating_mul(2))
+        {
+            everyone.nr_too_many = left;
+            everyone.candidates.clear();
+            return Ok(false);
+        }
+        // The verdict holds for who is held, if that is there until after.
+        if let Ok(process) = Process::open(pid)
+            && everyone.census.verdict_on(pid) == Verdict::Fits
+            && process.is_alive()
+            && let Ok(id) = self.add_as(Origin::Found, process)
+            && let Ok(at) = self.spaces.binary_search_by_key(&id, |space| space.id)
+        {
+            known.insert(pid, at);
+            self.task(at)?;
+            if let Some((smallest, _)) = smallest {
+                everyone.nr_too_many += 1;
+                self.spaces.remove(smallest);
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The target among those that were found that has least, and what of it is resident.
+    fn smallest_found(&self) -> Option<(usize, u64)> {
+        let found = self.spaces.iter().enumerate().filter(|(_, s)| s.origin == Origin::Found);
+        let sizes = found.map(|(at, space)| (at, space.seen.resident_bytes().unwrap_or(0)));
+        sizes.min_by_key(|(_, bytes)| *bytes)
+    }
+}
+
+/// Those of `mappings`, by rising address, that are worth to be watched of a process with so much
+/// resident, where there are many: sorted, disjoint, some of them over small gaps.
+pub(crate) fn main_ranges(mappings: &[Mapping], resident_bytes: u64) -> Vec<AddrRange> {
+    let mut ranges: Vec<AddrRange> = Vec::new();
+    for file in mappings.chunk_by(|a, b| a.name == b.name && a.range.end == b.range.start) {
+        let (first, last) = (&file[0], &file[file.len() - 1]);
+        let range = AddrRange::new(first.range.start, last.range.end);
+        let is_kernels = first.name.starts_with("[v");
+        if is_kernels || (first.is_of_file() && range.len() < LEAST_FILE_BYTES) {
+            continue;
+        }
+        match ranges.last_mut() {
+            Some(before) if range.start - before.end <= NEAR_BYTES => before.end = range.end,
+            _ => ranges.push(range),
+        }
+    }
+    let most = 1 + (resident_bytes / BYTES_A_RANGE) as usize;
+    if ranges.len() > most {
+        ranges.sort_unstable_by_key(|range| std::cmp::Reverse(range.len()));
+        ranges.truncate(most);
+        ranges.sort_unstable_by_key(|range| range.start);
+    }
+    ranges
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    #[test]
+    fn the_main_ranges_of_a_process() {
+        let mapping = |start: u64, bytes: u64, name: &str| Mapping {
+            range: AddrRange::new(start, start + bytes),
+            name: name.to_owned(),
+            shared: false,
+        };
+        let heap = 0x5555_0000_0000;
+        let (high, stack) = (0x7f00_0000_0000, 0x7fff_0000_0000);
+        let mappings = [
+            mapping(heap - MIB, MIB, "/usr/bin/program"),
+            mapping(heap, 8 * MIB, "[heap]"),
+            mapping(high, MIB, "/var/data"),
+            mapping(high + MIB, MIB, "/var/data"),
+            mapping(high + 3 * MIB, 64 << 10, ""),
+            mapping(high + 3 * MIB + (128 << 10), 64 << 10, ""),
+            mapping(high + 4 * MIB, MIB, "/usr/lib/libc.so.6"),
+            mapping(stack, 132 << 10, "[stack]"),
+            mapping(stack + MIB, 16 << 10, "[vvar]"),
+        ];
+        let all = [
+            AddrRange::new(heap, heap + 8 * MIB),
+            AddrRange::new(high, high + 2 * MIB),
+            AddrRange::new(high + 3 * MIB, high + 3 * MIB + (192 << 10)),
+            AddrRange::new(stack, stack + (132 << 10)),
+        ];
+        assert_eq!(main_ranges(&mappings, 1 << 30), all);
+        assert_eq!(main_ranges(&mappings, 0), all[..1]);
+        assert_eq!(main_ranges(&mappings, 8 * MIB), all[..3]);
+        assert_eq!(main_ranges(&[], 0), []);
+    }
+}

@@ -1,0 +1,165 @@
+//! All processes of the machine, gone over a few at a time.
+//!
+//! What it costs to look at one, some 10 µs, is so of thousands tens of milliseconds. So a
+//! [`Census`] takes steps, and its caller decides how many are due. Numbers are all that it
+//! gives: they may be another's a moment later, so whoever goes on takes hold of the process
+//! ([`Process::open`](crate::Process::open)) and asks [`verdict_on`](Census::verdict_on) again.
+//!
+//! | module | holds |
+//! |---|---|
+//! | this one | the steps |
+//! | `stat` | `/proc/PID/stat` |
+//! | [`selection`] | which processes are meant |
+//! | [`protected`] | which are never acted on |
+
+pub mod protected;
+pub mod selection;
+mod stat;
+
+use crate::cgroup::{self, Mount};
+pub use protected::Protection;
+pub use selection::{CgroupPattern, Selection};
+use stat::Stat;
+use std::fs::{self, ReadDir};
+use std::path::{Path, PathBuf};
+
+/// How long a process must have been there to be counted, in clock ticks of 10 ms. Chosen: one
+/// second. What ends sooner leaves nothing to see, and there may be hundreds of those a second.
+const LEAST_AGE_TICKS: u64 = 100;
+/// Bytes from which on a process counts at once. Chosen: it was not made for a moment.
+const LARGE_BYTES: u64 = 64 << 20;
+
+/// What a census says of a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is one of those that are meant.
+    Fits,
+    /// It has less memory than is asked for, or is too young to tell.
+    NotYet,
+    /// It is of others, or has no memory of its own, or has ended.
+    Other,
+    /// It is one that is never acted on.
+    Protected,
+}
+
+/// A process as it was a moment ago.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counted {
+    /// Its number.
+    pub pid: u32,
+    /// What of it was resident, in bytes.
+    pub resident_bytes: u64,
+    /// Whether it is meant.
+    pub verdict: Verdict,
+}
+
+/// Goes over the processes of the machine again and again.
+#[derive(Debug)]
+pub struct Census {
+    root: PathBuf,
+    selection: Selection,
+    /// Which of the lines of `/proc/PID/cgroup` counts.
+    memory: Option<cgroup::Version>,
+    listing: Option<ReadDir>,
+    /// Clock ticks since the machine was started, when the listing was begun.
+    now_ticks: u64,
+    me: u32,
+}
+
+impl Census {
+    /// Of those that `selection` means. `root` is `/`, or a test's tree.
+    pub fn new(root: &Path, selection: Selection) -> Self {
+        let memory = Mount::find(root).map(|mount| mount.version);
+        let (root, me) = (root.to_owned(), std::process::id());
+        Self { root, selection, memory, listing: None, now_ticks: 0, me }
+    }
+
+    /// The next process; `None` when all have been gone over. The next step after that begins
+    /// anew.
+    pub fn step(&mut self) -> Option<Counted> {
+        if self.listing.is_none() {
+            self.now_ticks = stat::ticks_since_start(&self.root);
+            self.listing = fs::read_dir(self.root.join("proc")).ok();
+        }
+        for entry in self.listing.as_mut()?.by_ref().flatten() {
+            let pid = entry.file_name().to_str().and_then(|name| name.parse().ok());
+            if let Some(pid) = pid {
+                return Some(self.count(pid));
+            }
+        }
+        self.listing = None;
+        None
+    }
+
+    /// What it says of process `pid` now, whatever its age and size.
+    pub fn verdict_on(&self, pid: u32) -> Verdict {
+        match Stat::read(&self.root, pid) {
+            Some(stat) => self.judge(pid, &stat),
+            None => Verdict::Other,
+        }
+    }
+
+    /// The least that those who are meant have resident, in bytes.
+    pub fn min_resident_bytes(&self) -> u64 {
+        self.selection.min_resident_bytes
+    }
+
+    /// The cgroup whose memory controller counts process `pid`.
+    pub fn cgroup_of(&self, pid: u32) -> Option<String> {
+        let path = cgroup::path_in(&self.cgroups_of(pid)?, self.memory?)?.to_owned();
+        Some(path)
+    }
+
+    fn cgroups_of(&self, pid: u32) -> Option<String> {
+        fs::read_to_string(self.root.join(format!("proc/{pid}/cgroup"))).ok()
+    }
+
+    fn count(&self, pid: u32) -> Counted {
+        let Some(stat) = Stat::read(&self.root, pid) else {
+            return Counted { pid, resident_bytes: 0, verdict: Verdict::Other };
+        };
+        let resident_bytes = stat.resident_bytes;
+        let age = self.now_ticks.saturating_sub(stat.start_ticks);
+        let is_small = resident_bytes < self.selection.min_resident_bytes.max(1);
+        let is_young = age < LEAST_AGE_TICKS && resident_bytes < LARGE_BYTES;
+        let verdict = match () {
+            () if stat.has_no_memory => Verdict::Other,
+            () if is_small || is_young => Verdict::NotYet,
+            () => self.judge(pid, &stat),
+        };
+        Counted { pid, resident_bytes, verdict }
+    }
+
+    fn judge(&self, pid: u32, stat: &Stat) -> Verdict {
+        if pid == self.me || stat.has_no_memory {
+            return Verdict::Other;
+        }
+        let Selection { cgroup, uid, protection, .. } = &self.selection;
+        let owner = || stat::effective_uid(&self.root, pid);
+        if uid.is_some_and(|uid| owner() != Some(uid)) {
+            return Verdict::Other;
+        }
+        let cgroups = match (cgroup, protection) {
+            (None, None) => String::new(),
+            _ => match self.cgroups_of(pid) {
+                Some(cgroups) => cgroups,
+                None => return Verdict::Other,
+            },
+        };
+        if let Some(pattern) = cgroup {
+            let path = self.memory.and_then(|memory| cgroup::path_in(&cgroups, memory));
+            if !path.is_some_and(|path| pattern.matches(path)) {
+                return Verdict::Other;
+            }
+        }
+        match protection {
+            Some(protection) if protection.protects(pid, stat, &cgroups, owner) => {
+                Verdict::Protected
+            }
+            _ => Verdict::Fits,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,91 @@
+//! Which processes are never acted on when all of the machine's are meant.
+
+use super::stat::Stat;
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// User numbers below this are of the system, as Linux distributions give them.
+const FIRST_OF_PEOPLE: u32 = 1000;
+/// Where systemd has what it runs for the system.
+const SYSTEM: [&str; 2] = ["/system.slice", "/init.scope"];
+
+/// Those that are left alone: process 1, this program wherever it runs, what this runs under
+/// (its shell, `sudo`, the terminal), what it has started, and, unless they are included,
+/// system daemons.
+///
+/// System daemons are, where systemd runs, what is in `/system.slice` or `/init.scope`; else
+/// children of process 1 that have no terminal and act as a user below 1000.
+#[derive(Debug, Clone)]
+pub struct Protection {
+    root: PathBuf,
+    me: u32,
+    /// What this was started by, and so on up to process 1.
+    above: HashSet<u32>,
+    program: Option<PathBuf>,
+    include_system: bool,
+    has_systemd: bool,
+}
+
+impl Protection {
+    /// As seen from this process. `root` is `/`, or a test's tree.
+    pub fn new(root: &Path, include_system: bool) -> Self {
+        Self::seen_from(root, std::process::id(), include_system)
+    }
+
+    fn seen_from(root: &Path, me: u32, include_system: bool) -> Self {
+        let mut above = HashSet::from([1]);
+        let mut at = me;
+        // A loop there can't be, but in a test's tree.
+        while let Some(stat) = Stat::read(root, at) {
+            at = stat.parent;
+            if at == 0 || !above.insert(at) {
+                break;
+            }
+        }
+        Self {
+            root: root.to_owned(),
+            me,
+            above,
+            program: program_of(root, me),
+            include_system,
+            has_systemd: root.join("run/systemd/system").is_dir(),
+        }
+    }
+
+    /// Whether process `pid` is left alone. `cgroups`: its `/proc/PID/cgroup`; `owner` says who
+    /// it acts as.
+    pub(crate) fn protects(
+        &self,
+        pid: u32,
+        stat: &Stat,
+        cgroups: &str,
+        owner: impl FnOnce() -> Option<u32>,
+    ) -> bool {
+        let is_ours = || stat.parent == self.me || self.above.contains(&pid);
+        let is_daos = || self.program.is_some() && program_of(&self.root, pid) == self.program;
+        is_ours() || (!self.include_system && self.is_of_system(stat, cgroups, owner)) || is_daos()
+    }
+
+    fn is_of_system(
+        &self,
+        stat: &Stat,
+        cgroups: &str,
+        owner: impl FnOnce() -> Option<u32>,
+    ) -> bool {
+        if self.has_systemd {
+            let paths = cgroups.lines().filter_map(|line| line.splitn(3, ':').nth(2));
+            return paths.into_iter().any(|path| {
+                let below = SYSTEM.iter().filter_map(|system| path.strip_prefix(system));
+                below.into_iter().any(|rest| rest.is_empty() || rest.starts_with('/'))
+            });
+        }
+        let is_of_people = || owner().is_some_and(|uid| uid >= FIRST_OF_PEOPLE);
+        stat.parent == 1 && stat.terminal == 0 && !is_of_people()
+    }
+}
+
+/// The file that process `pid` executes.
+fn program_of(root: &Path, pid: u32) -> Option<PathBuf> {
+    fs::read_link(root.join(format!("proc/{pid}/exe"))).ok()
+}

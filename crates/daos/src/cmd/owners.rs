@@ -1,0 +1,93 @@
+//! `daos owners`: looks at all processes for a while, and shows who holds how much memory.
+
+use crate::cli;
+use crate::cmd::everyone;
+use crate::cmd::monitoring;
+use crate::cmd::report::output::{Output, style};
+use crate::cmd::session;
+use anyhow::Result;
+use daos_cli::{Usage, signals};
+use daos_core::{TargetId, TargetInfo};
+use daos_linux::census::{Census, Selection, Verdict};
+use daos_linux::{memory, rights};
+use daos_report::RenderError;
+use daos_report::owners::{self, Watching};
+use daos_session::{Session, Targets};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Looks until the time is over or Ctrl-C, and shows what was seen.
+pub fn run(args: &cli::Owners) -> Result<i32> {
+    let monitor = monitoring::monitor(&args.monitoring)?;
+    if args.duration == 0 {
+        return Err(Usage("--for 0 sees nothing; give a time such as 10s".into()).into());
+    }
+    let looking = &args.monitoring.looking;
+    let selecting = cli::Selecting {
+        cgroup: args.cgroup.clone(),
+        min_rss: args.min_rss,
+        include_system: false,
+    };
+    let selection = everyone::selection(&selecting, false, args.user.as_deref())?;
+    let most = everyone::most(looking);
+    let targets = Targets::open_everyone(selection.clone(), most, looking.max_overhead)?;
+    let mut output = Output::open(args.format, args.output.as_ref())?;
+    if !args.quiet {
+        session::tell_of_others();
+    }
+    let stop = signals::stop_flag(None)?;
+    let live = targets.watch(None, monitor, Some(args.duration), stop)?;
+    rights::keep(rights::watch() | rights::WRITE_FILES)?;
+    let mut session = Session::new(live, Default::default());
+    let bar = session::progress(!args.quiet, "looking", Some(args.duration));
+    let (mut watching, mut last) = (Watching::default(), None);
+    let mut infos: BTreeMap<TargetId, TargetInfo> = BTreeMap::new();
+    while let Some(interval) = session.next_interval()? {
+        if !args.quiet {
+            session::tell_notes(&mut session);
+        }
+        infos.extend(session.changed_targets().into_iter().map(|info| (info.id, info)));
+        watching.add(&interval.snapshot);
+        bar.set_position(interval.snapshot.end_us);
+        last = Some(interval.snapshot);
+    }
+    bar.finish_and_clear();
+    let watched: Vec<u32> = session.source().memory().pids().collect();
+    let others = others(selection, &watched);
+    let infos: Vec<TargetInfo> = infos.into_values().collect();
+    let bill = watching.bill(last.as_ref(), &infos, &others, args.by.into());
+    let format = output.format;
+    owners::render(&bill, format, &style(&args.color), &mut output).map_err(|err| match err {
+        RenderError::Unsupported { .. } => anyhow::Error::from(Usage(err.to_string())),
+        err => err.into(),
+    })?;
+    output.finish()?;
+    Ok(0)
+}
+
+/// Processes that are meant and were not watched: they are too many, or came late.
+fn others(selection: Selection, watched: &[u32]) -> Vec<TargetInfo> {
+    let root = Path::new("/");
+    let mut census = Census::new(root, selection);
+    let mut others = Vec::new();
+    while let Some(counted) = census.step() {
+        if counted.verdict != Verdict::Fits || watched.contains(&counted.pid) {
+            continue;
+        }
+        let pid = counted.pid;
+        let text = |file: &str| std::fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
+        let mut name = String::from_utf8_lossy(&text("cmdline")).replace('\0', " ");
+        if name.trim().is_empty() {
+            name = String::from_utf8_lossy(&text("comm")).into_owned();
+        }
+        others.push(TargetInfo {
+            id: TargetId(u32::MAX),
+            pid: Some(pid),
+            name: name.trim().to_owned(),
+            mappings: Vec::new(),
+            cgroup: census.cgroup_of(pid),
+            memory: memory::kinds(&root.join("proc"), pid),
+        });
+    }
+    others
+}
