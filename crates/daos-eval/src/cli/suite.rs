@@ -19,8 +19,8 @@ use std::path::PathBuf;
     configurations can be added. Runs are interleaved, caches are dropped before each, and the \
     host's settings are put back. The results are in DIR/report.md, .json and .html.")]
 pub struct Suite {
-    /// Ways to run each workload: orig, rec, prec, thp, ethp, prcl, pprcl, limit, a file of
-    /// schemes, or NAME=SCHEME
+    /// Ways to run each workload: orig, rec, prec, thp, ethp, prcl, prcl-tuned, pprcl, limit, lock,
+    /// a file of schemes, or NAME=SCHEME
     #[arg(
         long = "configs",
         value_name = "NAME",

@@ -37,6 +37,8 @@ pub enum Task {
     Record,
     /// It applies a scheme: whatever `daos apply --scheme` takes.
     Apply(String),
+    /// It applies a scheme as it was tuned for the workload.
+    ApplyTuned(String),
 }
 
 /// Where what is paged out goes.
@@ -74,6 +76,7 @@ struct Known {
     huge_pages: HugePages,
     record: Option<Watched>,
     apply: Option<(&'static str, Watched)>,
+    is_tuned: bool,
     limit_of: Option<&'static str>,
 }
 
@@ -83,6 +86,7 @@ const ORIG: Known = Known {
     huge_pages: HugePages::Madvise,
     record: None,
     apply: None,
+    is_tuned: false,
     limit_of: None,
 };
 
@@ -117,6 +121,13 @@ const TABLE: &[Known] = &[
         name: "prcl",
         about: "what is idle is paged out (scheme prcl)",
         apply: Some(("prcl", Watched::Workload)),
+        ..ORIG
+    },
+    Known {
+        name: "prcl-tuned",
+        about: "the same, tuned for each workload before (daos tune, 10 samples)",
+        apply: Some(("prcl", Watched::Workload)),
+        is_tuned: true,
         ..ORIG
     },
     Known {
@@ -204,7 +215,10 @@ impl Configuration {
 
     fn of(known: &Known) -> Self {
         let record = known.record.map(|watched| (Task::Record, watched));
-        let apply = known.apply.map(|(scheme, at)| (Task::Apply(scheme.to_owned()), at));
+        let apply = known.apply.map(|(scheme, at)| match known.is_tuned {
+            true => (Task::ApplyTuned(scheme.to_owned()), at),
+            false => (Task::Apply(scheme.to_owned()), at),
+        });
         let of = Self {
             name: known.name.to_owned(),
             about: known.about.to_owned(),
@@ -233,18 +247,32 @@ impl Configuration {
     /// Whether anything of it pages out, so that there has to be swap.
     fn pages_out(&self) -> bool {
         let pages_out = match &self.daos {
-            Some((Task::Apply(scheme), _)) => schemes(scheme)
+            Some((Task::Apply(scheme) | Task::ApplyTuned(scheme), _)) => schemes(scheme)
                 .is_ok_and(|schemes| schemes.iter().any(|scheme| scheme.action.needs_swap())),
             _ => false,
         };
         pages_out || self.limit_of.is_some()
     }
 
+    /// The scheme that is tuned for each workload before, if one is.
+    pub fn tuned(&self) -> Option<&str> {
+        match &self.daos {
+            Some((Task::ApplyTuned(scheme), _)) => Some(scheme),
+            _ => None,
+        }
+    }
+
+    /// With the scheme that a tuning found; nothing beside the workload where it found none.
+    pub fn with_tuned(&self, found: Option<String>) -> Self {
+        let daos = found.map(|scheme| (Task::Apply(scheme), Watched::Workload));
+        Self { daos, ..self.clone() }
+    }
+
     /// Refuses what this `daos` can't do.
     pub fn check(&self, daos: &Path) -> Result<(), SuiteError> {
         let Some((task, watched)) = &self.daos else { return Ok(()) };
         let unsupported = |why: String| SuiteError::Unsupported { name: self.name.clone(), why };
-        if let Task::Apply(scheme) = task {
+        if let Task::Apply(scheme) | Task::ApplyTuned(scheme) = task {
             schemes(scheme).map_err(unsupported)?;
         }
         let subcommand = task.subcommand();
@@ -266,7 +294,9 @@ impl Configuration {
         let mut words = vec![task.subcommand().to_owned(), "--quiet".to_owned()];
         match task {
             Task::Record => words.push(format!("--output={}", record.display())),
-            Task::Apply(scheme) => words.push(format!("--scheme={scheme}")),
+            Task::Apply(scheme) | Task::ApplyTuned(scheme) => {
+                words.push(format!("--scheme={scheme}"));
+            }
         }
         words.push(format!("--seed={seed}"));
         match watched {
@@ -281,6 +311,9 @@ impl Configuration {
         // By what it says, wherever it stands.
         let daos = match &self.daos {
             Some((Task::Apply(scheme), watched)) => format!("{:?} {watched:?}", schemes(scheme)),
+            Some((Task::ApplyTuned(scheme), watched)) => {
+                format!("tuned {:?} {watched:?}", schemes(scheme))
+            }
             Some((Task::Record, watched)) => format!("record {watched:?}"),
             None => String::new(),
         };
@@ -293,7 +326,7 @@ impl Task {
     fn subcommand(&self) -> &'static str {
         match self {
             Task::Record => "record",
-            Task::Apply(_) => "apply",
+            Task::Apply(_) | Task::ApplyTuned(_) => "apply",
         }
     }
 }
@@ -321,6 +354,10 @@ mod tests {
         assert_eq!(rec, "record --quiet --output=r --seed=3 --pid=7 --children");
         let prcl = words("prcl").unwrap().join(" ");
         assert_eq!(prcl, "apply --quiet --scheme=prcl --seed=3 --pid=7 --children");
+        let tuned = parse("prcl-tuned").unwrap();
+        let found = tuned.with_tuned(Some("4K max min min 9s max pageout".to_owned()));
+        assert!(found.words(7, Path::new("r"), 3).unwrap().join(" ").contains(" 9s max pageout"));
+        assert_eq!(tuned.with_tuned(None).words(7, Path::new("r"), 3), None);
         assert_eq!(words("prec").unwrap().last().unwrap(), PHYSICAL);
         assert_eq!(parse("thp").unwrap().huge_pages, HugePages::Always);
         let swapping: Vec<&str> = known()

@@ -14,6 +14,7 @@
 //! | [`plan`] | what is to be run, in which order, and how long that takes | |
 //! | [`rounds`] | all that is planned, run by run | |
 //! | `run` | a run | |
+//! | `tuning` | schemes tuned for a workload | |
 //! | `tree` | a program and all that it starts: its memory, and its end | |
 //! | `host` | what is changed of the host, and put back | |
 //! | [`store`] | the directory of an evaluation | |
@@ -30,6 +31,7 @@ pub mod rounds;
 mod run;
 pub mod store;
 mod tree;
+mod tuning;
 pub mod workload;
 
 pub use configuration::Configuration;

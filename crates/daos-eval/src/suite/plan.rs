@@ -3,6 +3,7 @@
 use super::configuration::Configuration;
 use super::error::SuiteError;
 use super::store::Store;
+use super::tuning;
 use super::workload::{Suite, Workload};
 use daos_linux::User;
 use std::collections::BTreeSet;
@@ -92,8 +93,17 @@ impl Plan {
             let sum: f64 = runs.iter().map(|run| run.runtime_s).sum();
             (!runs.is_empty()).then(|| sum / runs.len() as f64)
         };
+        // It is tuned for before the first of them.
+        let is_tuned = || {
+            step.round > 0
+                || store.is_some_and(|store| tuning::is_done(store, workload, &configuration.name))
+        };
+        let tuning = match configuration.tuned() {
+            Some(_) if !is_tuned() => f64::from(tuning::SAMPLES) * (ASIDE_S + workload.seconds),
+            _ => 0.0,
+        };
         let others = || self.configurations.iter().find_map(|other| mean(&other.name));
-        ASIDE_S + mean(&configuration.name).or_else(others).unwrap_or(workload.seconds)
+        tuning + ASIDE_S + mean(&configuration.name).or_else(others).unwrap_or(workload.seconds)
     }
 
     /// Refuses what can't be done, before anything is run.

@@ -77,7 +77,8 @@ pub fn run(plan: &Plan, mut tell: impl FnMut(Event<'_>)) -> Result<Store, SuiteE
         let is_all = set_up.is_err() || step.configuration == 0;
         let measured = set_up.and_then(|()| {
             tell(begins(&configuration.name));
-            run::run(plan, &store, workload, configuration, step.round)
+            let configuration = run::tuned(plan, &store, workload, configuration)?;
+            run::run(plan, &store, workload, &configuration, step.round)
         });
         let outcome = match measured {
             Ok(measured) => Outcome::Measured(measured),

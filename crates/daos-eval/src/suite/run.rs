@@ -8,6 +8,7 @@ use super::host::{FileSwap, HugePagePolicy, drop_caches};
 use super::plan::Plan;
 use super::store::{Measured, Store};
 use super::tree::{self, Sweep};
+use super::tuning;
 use super::workload::Workload;
 use crate::error::EvalError;
 use crate::under_test::{Running, available_memory, ends_before};
@@ -67,6 +68,21 @@ pub fn clear_away(store: &Store, workload: &Workload) {
         // What stays takes room and does no harm.
         let _ = fs::remove_dir_all(store.dir().join("work").join(&workload.name));
     }
+}
+
+/// With the scheme that is tuned for this workload, where a configuration has one: it is tuned
+/// now, if it was not before.
+pub fn tuned(
+    plan: &Plan,
+    store: &Store,
+    workload: &Workload,
+    configuration: &Configuration,
+) -> Result<Configuration, SuiteError> {
+    let Some(scheme) = configuration.tuned() else { return Ok(configuration.clone()) };
+    let dir = directory(store, workload)?;
+    let _policy = HugePagePolicy::set(Path::new("/"), configuration.huge_pages)?;
+    let found = tuning::scheme(plan, store, workload, &configuration.name, scheme, &dir)?;
+    Ok(configuration.with_tuned(found))
 }
 
 /// Runs it once. Whatever happens, nothing of it stays behind.

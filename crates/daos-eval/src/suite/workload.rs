@@ -215,7 +215,7 @@ fn is_allowed(letter: char) -> bool {
 }
 
 /// A word for the shell.
-fn quoted(word: &str) -> String {
+pub(super) fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 

@@ -28,7 +28,7 @@ pub fn render(plot: &Plot) -> String {
         NAMES + (WIDTH - NAMES - MARGIN) * (percent.clamp(low, high) - low) / (high - low)
     };
     let mut out = format!(
-        "<figure>\n<figcaption>{}: {}, percent more than the first configuration</figcaption>\n<svg viewBox=\"0 0 {WIDTH} {height:.0}\" role=\"img\" aria-label=\"{}\">\n",
+        "<figure>\n<figcaption>{}: {}, percent more than the first configuration (what is beyond 100 stands at the edge)</figcaption>\n<svg viewBox=\"0 0 {WIDTH} {height:.0}\" role=\"img\" aria-label=\"{}\">\n",
         metric.name(),
         escaped(metric.about()),
         metric.name()
@@ -97,7 +97,7 @@ pub fn render(plot: &Plot) -> String {
 }
 
 /// The lowest and highest percentage that are drawn, and a round step between them. What is
-/// more than twice as much is drawn at the edge.
+/// beyond a hundred is drawn at the edge.
 fn scale(plot: &Plot) -> (f64, f64, f64) {
     let all = plot.rows.iter().flat_map(|(_, configs)| configs.iter().flatten().copied());
     let (low, high) =
