@@ -13,7 +13,8 @@
 //! | [`configuration`] | the ways to run it | a configuration: an entry in its table |
 //! | [`plan`] | what is to be run, in which order, and how long that takes | |
 //! | [`rounds`] | all that is planned, run by run | |
-//! | `run` | a run | |
+//! | `run`, `samples` | a run, and what is sampled of it | |
+//! | `script` | the scripts of a workload; its input | |
 //! | `tuning` | schemes tuned for a workload | |
 //! | `tree` | a program and all that it starts: its memory, and its end | |
 //! | `host` | what is changed of the host, and put back | |
@@ -29,6 +30,8 @@ pub mod report;
 pub mod results;
 pub mod rounds;
 mod run;
+mod samples;
+mod script;
 pub mod store;
 mod tree;
 mod tuning;

@@ -4,6 +4,7 @@ use super::error::SuiteError;
 use super::host::{Machine, OneSuite};
 use super::plan::{Plan, Step};
 use super::run;
+use super::script;
 use super::store::{Outcome, RawRun, Store};
 use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
@@ -72,7 +73,7 @@ pub fn run(plan: &Plan, mut tell: impl FnMut(Event<'_>)) -> Result<Store, SuiteE
         let begins =
             |doing| Event::Begins(Progress { done, total, left, workload: &workload.name, doing });
         tell(begins("set-up"));
-        let set_up = run::set_up(plan, &store, workload);
+        let set_up = script::set_up(plan, &store, workload);
         // Without its input or what to compare with, there is nothing to know of a workload.
         let is_all = set_up.is_err() || step.configuration == 0;
         let measured = set_up.and_then(|()| {
@@ -101,7 +102,7 @@ pub fn run(plan: &Plan, mut tell: impl FnMut(Event<'_>)) -> Result<Store, SuiteE
         tell(Event::Ended { run: &run, done, total, left });
     }
     if !plan.keep {
-        workloads.iter().for_each(|workload| run::clear_away(&store, workload));
+        workloads.iter().for_each(|workload| script::clear_away(&store, workload));
     }
     Ok(store)
 }

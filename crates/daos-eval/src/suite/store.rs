@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 const HEADER: &str = "evaluation.json";
@@ -191,8 +192,11 @@ impl Store {
             serde_json::to_string_pretty(&header).map_err(|err| failed(&path)(err.into()))?;
         write_whole(&path, text.as_bytes())?;
         let path = dir.join(RUNS);
-        let file = OpenOptions::new().read(true).append(true).create(true).open(&path);
-        let file = file.map_err(failed(&path))?;
+        let mut options = OpenOptions::new();
+        options.read(true).append(true).create(true);
+        // Root follows no link that another user may have put there.
+        options.custom_flags(rustix::fs::OFlags::NOFOLLOW.bits() as i32);
+        let file = options.open(&path).map_err(failed(&path))?;
         let (runs, whole) = read_runs(&path)?;
         // A line that was not finished when the machine or the process ended.
         file.set_len(whole).map_err(failed(&path))?;
