@@ -210,7 +210,7 @@ impl Configuration {
 
     /// The same with its swap on a file.
     pub fn with_file_swap(self) -> Self {
-        Self { swap: Some(Swap::File), ..self }
+        Self { swap: Some(Swap::File), about: format!("{}, swap on a file", self.about), ..self }
     }
 
     fn of(known: &Known) -> Self {

@@ -11,11 +11,10 @@ use super::script;
 use super::store::{Measured, Store};
 use super::tree::Sweep;
 use super::tuning;
-use super::workload::Workload;
+use super::workload::{Workload, quoted};
 use crate::error::EvalError;
 use crate::under_test::{Running, available_memory, ends_before};
 use daos_linux::{GuardedSwap, SwapOptions, TempCgroup, cpu};
-use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::Ordering;
@@ -71,7 +70,9 @@ pub fn run(
     let zram = zram.transpose()?;
     let cgroup = limit.map(|bytes| TempCgroup::make(root, bytes)).transpose()?;
     let scratch = tempfile::tempdir().map_err(EvalError::Scratch)?;
-    let command = script::shell(plan, workload, &workload.command, &dir, &log)?;
+    let within = cgroup.as_ref().map(|cgroup| enter(plan, cgroup)).transpose()?;
+    let text = within.unwrap_or_default() + &workload.command;
+    let command = script::shell(plan, workload, &text, &dir, &log)?;
     // After all that has to stay until the workload has ended.
     let sweep = Sweep::new();
     drop_caches()?;
@@ -80,11 +81,6 @@ pub fn run(
 
     let begun = Instant::now();
     let mut running = Running::start_quiet(command, &workload.name)?;
-    if let Some(cgroup) = &cgroup {
-        let path = cgroup.processes();
-        let failed = |source| SuiteError::Write { path: path.clone(), source };
-        fs::write(&path, running.pid().to_string()).map_err(failed)?;
-    }
     let hold = script::hold(running.pid())?;
     let words = configuration.words(running.pid(), &scratch.path().join("record"), round + 1);
     let mut daos = match words {
@@ -152,6 +148,16 @@ pub fn run(
         daos_cpu_s: seconds(cpu_workload.0, cpu_all.0) + seconds(cpu_workload.1, cpu_all.1),
         daos_rss_bytes: mean(&samples.daos),
     })
+}
+
+/// What a script does first to be in a cgroup, before it starts anything.
+fn enter(plan: &Plan, cgroup: &TempCgroup) -> Result<String, SuiteError> {
+    let path = cgroup.processes();
+    if let Some(user) = &plan.user {
+        let given = std::os::unix::fs::chown(&path, Some(user.uid()), None);
+        given.map_err(|source| SuiteError::Write { path: path.clone(), source })?;
+    }
+    Ok(format!("echo $$ >{}\n", quoted(&path.to_string_lossy())))
 }
 
 /// The most memory that it may have, in bytes, if it is limited to what another configuration

@@ -66,6 +66,13 @@ fn what_is_idle_is_saved_and_what_fails_is_told() {
         let more = [&args[..], &["--configs", "orig,thp", "--zram", "512M", "--only", "idle"]];
         let ran = place.run(&more.concat()).succeeded();
         assert_eq!(runs(&place).len(), 4, "{}", ran.stderr);
+        // At equal memory: what it starts is within the limit, too.
+        let more = [&args[..], &["--configs", "orig,limit", "--zram", "512M", "--only", "idle"]];
+        place.run(&more.concat()).succeeded();
+        let all = runs(&place);
+        let mib = |at: usize, key: &str| all[at][key].as_f64().unwrap() / f64::from(1 << 20);
+        assert!(mib(4, "rss_bytes") < 1.1 * mib(1, "rss_bytes"), "{all:?}");
+        assert!(mib(4, "swap_bytes") > 10.0, "{all:?}");
         let page = fs::read_to_string(place.path("out/report.html")).unwrap();
         assert!(page.contains("no such luck") && page.contains("<svg"));
         assert!(!place.path("out/work/idle").exists());

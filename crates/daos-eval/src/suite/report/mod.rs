@@ -57,7 +57,7 @@ impl Report {
         };
         let mut facts = vec![format!("Machine: {machine}"), format!("Runs: {runs}")];
         let swap = store.header.zram_bytes >> 20;
-        facts.push(format!("Swap for what pages out: {swap} MiB, compressed (zram)"));
+        facts.push(format!("Swap for what pages out: {swap} MiB, on zram unless said otherwise"));
         for named in &store.header.configurations {
             if results.configurations.contains(&&*named.name) {
                 facts.push(format!("{}: {}", named.name, named.about));
