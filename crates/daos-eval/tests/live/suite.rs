@@ -84,7 +84,7 @@ fn what_is_idle_is_saved_and_what_fails_is_told() {
 #[test]
 fn an_interrupted_one_puts_all_back() {
     let policy = fs::read_to_string(POLICY).unwrap();
-    for signal in [Signal::INT, Signal::KILL] {
+    for signal in [Signal::TERM, Signal::KILL] {
         let place = Place::new("daos-eval");
         let out = place.path("out").display().to_string();
         let args = ["suite", "--configs", "thp,orig", "--runs", "1", "--out", &out];
@@ -99,7 +99,7 @@ fn an_interrupted_one_puts_all_back() {
         suite.signal(signal);
         let status = suite.end();
         assert!(until(|| fs::read_to_string(POLICY).unwrap() == policy), "{signal:?}");
-        if signal == Signal::INT {
+        if signal == Signal::TERM {
             assert_eq!(status.code(), Some(1));
         }
         assert!(until(|| processes_with("100072") == 0), "{signal:?}");
