@@ -44,7 +44,10 @@ fn of_table(table: &Table) -> String {
         out += &line(table, row, "**");
     }
     if !table.sums.is_empty() && !table.left_out.is_empty() {
-        out += &format!("\nNot in total and average: {}.\n", escaped(&table.left_out.join(", ")));
+        out += &format!(
+            "\nNot in all totals and averages: {}.\n",
+            escaped(&table.left_out.join(", "))
+        );
     }
     out
 }

@@ -12,8 +12,9 @@ use super::store::Store;
 /// What marks mean, below tables.
 const MARKS: &str = "In brackets: percent more than the first column's. `~`: chance alone would \
     make as large a difference in more than one of twenty cases (permutation test); `?`: too few \
-    runs to tell, of which it takes four each. `total` and `average` are over workloads with all \
-    columns; the percentage of the average is the mean of the workloads' percentages.";
+    runs to tell, of which it takes four each. `total` and `average` of a column are over the \
+    workloads that have it; their percentages compare with the first column of the same \
+    workloads, and that of the average is the mean of the workloads' percentages.";
 
 /// What is shown of an evaluation, or of two.
 #[derive(Debug, Clone)]

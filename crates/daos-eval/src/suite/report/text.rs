@@ -13,7 +13,7 @@ pub(super) fn render(report: &Report) -> String {
         out += &format!("\n{}\n", table.metric.about());
         out += &of_table(table);
         if !table.sums.is_empty() && !table.left_out.is_empty() {
-            out += &format!("not in total and average: {}\n", table.left_out.join(", "));
+            out += &format!("not in all totals and averages: {}\n", table.left_out.join(", "));
         }
     }
     if !report.main.is_empty() {

@@ -14,7 +14,7 @@ const NO_GAIN: f64 = 0.5;
 pub fn sentences(results: &Results<'_>) -> Vec<String> {
     let facts = Facts::of(results);
     // All of them speak of what it is alone.
-    if results.baseline() != Some(BASELINE) || facts.whole == 0 {
+    if results.baseline() != Some(BASELINE) {
         return Vec::new();
     }
     let mut all = Vec::new();
@@ -43,8 +43,6 @@ struct Facts<'r, 'a> {
     used: Table,
     resident: Table,
     late: Table,
-    /// Workloads that were run in all configurations.
-    whole: usize,
 }
 
 /// A workload and a percentage of it.
@@ -54,11 +52,10 @@ impl<'r, 'a> Facts<'r, 'a> {
     fn of(results: &'r Results<'a>) -> Self {
         let table = |metric| Table::of(results, metric, Statistic::Mean);
         let runtime = table(Metric::Runtime);
-        let whole = runtime.rows.len() - runtime.left_out.len();
         let (user, used, resident) =
             (table(Metric::User), table(Metric::MemUsed), table(Metric::Rss));
         let late = table(Metric::RssLate);
-        Self { results, runtime, user, used, resident, late, whole }
+        Self { results, runtime, user, used, resident, late }
     }
 
     /// `slowed by 1.16 % in total (1.20 % on average; most: fft, 5.00 %)`.

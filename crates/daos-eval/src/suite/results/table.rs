@@ -21,10 +21,11 @@ pub struct Table {
     pub columns: Vec<String>,
     /// A workload each.
     pub rows: Vec<Row>,
-    /// Sums of the values over the workloads that have them in all columns, and means; the
-    /// percentage of the mean is the mean of the workloads' percentages.
+    /// Sums of the values of a column, and means, over the workloads that have them in it and in
+    /// the column that it is compared with; the percentage of the mean is the mean of the
+    /// workloads' percentages.
     pub sums: Vec<Row>,
-    /// Workloads that are in no sum, since a column of theirs is empty.
+    /// Workloads that are not in all sums, since a column of theirs is empty.
     pub left_out: Vec<String>,
 }
 
@@ -126,28 +127,32 @@ impl Table {
         rows: Vec<Row>,
         compared_with: &[usize],
     ) -> Self {
-        let (whole, part): (Vec<&Row>, Vec<&Row>) =
-            rows.iter().partition(|row| row.cells.iter().all(Option::is_some));
-        let left_out = part.iter().map(|row| row.name.clone()).collect();
+        let is_part = |row: &&Row| row.cells.iter().any(Option::is_none);
+        let left_out = rows.iter().filter(is_part).map(|row| row.name.clone()).collect();
         let mut sums = Vec::new();
-        if !whole.is_empty() && !compared_with.is_empty() {
-            let cells = |column: usize| whole.iter().filter_map(move |row| row.cells[column]);
-            let sum = |column: usize| cells(column).map(|cell| cell.value).sum::<f64>();
-            let total = |(column, &other): (usize, &usize)| {
-                let value = sum(column);
-                let is_compared = column != other && metric.is_compared();
-                let overhead = is_compared.then(|| percent(value, sum(other))).flatten();
-                Some(Cell { value, overhead, verdict: None })
+        if !rows.is_empty() && !compared_with.is_empty() {
+            // Of the workloads that were measured in both: the column's cells, and the other's.
+            let pairs = |column: usize| {
+                let other = compared_with[column];
+                rows.iter().filter_map(move |row| row.cells[column].zip(row.cells[other]))
+            };
+            let total = |column: usize| {
+                let value = pairs(column).map(|(cell, _)| cell.value).sum::<f64>();
+                let before = pairs(column).map(|(_, other)| other.value).sum::<f64>();
+                let is_compared = column != compared_with[column] && metric.is_compared();
+                let overhead = is_compared.then(|| percent(value, before)).flatten();
+                pairs(column).next().map(|_| Cell { value, overhead, verdict: None })
             };
             let average = |column: usize| {
-                let overheads: Vec<f64> = cells(column).filter_map(|cell| cell.overhead).collect();
-                let value = sum(column) / whole.len() as f64;
+                let values: Vec<f64> = pairs(column).map(|(cell, _)| cell.value).collect();
+                let overheads: Vec<f64> =
+                    pairs(column).filter_map(|(cell, _)| cell.overhead).collect();
+                let value = mean(&values)?;
                 Some(Cell { value, overhead: mean(&overheads), verdict: None })
             };
-            let total = compared_with.iter().enumerate().map(total).collect();
-            let average = (0..compared_with.len()).map(average).collect();
-            sums.push(Row { name: "total".to_owned(), cells: total });
-            sums.push(Row { name: "average".to_owned(), cells: average });
+            let cells = |of: &dyn Fn(usize) -> Option<Cell>| (0..columns.len()).map(of).collect();
+            sums.push(Row { name: "total".to_owned(), cells: cells(&total) });
+            sums.push(Row { name: "average".to_owned(), cells: cells(&average) });
         }
         Self { title, metric, columns, rows, sums, left_out }
     }
@@ -196,9 +201,9 @@ mod tests {
         assert_eq!(shown(&table.rows[0]), [cell("11.000", None), cell("12.100", Some("10.00"))]);
         assert_eq!(shown(&table.rows[1]), [cell("100.000", None), cell("95.000", Some("-5.00"))]);
         assert_eq!(shown(&table.rows[2]), [cell("7.000", None), None]);
-        // 107.1 of 111; the mean of 10 and -5 percent.
-        assert_eq!(shown(&table.sums[0]), [cell("111.000", None), cell("107.100", Some("-3.51"))]);
-        assert_eq!(shown(&table.sums[1]), [cell("55.500", None), cell("53.550", Some("2.50"))]);
+        // 107.1 of the 111 of the same two; the mean of 10 and -5 percent.
+        assert_eq!(shown(&table.sums[0]), [cell("118.000", None), cell("107.100", Some("-3.51"))]);
+        assert_eq!(shown(&table.sums[1]), [cell("39.333", None), cell("53.550", Some("2.50"))]);
         assert_eq!(table.left_out, ["c"]);
         assert_eq!(table.rows[0].cells[1].unwrap().verdict, Some(Verdict::TooFewRuns));
         assert!((table.sum_overhead("average", "rec").unwrap() - 2.5).abs() < 1e-9);

@@ -67,7 +67,7 @@ fn of_table(table: &Table) -> String {
     out += "</tbody>\n</table>\n</div>\n";
     if !table.sums.is_empty() && !table.left_out.is_empty() {
         let names = escaped(&table.left_out.join(", "));
-        out += &format!("<p class=\"note\">Not in total and average: {names}.</p>\n");
+        out += &format!("<p class=\"note\">Not in all totals and averages: {names}.</p>\n");
     }
     out
 }
