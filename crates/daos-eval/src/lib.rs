@@ -5,6 +5,7 @@
 //! |---|---|
 //! | [`accuracy`] | monitors against a known truth, on real and on simulated memory |
 //! | [`schemes`] | programs with schemes and without, in turn |
+//! | [`suite`] | real programs under several configurations, in turn, and the seeds' tables |
 //! | [`tuning`] | how far from the best the tuner ends, and what it gains for programs |
 //! | [`monitors`] | the monitors that are compared, with two yardsticks |
 //! | [`under_test`] | programs under test, and their time series, sampled from outside |
@@ -18,6 +19,7 @@ pub mod error;
 pub mod metrics;
 pub mod monitors;
 pub mod schemes;
+pub mod suite;
 pub mod tuning;
 pub mod under_test;
 

@@ -34,7 +34,8 @@ pub fn my_peak_rss() -> u64 {
     process_memory(Path::new("/proc"), std::process::id(), "VmHWM").unwrap_or(0)
 }
 
-pub(crate) fn kib_field(text: &str, name: &str) -> Option<u64> {
+/// A line of such a file that holds KiB, in bytes.
+pub fn kib_field(text: &str, name: &str) -> Option<u64> {
     let value = text.lines().find_map(|l| l.strip_prefix(name)?.strip_prefix(':'))?;
     let kib: u64 = value.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kib * 1024)

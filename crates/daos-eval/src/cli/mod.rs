@@ -3,12 +3,14 @@
 mod accuracy;
 mod record;
 mod schemes;
+mod suite;
 pub mod tuning;
 mod workload;
 
 pub use accuracy::Accuracy;
 pub use record::Record;
 pub use schemes::Schemes;
+pub use suite::{Compare, Service, Suite};
 pub use tuning::Tuning;
 pub use workload::{Filled, Kind, Workload};
 
@@ -37,6 +39,12 @@ pub enum Command {
     Schemes(Schemes),
     /// Say how near to the best the tuner comes, simulated or for real programs
     Tuning(Box<Tuning>),
+    /// Say what paging out what is idle saves of a server that is mostly idle
+    Service(Service),
+    /// Run real programs under several configurations, in turn, and make tables of it
+    Suite(Box<Suite>),
+    /// Show two evaluations that `suite` made side by side
+    Compare(Compare),
     /// Run an access pattern on real memory (masim's configuration format)
     Workload(Workload),
     #[command(hide = true)]

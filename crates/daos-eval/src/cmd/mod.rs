@@ -3,6 +3,7 @@
 mod accuracy;
 mod record;
 mod schemes;
+mod suite;
 mod tuning;
 mod workload;
 
@@ -20,6 +21,9 @@ pub fn run(cli: Cli) -> Result<i32> {
         Command::Accuracy(args) => accuracy::run(args, commands()?),
         Command::Schemes(args) => schemes::run(args, commands()?),
         Command::Tuning(args) => tuning::run(args, commands()?.daos),
+        Command::Service(args) => suite::service(args, commands()?),
+        Command::Suite(args) => suite::run(args, commands()?),
+        Command::Compare(args) => suite::compare(args),
         Command::Workload(args) => workload::run(args),
         Command::Record(args) => record::run(args),
     }

@@ -96,6 +96,7 @@ fn real(args: &Tuning, programs: Vec<Program>, daos: PathBuf) -> Result<i32> {
         settle_us: args.real.settle.unwrap_or(0),
         method,
         zram_bytes: args.real.zram,
+        children: false,
         runs: args.real.runs.unwrap_or(RUNS),
         out: args.real.out.clone(),
         daos,

@@ -2,11 +2,13 @@
 //! whether the machine has the memory for them.
 
 pub(crate) mod available_memory;
+mod ending;
 mod process;
 mod resident;
 mod sampler;
 mod time_series;
 
+pub(crate) use ending::ends_before;
 pub use process::Commands;
 pub(crate) use process::Running;
 pub(crate) use resident::ResidentPages;

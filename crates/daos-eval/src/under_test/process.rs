@@ -44,6 +44,8 @@ enum Stderr {
     Pipe(BufReader<ChildStderr>),
     /// To a file without a name, however much it is.
     File(File),
+    /// To where its caller looks.
+    Elsewhere,
 }
 
 impl Running {
@@ -68,6 +70,14 @@ impl Running {
         command.stdin(Stdio::null()).stdout(stdout).stderr(file);
         let child = command.spawn().map_err(failed)?;
         Ok(Self { name: name.to_owned(), child, stderr: Stderr::File(ours), grace: GRACE })
+    }
+
+    /// Starts a program whose output goes where its caller said, called `name` in messages.
+    pub fn start_quiet(mut command: Command, name: &str) -> Result<Self, EvalError> {
+        let failed = |source| EvalError::Run { name: name.to_owned(), source };
+        let child = command.stdin(Stdio::null()).spawn().map_err(failed)?;
+        let name = name.to_owned();
+        Ok(Self { name, child, stderr: Stderr::Elsewhere, grace: Duration::ZERO })
     }
 
     /// The same, in a cgroup from before it takes any memory: `processes` is the file to
@@ -109,7 +119,7 @@ impl Running {
             let read = match &mut self.stderr {
                 Stderr::Pipe(pipe) => pipe.read_line(&mut said),
                 // Nobody waits for what a file holds later.
-                Stderr::File(_) => Ok(0),
+                Stderr::File(_) | Stderr::Elsewhere => Ok(0),
             };
             let read = read.map_err(|source| self.failed(source))?;
             if said[begin..].starts_with(word) {
@@ -155,11 +165,19 @@ impl Running {
         }
     }
 
-    /// Waits until it has ended, which should not take longer than `patience`,
-    /// and complains if it failed.
-    pub fn finish(mut self, patience: Duration, stop: &AtomicBool) -> Result<(), EvalError> {
+    /// Waits until it has ended, which should not take longer than `patience`, and says how.
+    pub fn status(
+        &mut self,
+        patience: Duration,
+        stop: &AtomicBool,
+    ) -> Result<ExitStatus, EvalError> {
         let status = self.wait_until(Instant::now() + patience, stop)?;
-        let status = status.ok_or(EvalError::Stuck(self.name.clone()))?;
+        status.ok_or(EvalError::Stuck(self.name.clone()))
+    }
+
+    /// The same, and complains if it failed.
+    pub fn finish(mut self, patience: Duration, stop: &AtomicBool) -> Result<(), EvalError> {
+        let status = self.status(patience, stop)?;
         if status.success() {
             return Ok(());
         }
@@ -188,6 +206,7 @@ impl Stderr {
                 file.rewind()?;
                 file.read_to_end(&mut said)?
             }
+            Stderr::Elsewhere => 0,
         };
         Ok(String::from_utf8_lossy(&said).into_owned())
     }

@@ -2,4 +2,5 @@
 
 mod accuracy;
 mod mistakes;
+mod suite;
 mod tuning;

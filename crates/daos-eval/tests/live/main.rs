@@ -2,4 +2,5 @@
 //! programs.
 
 mod schemes;
+mod suite;
 mod yardsticks;

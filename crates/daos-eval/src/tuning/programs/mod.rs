@@ -25,3 +25,4 @@ pub use program::Program;
 pub use rounds::{Limit, ProgramResult, ProgramsPlan, ProgramsProgress, run};
 pub use trial::ProgramTrial;
 pub use tuned::Tuned;
+pub(crate) use tuned::tune;

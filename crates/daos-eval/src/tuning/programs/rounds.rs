@@ -41,6 +41,8 @@ pub struct ProgramsPlan {
     pub method: Option<Method>,
     /// Compressed swap for the schemes, in bytes.
     pub zram_bytes: Option<u64>,
+    /// Whether the scheme is applied to what a program starts, too, when it is tuned.
+    pub children: bool,
     /// Rounds.
     pub runs: u32,
     /// A directory in which each program's tuning is kept, by its name; one that is there
@@ -218,6 +220,7 @@ esac
             settle_us: 100_000,
             method: Some(Method::Gp),
             zram_bytes: Some(4 << 30),
+            children: false,
             runs: 2,
             out: None,
             daos,

@@ -90,6 +90,7 @@ mod tests {
             params: Vec::new(),
             method: None,
             zram_bytes: None,
+            children: false,
             runs: 2,
             out: None,
             daos: PathBuf::new(),

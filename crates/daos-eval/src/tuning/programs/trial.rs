@@ -3,16 +3,14 @@
 
 use super::program::Program;
 use crate::error::EvalError;
-use crate::under_test::{Running, Sampler, TimeSeries, zram_bytes};
+use crate::under_test::{Running, Sampler, TimeSeries, ends_before, zram_bytes};
 use daos_linux::process::start_ticks;
 use daos_linux::{Process, guard};
 use daos_tune::last_number;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use rustix::time::{ClockId, clock_gettime};
 use std::fs::{self, File};
 use std::io::Seek;
-use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -192,14 +190,6 @@ fn begun_s(pid: u32) -> Option<f64> {
 fn since_boot_s() -> f64 {
     let now = clock_gettime(ClockId::Boottime);
     now.tv_sec as f64 + now.tv_nsec as f64 / 1e9
-}
-
-/// Waits for the end of a process, until `deadline` at most.
-fn ends_before(pidfd: &OwnedFd, deadline: Instant) -> bool {
-    let left = deadline.saturating_duration_since(Instant::now());
-    let left = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() };
-    // An interrupted wait is followed by another.
-    matches!(poll(&mut [PollFd::new(pidfd, PollFlags::IN)], Some(&left)), Ok(1..))
 }
 
 #[cfg(test)]

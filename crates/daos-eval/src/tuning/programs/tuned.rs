@@ -47,7 +47,7 @@ impl Tuned {
     }
 
     /// From `result.json`.
-    fn read(path: &Path) -> Result<Self, EvalError> {
+    pub fn read(path: &Path) -> Result<Self, EvalError> {
         let failed = |source| EvalError::Tuned { path: path.to_owned(), source };
         let text = std::fs::read_to_string(path).map_err(failed)?;
         serde_json::from_str(&text).map_err(|err| failed(err.into()))
@@ -65,6 +65,7 @@ pub fn tune(plan: &ProgramsPlan, program: &Program, dir: &Path) -> Result<Tuned,
         Limit::TimeUs(us) => format!("--limit={us}us"),
     });
     command.args(plan.zram_bytes.map(|bytes| format!("--zram={bytes}")));
+    command.args(plan.children.then_some("--children"));
     command.args(plan.params.iter().map(|param| format!("--param={param}")));
     command.args(plan.max_loss.map(|share| format!("--max-loss={share}")));
     command.args(plan.method.map(|method| format!("--method={}", method.name())));

@@ -1,0 +1,122 @@
+//! The host's policy for huge pages, changed for a while.
+//!
+//! It is put back however its user ends, `kill -9` included: a process of the shell holds the
+//! policy that was there, waits for the end of its input, whose other end only its user has,
+//! and writes it back. There is one way for all ends.
+
+use crate::suite::configuration::HugePages;
+use crate::suite::error::SuiteError;
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+/// Below `/`.
+const ENABLED: &str = "sys/kernel/mm/transparent_hugepage/enabled";
+/// Ctrl-C and its like are not meant for it.
+const PUT_BACK: &str = "trap '' HUP INT QUIT TERM; read -r _; printf %s \"$1\" >\"$0\"";
+
+/// The policy that is in force, until this is dropped.
+#[derive(Debug)]
+pub struct HugePagePolicy {
+    /// `None` where it was in force already.
+    guard: Option<Child>,
+}
+
+impl HugePagePolicy {
+    /// Puts a policy in force. `root` is `/`, or a test's tree.
+    pub fn set(root: &Path, policy: HugePages) -> Result<Self, SuiteError> {
+        let path = root.join(ENABLED);
+        let wanted = match policy {
+            HugePages::Madvise => "madvise",
+            HugePages::Always => "always",
+        };
+        let failed = |why: String| host_error(&path, wanted, why);
+        let all = match fs::read_to_string(&path) {
+            Ok(all) => all,
+            // A kernel without huge pages has none by either policy.
+            Err(_) if policy == HugePages::Madvise => return Ok(Self { guard: None }),
+            Err(err) => return Err(failed(err.to_string())),
+        };
+        let Some(before) = in_force(&all) else {
+            return Err(failed(format!("none of {:?} is in force", all.trim())));
+        };
+        if before == wanted {
+            return Ok(Self { guard: None });
+        }
+        let mut guard = Command::new("sh");
+        guard.args(["-c", PUT_BACK]).arg(&path).arg(before);
+        guard.stdin(Stdio::piped()).stdout(Stdio::null()).process_group(0);
+        let guard = guard.spawn().map_err(|err| failed(err.to_string()))?;
+        let set = Self { guard: Some(guard) };
+        fs::write(&path, wanted).map_err(|err| failed(err.to_string()))?;
+        Ok(set)
+    }
+}
+
+impl Drop for HugePagePolicy {
+    fn drop(&mut self) {
+        if let Some(mut guard) = self.guard.take() {
+            drop(guard.stdin.take());
+            let _ = guard.wait();
+        }
+    }
+}
+
+/// The one in brackets: `always [madvise] never`.
+fn in_force(all: &str) -> Option<&str> {
+    let word = all.split_whitespace().find_map(|word| word.strip_prefix('['))?;
+    Some(word.trim_end_matches(']'))
+}
+
+fn host_error(path: &Path, value: &str, why: String) -> SuiteError {
+    SuiteError::Host { path: PathBuf::from(path), value: value.to_owned(), why }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn host(all: &str) -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join(ENABLED);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, all).unwrap();
+        root
+    }
+
+    #[test]
+    fn what_was_there_is_put_back() {
+        let root = host("always [madvise] never\n");
+        let read = || fs::read_to_string(root.path().join(ENABLED)).unwrap();
+        let set = HugePagePolicy::set(root.path(), HugePages::Always).unwrap();
+        assert_eq!(read(), "always");
+        drop(set);
+        assert_eq!(read(), "madvise");
+    }
+
+    #[test]
+    fn it_is_put_back_when_its_user_is_killed() {
+        let root = host("always [madvise] never\n");
+        let path = root.path().join(ENABLED);
+        let mut set = HugePagePolicy::set(root.path(), HugePages::Always).unwrap();
+        // All that is left of a user that was killed is that nobody holds the other end.
+        let mut guard = set.guard.take().unwrap();
+        drop(set);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "always");
+        drop(guard.stdin.take());
+        guard.wait().unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "madvise");
+    }
+
+    #[test]
+    fn what_is_in_force_is_left() {
+        let root = host("[always] madvise never\n");
+        let set = HugePagePolicy::set(root.path(), HugePages::Always).unwrap();
+        assert!(set.guard.is_none());
+        let none = tempfile::tempdir().unwrap();
+        assert!(HugePagePolicy::set(none.path(), HugePages::Madvise).is_ok());
+        let error = HugePagePolicy::set(none.path(), HugePages::Always).unwrap_err();
+        assert!(error.to_string().contains("transparent_hugepage"), "{error}");
+    }
+}

@@ -1,0 +1,13 @@
+//! What is changed of the host for a run, and put back; and what the host is.
+
+mod caches;
+mod file_swap;
+mod huge_pages;
+mod machine;
+mod one_suite;
+
+pub(super) use caches::drop_caches;
+pub(super) use file_swap::FileSwap;
+pub(super) use huge_pages::HugePagePolicy;
+pub use machine::Machine;
+pub(super) use one_suite::OneSuite;

@@ -1,0 +1,62 @@
+//! One evaluation at a time: two would measure each other.
+
+use crate::suite::error::SuiteError;
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
+
+const DIR: &str = "/run/daos";
+
+/// The right to measure on this machine, until this is dropped or the process ends.
+#[derive(Debug)]
+pub struct OneSuite {
+    _locked: File,
+}
+
+impl OneSuite {
+    /// Takes it, or says who has it.
+    pub fn take() -> Result<Self, SuiteError> {
+        Self::take_in(Path::new(DIR))
+    }
+
+    fn take_in(dir: &Path) -> Result<Self, SuiteError> {
+        let path = dir.join("evaluation");
+        let failed = |source: io::Error| SuiteError::Write { path: path.clone(), source };
+        DirBuilder::new().recursive(true).mode(0o755).create(dir).map_err(failed)?;
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false).mode(0o600);
+        options.custom_flags(rustix::fs::OFlags::NOFOLLOW.bits() as i32);
+        let mut file = options.open(&path).map_err(failed)?;
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {}
+            Err(Errno::WOULDBLOCK) => {
+                let holder = fs::read_to_string(&path).unwrap_or_default();
+                let holder = holder.trim().to_owned();
+                let known = !holder.is_empty();
+                return Err(SuiteError::Another(if known { holder } else { "?".to_owned() }));
+            }
+            Err(errno) => return Err(failed(errno.into())),
+        }
+        let pid = std::process::id();
+        file.set_len(0).and_then(|()| writeln!(file, "{pid}")).map_err(failed)?;
+        Ok(Self { _locked: file })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_is_one_at_a_time() {
+        let dir = tempfile::tempdir().unwrap();
+        let first = OneSuite::take_in(dir.path()).unwrap();
+        let second = OneSuite::take_in(dir.path()).unwrap_err().to_string();
+        assert!(second.contains(&format!("process {}", std::process::id())), "{second}");
+        drop(first);
+        OneSuite::take_in(dir.path()).unwrap();
+    }
+}

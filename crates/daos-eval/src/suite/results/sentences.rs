@@ -1,0 +1,276 @@
+//! What the tables come to, in the sentences of the seeds.
+
+use super::Results;
+use super::metric::Metric;
+use super::statistics::{Statistic, mean};
+use super::table::{Table, percent};
+use crate::suite::configuration::BASELINE;
+
+/// A gain that is less than this many percent is none, of which no share is kept. Chosen: one
+/// can't be told from noise.
+const NO_GAIN: f64 = 0.5;
+
+/// A sentence or two for each configuration that something is known of.
+pub fn sentences(results: &Results<'_>) -> Vec<String> {
+    let facts = Facts::of(results);
+    // All of them speak of what it is alone.
+    if results.baseline() != Some(BASELINE) {
+        return Vec::new();
+    }
+    let mut all = Vec::new();
+    for &name in &results.configurations {
+        match name {
+            BASELINE => {}
+            "rec" | "prec" => all.extend(facts.monitoring(name)),
+            "thp" => all.extend(facts.huge_pages(name)),
+            "ethp" => {
+                all.extend(facts.huge_pages(name));
+                all.extend(facts.kept(name, "thp"));
+            }
+            "limit" => all.extend(facts.limited(name, "prcl")),
+            "lock" => all.extend(facts.locked(name, "limit")),
+            _ => all.extend(facts.saved(name)),
+        }
+    }
+    all
+}
+
+/// What sentences are made from.
+struct Facts<'r, 'a> {
+    results: &'r Results<'a>,
+    runtime: Table,
+    user: Table,
+    used: Table,
+    resident: Table,
+    late: Table,
+}
+
+/// A workload and a percentage of it.
+type Extreme = (String, f64);
+
+impl<'r, 'a> Facts<'r, 'a> {
+    fn of(results: &'r Results<'a>) -> Self {
+        let table = |metric| Table::of(results, metric, Statistic::Mean);
+        let runtime = table(Metric::Runtime);
+        let (user, used, resident) =
+            (table(Metric::User), table(Metric::MemUsed), table(Metric::Rss));
+        let late = table(Metric::RssLate);
+        Self { results, runtime, user, used, resident, late }
+    }
+
+    /// `slowed by 1.16 % in total (1.20 % on average; most: fft, 5.00 %)`.
+    fn slowdown(&self, name: &str) -> Option<String> {
+        let (total, average) = both(&self.runtime, name)?;
+        let (worst, by) = extreme(&self.runtime, name, f64::total_cmp)?;
+        let what = if total < 0.0 { "made faster" } else { "slowed" };
+        Some(format!(
+            "{what} by {:.2} % in total ({average:+.2} % on average; the slowest, {worst}, {by:+.2} %)",
+            total.abs()
+        ))
+    }
+
+    fn monitoring(&self, name: &str) -> Option<String> {
+        let slowdown = self.slowdown(name)?;
+        let (used, used_average) = both(&self.used, name)?;
+        let mut text = format!(
+            "{name}: workloads are {slowdown}; system memory used changes by {used:+.2} % in total ({used_average:+.2} % on average)"
+        );
+        if let Some((cpu, memory)) = self.own(name) {
+            text += &format!(
+                ". The daos beside them takes {cpu:.2} % of a CPU and {:.1} MiB",
+                memory / 1024.0
+            );
+        }
+        Some(text + ".")
+    }
+
+    /// What the `daos` of a configuration takes: percent of a CPU, and KiB.
+    fn own(&self, name: &str) -> Option<(f64, f64)> {
+        let sum = |metric: Metric| -> Vec<f64> {
+            let of = |w: &&str| self.results.values(metric, w, name);
+            self.results.workloads.iter().flat_map(of).collect()
+        };
+        let (cpu, time) = (sum(Metric::DaosCpu), sum(Metric::Runtime));
+        let (cpu, time) = (cpu.iter().sum::<f64>(), time.iter().sum::<f64>());
+        (time > 0.0).then(|| Some((100.0 * cpu / time, mean(&sum(Metric::DaosRss))?)))?
+    }
+
+    fn huge_pages(&self, name: &str) -> Option<String> {
+        let (total, _) = both(&self.runtime, name)?;
+        let (user, _) = both(&self.user, name)?;
+        let (best, by) = extreme(&self.runtime, name, |a, b| b.total_cmp(a))?;
+        let (used, _) = both(&self.used, name)?;
+        let (resident, _) = both(&self.resident, name)?;
+        let (most, more) = extreme(&self.resident, name, f64::total_cmp)?;
+        Some(format!(
+            "{name}: run time changes by {total:+.2} % in total (by CPU time in user space {user:+.2} %; at best, {best}, {by:+.2} %), system memory used by {used:+.2} %, resident sets by {resident:+.2} % (at most, {most}, {more:+.2} %)."
+        ))
+    }
+
+    /// The share of another configuration's speed-up that this one keeps, and of its bloat that
+    /// it removes.
+    fn kept(&self, name: &str, of: &str) -> Option<String> {
+        let share = |table: &Table, sign: f64| {
+            let (here, there) = (both(table, name)?.0 * sign, both(table, of)?.0 * sign);
+            (there >= NO_GAIN).then(|| 100.0 * here / there)
+        };
+        let kept = |table: &Table| match share(table, -1.0) {
+            Some(share) => format!("{share:.1} % of the speed-up is kept"),
+            None => "there is no speed-up to keep".to_owned(),
+        };
+        let removed = match share(&self.resident, 1.0) {
+            Some(share) => {
+                format!("{:.1} % of what resident sets grow by is removed", 100.0 - share)
+            }
+            None => "resident sets do not grow".to_owned(),
+        };
+        both(&self.runtime, of)?;
+        Some(format!(
+            "{name} against {of}: by run time, {}; by CPU time in user space, {}; {removed}.",
+            kept(&self.runtime),
+            kept(&self.user),
+        ))
+    }
+
+    fn saved(&self, name: &str) -> Option<String> {
+        let slowdown = self.slowdown(name)?;
+        let (resident, resident_average) = both(&self.resident, name)?;
+        let (used, _) = both(&self.used, name)?;
+        let (best, by) = extreme(&self.resident, name, |a, b| b.total_cmp(a))?;
+        let at = |table: &Table| of_row(table, &best, name);
+        let (slower, less) = (at(&self.runtime)?, at(&self.used)?);
+        let mut own = String::new();
+        if let Some((late, average)) = both(&self.late, name) {
+            own += &format!(
+                " In the last quarter of runs resident sets change by {late:+.2} % in total ({average:+.2} % on average)."
+            );
+        }
+        if let Some((cpu, memory)) = self.own(name) {
+            own += &format!(" Its daos takes {cpu:.2} % of a CPU and {:.1} MiB.", memory / 1024.0);
+        }
+        Some(format!(
+            "{name}: resident sets change by {resident:+.2} % in total ({resident_average:+.2} % on average) and system memory used by {used:+.2} %; workloads are {slowdown}. At best, {best}: resident set {by:+.2} %, system memory used {less:+.2} %, run time {slower:+.2} %.{own}"
+        ))
+    }
+
+    fn limited(&self, name: &str, to: &str) -> Option<String> {
+        let (limited, other, failed) = self.side_by_side(name, to)?;
+        Some(format!(
+            "{name}: at the memory that {to} leaves on average, the kernel's own reclaim changes run time by {limited:+.2} % on average, {to} by {other:+.2} %{failed}."
+        ))
+    }
+
+    fn locked(&self, name: &str, to: &str) -> Option<String> {
+        let (locked, other, failed) = self.side_by_side(name, to)?;
+        Some(format!(
+            "{name}: under the same limit, keeping what is hot changes run time by {locked:+.2} % on average, without it ({to}) by {other:+.2} %{failed}."
+        ))
+    }
+
+    /// By how many percent two configurations change run time on average, over the workloads
+    /// that went well in both, and those for which the first one failed.
+    fn side_by_side(&self, name: &str, to: &str) -> Option<(f64, f64, String)> {
+        let rows = |config: &str| -> Vec<f64> {
+            let both = |row: &&str| {
+                // Only where both went well.
+                let of = |config| of_row(&self.runtime, row, config);
+                of(name).and(of(to)).and_then(|_| of(config))
+            };
+            self.results.workloads.iter().filter_map(both).collect()
+        };
+        let (here, there) = (mean(&rows(name))?, mean(&rows(to))?);
+        let failed = self.results.failures().into_iter().filter(|(_, config, _)| *config == name);
+        let failed: Vec<&str> = failed.map(|(workload, _, _)| workload).collect();
+        let failed = match &failed[..] {
+            [] => String::new(),
+            failed => format!("; it failed for {}", failed.join(", ")),
+        };
+        Some((here, there, failed))
+    }
+}
+
+/// The overheads of total and average.
+fn both(table: &Table, name: &str) -> Option<(f64, f64)> {
+    Some((table.sum_overhead("total", name)?, table.sum_overhead("average", name)?))
+}
+
+/// The workload whose overhead is the largest by `by`.
+fn extreme(
+    table: &Table,
+    name: &str,
+    by: impl Fn(&f64, &f64) -> std::cmp::Ordering,
+) -> Option<Extreme> {
+    let rows = table.rows.iter();
+    let overheads =
+        rows.filter_map(|row| Some((row.name.clone(), of_row(table, &row.name, name)?)));
+    overheads.max_by(|a, b| by(&a.1, &b.1))
+}
+
+/// The overhead of a workload.
+fn of_row(table: &Table, row: &str, name: &str) -> Option<f64> {
+    let at = table.columns.iter().position(|column| column == name)?;
+    let row = table.rows.iter().find(|one| one.name == row)?;
+    let before = row.cells.first()?.as_ref()?;
+    percent(row.cells[at]?.value, before.value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::of_runs;
+    use super::*;
+    use crate::suite::store::{Measured, Outcome, RawRun};
+
+    fn run(workload: &str, config: &str, runtime_s: f64, mib: f64) -> RawRun {
+        let bytes = mib * f64::from(1 << 20);
+        let measured = Measured {
+            runtime_s,
+            user_s: runtime_s,
+            rss_bytes: bytes,
+            memused_bytes: 2.0 * bytes,
+            daos_cpu_s: if config == "rec" { 0.5 } else { 0.0 },
+            daos_rss_bytes: f64::from(12 << 20),
+            ..Measured::default()
+        };
+        let (workload, config) = (workload.to_owned(), config.to_owned());
+        RawRun { workload, config, round: 0, at: 0, outcome: Outcome::Measured(measured) }
+    }
+
+    #[test]
+    fn as_the_seeds_say_it() {
+        let mut runs = Vec::new();
+        for (workload, seconds) in [("a", 100.0), ("b", 50.0)] {
+            let (slow, fast) = if workload == "a" { (1.0, 0.12) } else { (4.0, 0.06) };
+            runs.extend([
+                run(workload, "orig", seconds, 400.0),
+                run(workload, "rec", seconds * (1.0 + slow / 100.0), 404.0),
+                run(workload, "thp", seconds * (1.0 - fast), 500.0),
+                run(workload, "ethp", seconds * (1.02 - fast), 410.0),
+                run(workload, "prcl", seconds * (1.0 + slow / 50.0), 400.0 - 50.0 * slow),
+                run(workload, "limit", seconds * 1.1, 100.0),
+            ]);
+        }
+        let store = of_runs(runs);
+        let said = sentences(&Results::of(&store));
+        let expected = [
+            "rec: workloads are slowed by 2.00 % in total (+2.50 % on average; the slowest, b, +4.00 %); system memory used changes by +1.00 % in total (+1.00 % on average). The daos beside them takes 0.65 % of a CPU and 12.0 MiB.",
+            "thp: run time changes by -10.00 % in total (by CPU time in user space -10.00 %; at best, a, -12.00 %), system memory used by +25.00 %, resident sets by +25.00 % (at most, b, +25.00 %).",
+            "ethp: run time changes by -8.00 % in total (by CPU time in user space -8.00 %; at best, a, -10.00 %), system memory used by +2.50 %, resident sets by +2.50 % (at most, b, +2.50 %).",
+            "ethp against thp: by run time, 80.0 % of the speed-up is kept; by CPU time in user space, 80.0 % of the speed-up is kept; 90.0 % of what resident sets grow by is removed.",
+            "prcl: resident sets change by -31.25 % in total (-31.25 % on average) and system memory used by -31.25 %; workloads are slowed by 4.00 % in total (+5.00 % on average; the slowest, b, +8.00 %). At best, b: resident set -50.00 %, system memory used -50.00 %, run time +8.00 %. Its daos takes 0.00 % of a CPU and 12.0 MiB.",
+            "limit: at the memory that prcl leaves on average, the kernel's own reclaim changes run time by +10.00 % on average, prcl by +5.00 %.",
+        ];
+        for (said, expected) in said.iter().zip(expected) {
+            assert_eq!(said, expected);
+        }
+        assert_eq!(said.len(), expected.len());
+    }
+
+    #[test]
+    fn without_a_baseline_nothing_is_said() {
+        let store = of_runs(vec![run("a", "rec", 1.0, 1.0), run("a", "prcl", 1.0, 1.0)]);
+        assert!(sentences(&Results::of(&store)).is_empty());
+        // Nothing that both were run in.
+        let store = of_runs(vec![run("a", "orig", 1.0, 1.0), run("b", "prcl", 1.0, 1.0)]);
+        assert!(sentences(&Results::of(&store)).is_empty());
+    }
+}

@@ -1,0 +1,134 @@
+//! All that is planned, run by run.
+
+use super::error::SuiteError;
+use super::host::{Machine, OneSuite};
+use super::plan::{Plan, Step};
+use super::run;
+use super::script;
+use super::store::{Outcome, RawRun, Store};
+use std::collections::BTreeSet;
+use std::time::{Duration, SystemTime};
+
+/// What is about to run.
+#[derive(Debug, Clone, Copy)]
+pub struct Progress<'a> {
+    /// Runs that were made or given up.
+    pub done: usize,
+    /// Runs in all.
+    pub total: usize,
+    /// About how long the rest takes.
+    pub left: Duration,
+    /// The workload.
+    pub workload: &'a str,
+    /// What is done with it.
+    pub doing: &'a str,
+}
+
+/// What one has to know while it goes on.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// A run begins.
+    Begins(Progress<'a>),
+    /// A run ended.
+    Ended {
+        /// The run.
+        run: &'a RawRun,
+        /// Runs that were made or given up.
+        done: usize,
+        /// Runs in all.
+        total: usize,
+        /// About how long the rest takes.
+        left: Duration,
+    },
+}
+
+/// Makes all runs that were not made yet. Leaves nothing running and the host as it was, also
+/// on an error; what was measured until then is written down.
+///
+/// What fails is told, and not tried again in the same configuration; where the first
+/// configuration of a workload fails, or its set-up, there is nothing to compare with, and the
+/// workload is left out.
+pub fn run(plan: &Plan, mut tell: impl FnMut(Event<'_>)) -> Result<Store, SuiteError> {
+    if !rustix::process::geteuid().is_root() {
+        return Err(SuiteError::NotRoot);
+    }
+    let _only = OneSuite::take()?;
+    let (workloads, configurations) = (&plan.suite.workloads, &plan.configurations);
+    let mut store =
+        Store::open(&plan.out, Machine::here(), plan.zram_bytes, workloads, configurations)?;
+    plan.check(Some(&store))?;
+    let mut rounds = Rounds {
+        plan,
+        total: plan.steps().len(),
+        steps: plan.left(Some(&store)).collect(),
+        given_up: BTreeSet::new(),
+    };
+    for at in 0..rounds.steps.len() {
+        let step = rounds.steps[at];
+        if rounds.is_given_up(step) {
+            continue;
+        }
+        let (workload, configuration) = plan.of(step);
+        let (done, total, left) = rounds.progress(at, &store);
+        let begins =
+            |doing| Event::Begins(Progress { done, total, left, workload: &workload.name, doing });
+        tell(begins("set-up"));
+        let set_up = script::set_up(plan, &store, workload);
+        // Without its input or what to compare with, there is nothing to know of a workload.
+        let is_all = set_up.is_err() || step.configuration == 0;
+        let measured = set_up.and_then(|()| {
+            tell(begins(&configuration.name));
+            let configuration = run::tuned(plan, &store, workload, configuration)?;
+            run::run(plan, &store, workload, &configuration, step.round)
+        });
+        let outcome = match measured {
+            Ok(measured) => Outcome::Measured(measured),
+            Err(err) if err.ends_all() => return Err(err),
+            Err(err) => {
+                rounds.given_up.insert((step.workload, (!is_all).then_some(step.configuration)));
+                Outcome::Failed { failed: err.to_string() }
+            }
+        };
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let run = RawRun {
+            workload: workload.name.clone(),
+            config: configuration.name.clone(),
+            round: step.round,
+            at: now.map_or(0, |time| time.as_secs()),
+            outcome,
+        };
+        store.add(run.clone())?;
+        let (done, total, left) = rounds.progress(at + 1, &store);
+        tell(Event::Ended { run: &run, done, total, left });
+    }
+    if !plan.keep {
+        workloads.iter().for_each(|workload| script::clear_away(&store, workload));
+    }
+    Ok(store)
+}
+
+/// How far it is.
+#[derive(Debug)]
+struct Rounds<'a> {
+    plan: &'a Plan,
+    /// All that is planned.
+    total: usize,
+    /// What was not made when it began.
+    steps: Vec<Step>,
+    /// What is not tried again: a workload, in a configuration or in all.
+    given_up: BTreeSet<(usize, Option<usize>)>,
+}
+
+impl Rounds<'_> {
+    fn is_given_up(&self, step: Step) -> bool {
+        let of = |configuration| self.given_up.contains(&(step.workload, configuration));
+        of(None) || of(Some(step.configuration))
+    }
+
+    /// Runs before the step at this place, runs in all, and about how long the rest takes.
+    fn progress(&self, at: usize, store: &Store) -> (usize, usize, Duration) {
+        let left = self.steps[at..].iter().filter(|step| !self.is_given_up(**step));
+        let seconds = left.map(|&step| self.plan.seconds(step, Some(store))).sum();
+        (self.total - self.steps.len() + at, self.total, Duration::from_secs_f64(seconds))
+    }
+}

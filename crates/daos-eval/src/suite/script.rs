@@ -1,0 +1,127 @@
+//! The scripts of a workload: where they run, what they say, and how they ended. The one that
+//! makes its input is run here.
+
+use super::error::SuiteError;
+use super::plan::Plan;
+use super::store::Store;
+use super::tree::Sweep;
+use super::workload::Workload;
+use crate::error::EvalError;
+use crate::under_test::{Running, ends_before};
+use daos_linux::user;
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use std::fs::{self, File};
+use std::os::fd::OwnedFd;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// How long to wait at once.
+const TURN: Duration = Duration::from_millis(200);
+/// How long what has ended may take to be gone.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Most bytes of what a program said that are looked at for its last line.
+const TAIL: usize = 4096;
+
+/// Makes what the workload works on, if that was not done.
+pub(super) fn set_up(plan: &Plan, store: &Store, workload: &Workload) -> Result<(), SuiteError> {
+    let dir = directory(store, workload)?;
+    let Some(setup) = &workload.setup else { return Ok(()) };
+    let done = dir.join(".set-up");
+    if fs::read_to_string(&done).is_ok_and(|before| before == *setup) {
+        return Ok(());
+    }
+    let what = format!("the set-up of {}", workload.name);
+    let log = log(store, workload, "setup")?;
+    let _sweep = Sweep::new();
+    let command = shell(plan, workload, setup, &dir, &log)?;
+    let mut running = Running::start_quiet(command, &what)?;
+    let hold = hold(running.pid())?;
+    while !ends_before(&hold, Instant::now() + TURN) {
+        if plan.stop.load(Ordering::Relaxed) {
+            return Err(EvalError::Interrupted.into());
+        }
+    }
+    let status = running.status(PATIENCE, &plan.stop)?;
+    judge(status, &what, &log)?;
+    let failed = |source| SuiteError::Write { path: done.clone(), source };
+    fs::write(&done, setup).map_err(failed)
+}
+
+/// Takes away what the workload worked on.
+pub(super) fn clear_away(store: &Store, workload: &Workload) {
+    if workload.directory.is_none() {
+        // What stays takes room and does no harm.
+        let _ = fs::remove_dir_all(store.dir().join("work").join(&workload.name));
+    }
+}
+
+/// A script for the shell, as whom workloads run.
+pub(super) fn shell(
+    plan: &Plan,
+    workload: &Workload,
+    script: &str,
+    dir: &Path,
+    log: &Path,
+) -> Result<Command, SuiteError> {
+    let failed = |source| SuiteError::Write { path: log.to_owned(), source };
+    let out = File::create(log).map_err(failed)?;
+    let err = out.try_clone().map_err(failed)?;
+    let mut command = Command::new("sh");
+    command.args(["-ec", script]).current_dir(dir).stdout(out).stderr(err);
+    command.env("DAOS_EVAL", &plan.eval);
+    if let Some(suite) = &plan.suite.directory {
+        command.env("SUITE", suite);
+    }
+    if let (Some(user), None) = (&plan.user, &workload.directory) {
+        let own = std::os::unix::fs::chown(dir, Some(user.uid()), None);
+        own.map_err(|source| SuiteError::Write { path: dir.to_owned(), source })?;
+    }
+    user::confine(&mut command, plan.user.as_ref());
+    user::end_with_me(&mut command);
+    Ok(command)
+}
+
+pub(super) fn directory(store: &Store, workload: &Workload) -> Result<PathBuf, SuiteError> {
+    if let Some(dir) = &workload.directory {
+        return Ok(dir.clone());
+    }
+    make_dir(store.dir().join("work").join(&workload.name))
+}
+
+/// Where what it says goes.
+pub(super) fn log(store: &Store, workload: &Workload, of: &str) -> Result<PathBuf, SuiteError> {
+    Ok(make_dir(store.dir().join("logs").join(&workload.name))?.join(of))
+}
+
+pub(super) fn make_dir(dir: PathBuf) -> Result<PathBuf, SuiteError> {
+    let made = fs::create_dir_all(&dir).and_then(|()| fs::canonicalize(&dir));
+    made.map_err(|source| SuiteError::Write { path: dir, source })
+}
+
+/// A hold of a process that we started and have not waited for.
+pub(super) fn hold(pid: u32) -> Result<OwnedFd, SuiteError> {
+    let name = || format!("process {pid}");
+    let pid = Pid::from_raw(pid as i32).ok_or_else(|| EvalError::TooEarly(name()))?;
+    let hold = pidfd_open(pid, PidfdFlags::empty());
+    Ok(hold.map_err(|err| EvalError::Run { name: name(), source: err.into() })?)
+}
+
+/// Complains if it failed, with the last that it said.
+pub(super) fn judge(status: ExitStatus, what: &str, log: &Path) -> Result<(), SuiteError> {
+    if status.success() {
+        return Ok(());
+    }
+    let bytes = fs::read(log).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(TAIL)..]).into_owned();
+    let said = text.trim_end().lines().last().unwrap_or("it said nothing");
+    let how = match (status.code(), status.signal()) {
+        (Some(code), _) => format!("exit status {code}"),
+        (None, Some(9)) => "killed, by the kernel if memory ran out".to_owned(),
+        (None, signal) => format!("signal {}", signal.unwrap_or(0)),
+    };
+    let (what, said, log) = (what.to_owned(), said.to_owned(), log.to_owned());
+    Err(SuiteError::Failed { what, how, said, log })
+}

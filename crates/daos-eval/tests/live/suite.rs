@@ -1,0 +1,107 @@
+//! `daos-eval suite` on a small program: what is measured is what happened, it goes on where it
+//! was, and nothing of it stays.
+
+use daos_testing::{Place, Process, eval, eventually, until};
+use rustix::process::Signal;
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+use test_tag::tag;
+
+const POLICY: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
+
+/// A child fills 100 MiB and uses none of it any more, and what it starts outlives it.
+const SUITE: &str = r#"
+[[workload]]
+name = "idle"
+setup = "echo 100 >size"
+seconds = 20
+command = """
+sleep 1000 &
+perl -e 'my $text = "x" x ($ARGV[0] << 20); my $end = time + 16; select undef, undef, undef, 0.01 while time < $end; print length $text' $(cat size)
+"""
+
+[[workload]]
+name = "broken"
+command = "echo no such luck; exit 3"
+"#;
+
+fn runs(place: &Place) -> Vec<Value> {
+    let lines = fs::read_to_string(place.path("out/runs.jsonl")).unwrap_or_default();
+    lines.lines().map(|line| serde_json::from_str(line).expect("a line is JSON")).collect()
+}
+
+/// Processes whose command line has this word.
+fn processes_with(word: &str) -> usize {
+    let entries = fs::read_dir("/proc").unwrap().flatten();
+    let has = |path: &Path| {
+        let line = fs::read(path.join("cmdline")).unwrap_or_default();
+        line.split(|byte| *byte == 0).any(|one| one == word.as_bytes())
+    };
+    entries.filter(|entry| has(&entry.path())).count()
+}
+
+#[tag(root, quiet)]
+#[test]
+fn what_is_idle_is_saved_and_what_fails_is_told() {
+    let policy = fs::read_to_string(POLICY).unwrap();
+    eventually(|| {
+        let place = Place::new("daos-eval");
+        // A number that no other test has.
+        fs::write(place.path("suite.toml"), SUITE.replace("1000", "100071")).unwrap();
+        let args = ["suite", "--suite", "suite.toml", "--out", "out", "--runs", "1"];
+        let both = [&args[..], &["--configs", "orig,prcl", "--zram", "512M"]].concat();
+        let ran = place.run(&both).succeeded();
+        assert!(ran.stderr.contains("broken, orig: broken failed (exit status 3): no such luck"));
+        let all = runs(&place);
+        assert_eq!(all.len(), 3, "nothing is compared with what failed: {all:?}");
+        let mib = |at: usize, key: &str| all[at][key].as_f64().unwrap() / f64::from(1 << 20);
+        assert!(mib(0, "rss_bytes") > 95.0, "{all:?}");
+        assert!(mib(1, "rss_bytes") < 0.85 * mib(0, "rss_bytes"), "{all:?}");
+        assert!(mib(1, "swap_bytes") > 10.0 && mib(1, "daos_rss_bytes") > 1.0, "{all:?}");
+        assert!(all[0]["user_s"].as_f64() > Some(0.0) && all[1]["daos_cpu_s"].as_f64() > Some(0.0));
+        assert_eq!(processes_with("100071"), 0);
+        // What was measured is not run again, and huge pages are put back.
+        let more = [&args[..], &["--configs", "orig,thp", "--zram", "512M", "--only", "idle"]];
+        let ran = place.run(&more.concat()).succeeded();
+        assert_eq!(runs(&place).len(), 4, "{}", ran.stderr);
+        // At equal memory: what it starts is within the limit, too.
+        let more = [&args[..], &["--configs", "orig,limit", "--zram", "512M", "--only", "idle"]];
+        place.run(&more.concat()).succeeded();
+        let all = runs(&place);
+        let mib = |at: usize, key: &str| all[at][key].as_f64().unwrap() / f64::from(1 << 20);
+        assert!(mib(4, "rss_bytes") < 1.1 * mib(1, "rss_bytes"), "{all:?}");
+        assert!(mib(4, "swap_bytes") > 10.0, "{all:?}");
+        let page = fs::read_to_string(place.path("out/report.html")).unwrap();
+        assert!(page.contains("no such luck") && page.contains("<svg"));
+        assert!(!place.path("out/work/idle").exists());
+    });
+    assert_eq!(fs::read_to_string(POLICY).unwrap(), policy);
+}
+
+#[tag(root, quiet)]
+#[test]
+fn an_interrupted_one_puts_all_back() {
+    let policy = fs::read_to_string(POLICY).unwrap();
+    for signal in [Signal::TERM, Signal::KILL] {
+        let place = Place::new("daos-eval");
+        let out = place.path("out").display().to_string();
+        let args = ["suite", "--configs", "thp,orig", "--runs", "1", "--out", &out];
+        let mut suite = eval(&[&args[..], &["--", "sleep", "100072"]].concat());
+        let mut suite = Process::start(suite.stdout(Stdio::null()).stderr(Stdio::null()));
+        assert!(until(|| processes_with("100072") > 1), "the workload has not begun");
+        assert!(fs::read_to_string(POLICY).unwrap().contains("[always]"));
+        // Another one is noticed.
+        let other = place.path("other").display().to_string();
+        let other = ["suite", "--configs", "orig", "--out", &other, "--", "true"];
+        place.cannot(&other, "another evaluation is running");
+        suite.signal(signal);
+        let status = suite.end();
+        assert!(until(|| fs::read_to_string(POLICY).unwrap() == policy), "{signal:?}");
+        if signal == Signal::TERM {
+            assert_eq!(status.code(), Some(1));
+        }
+        assert!(until(|| processes_with("100072") == 0), "{signal:?}");
+    }
+}
