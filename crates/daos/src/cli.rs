@@ -173,8 +173,9 @@ pub struct Selecting {
     /// Only processes with so much memory resident, such as 64M
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub min_rss: Option<u64>,
-    /// Act on system daemons, too: what is in /system.slice or, without systemd, children of
-    /// process 1 that have no terminal
+    /// Act on system daemons, too: what is in /system.slice or /init.scope or, without systemd,
+    /// children of process 1 without a terminal and what they start, but for that of users from
+    /// 1000 on
     #[arg(long)]
     pub include_system: bool,
 }

@@ -15,6 +15,7 @@ use super::workload::{Workload, quoted};
 use crate::error::EvalError;
 use crate::under_test::{Running, available_memory, ends_before};
 use daos_linux::{GuardedSwap, SwapOptions, TempCgroup, cpu};
+use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::Ordering;
@@ -70,8 +71,7 @@ pub fn run(
     let zram = zram.transpose()?;
     let cgroup = limit.map(|bytes| TempCgroup::make(root, bytes)).transpose()?;
     let scratch = tempfile::tempdir().map_err(EvalError::Scratch)?;
-    let within = cgroup.as_ref().map(|cgroup| enter(plan, cgroup)).transpose()?;
-    let text = within.unwrap_or_default() + &workload.command;
+    let text = cgroup.as_ref().map(wait_to_be_in).unwrap_or_default() + &workload.command;
     let command = script::shell(plan, workload, &text, &dir, &log)?;
     // After all that has to stay until the workload has ended.
     let sweep = Sweep::new();
@@ -82,6 +82,11 @@ pub fn run(
     let begun = Instant::now();
     let mut running = Running::start_quiet(command, &workload.name)?;
     let hold = script::hold(running.pid())?;
+    if let Some(cgroup) = &cgroup {
+        let path = cgroup.processes();
+        let moved = fs::write(&path, running.pid().to_string());
+        moved.map_err(|source| SuiteError::Write { path, source })?;
+    }
     let words = configuration.words(running.pid(), &scratch.path().join("record"), round + 1);
     let mut daos = match words {
         None => None,
@@ -150,14 +155,13 @@ pub fn run(
     })
 }
 
-/// What a script does first to be in a cgroup, before it starts anything.
-fn enter(plan: &Plan, cgroup: &TempCgroup) -> Result<String, SuiteError> {
+/// What a script does first, before it starts anything: waits until it was put into a cgroup,
+/// which takes root.
+fn wait_to_be_in(cgroup: &TempCgroup) -> String {
     let path = cgroup.processes();
-    if let Some(user) = &plan.user {
-        let given = std::os::unix::fs::chown(&path, Some(user.uid()), None);
-        given.map_err(|source| SuiteError::Write { path: path.clone(), source })?;
-    }
-    Ok(format!("echo $$ >{}\n", quoted(&path.to_string_lossy())))
+    let name = path.parent().and_then(Path::file_name).unwrap_or_default();
+    let name = quoted(&name.to_string_lossy());
+    format!("until grep -qF {name} /proc/$$/cgroup; do sleep 0.01; done\n")
 }
 
 /// The most memory that it may have, in bytes, if it is limited to what another configuration

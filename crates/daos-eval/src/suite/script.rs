@@ -10,8 +10,9 @@ use crate::error::EvalError;
 use crate::under_test::{Running, ends_before};
 use daos_linux::user;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
-use std::fs::{self, File};
+use std::fs::{self, OpenOptions};
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
@@ -29,7 +30,7 @@ const TAIL: usize = 4096;
 pub(super) fn set_up(plan: &Plan, store: &Store, workload: &Workload) -> Result<(), SuiteError> {
     let dir = directory(store, workload)?;
     let Some(setup) = &workload.setup else { return Ok(()) };
-    let done = dir.join(".set-up");
+    let done = mark_of_setup(store, workload)?;
     if fs::read_to_string(&done).is_ok_and(|before| before == *setup) {
         return Ok(());
     }
@@ -50,11 +51,18 @@ pub(super) fn set_up(plan: &Plan, store: &Store, workload: &Workload) -> Result<
     fs::write(&done, setup).map_err(failed)
 }
 
+/// Where it says what made its input: not where the workload, which may be another user's, can
+/// put a link.
+fn mark_of_setup(store: &Store, workload: &Workload) -> Result<PathBuf, SuiteError> {
+    Ok(make_dir(store.dir().join("set-up"))?.join(&workload.name))
+}
+
 /// Takes away what the workload worked on.
 pub(super) fn clear_away(store: &Store, workload: &Workload) {
     if workload.directory.is_none() {
         // What stays takes room and does no harm.
         let _ = fs::remove_dir_all(store.dir().join("work").join(&workload.name));
+        let _ = mark_of_setup(store, workload).map(fs::remove_file);
     }
 }
 
@@ -67,7 +75,11 @@ pub(super) fn shell(
     log: &Path,
 ) -> Result<Command, SuiteError> {
     let failed = |source| SuiteError::Write { path: log.to_owned(), source };
-    let out = File::create(log).map_err(failed)?;
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    // Root follows no link that another user may have put there.
+    options.custom_flags(rustix::fs::OFlags::NOFOLLOW.bits() as i32);
+    let out = options.open(log).map_err(failed)?;
     let err = out.try_clone().map_err(failed)?;
     let mut command = Command::new("sh");
     command.args(["-ec", script]).current_dir(dir).stdout(out).stderr(err);

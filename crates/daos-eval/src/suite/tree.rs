@@ -1,5 +1,6 @@
 //! A program and all that it starts: the memory of all of them, and their end.
 
+use daos_linux::guard;
 use daos_linux::host::kib_field;
 use daos_linux::memory::huge_bytes;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, set_child_subreaper, waitpid};
@@ -8,8 +9,8 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How long what was killed may take to be gone.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long what was killed may take to be gone, and a guard to take swap away.
+const PATIENCE: Duration = Duration::from_secs(60);
 const NAP: Duration = Duration::from_millis(5);
 
 /// What a program and all that it started have.
@@ -94,7 +95,9 @@ impl Sweep {
                 return found;
             }
             found = true;
-            for pid in left.iter().flat_map(|&pid| processes(pid)).filter_map(as_pid) {
+            let all = left.iter().flat_map(|&pid| processes(pid));
+            // A guard of swap ends by itself, once it has taken that away.
+            for pid in all.filter(|&pid| !is_guard(pid)).filter_map(as_pid) {
                 let _ = kill_process(pid, Signal::KILL);
             }
             for pid in left.into_iter().filter_map(as_pid) {
@@ -109,6 +112,12 @@ impl Drop for Sweep {
     fn drop(&mut self) {
         self.end_all_but(&[]);
     }
+}
+
+/// Whether a process takes swap away when who set it up has ended.
+fn is_guard(pid: u32) -> bool {
+    let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    words.split(|&byte| byte == 0).nth(1) == Some(guard::COMMAND.as_bytes())
 }
 
 fn as_pid(pid: u32) -> Option<Pid> {

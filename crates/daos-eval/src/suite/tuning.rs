@@ -55,6 +55,7 @@ pub fn scheme(
         method: None,
         zram_bytes: Some(plan.zram_bytes),
         children: true,
+        user: plan.user.as_ref().map(|user| user.name().to_owned()),
         runs: 0,
         out: None,
         daos: plan.daos.clone(),

@@ -25,7 +25,9 @@ pub(crate) struct Stat {
 impl Stat {
     /// `None` when there is no such process.
     pub(crate) fn read(root: &Path, pid: u32) -> Option<Self> {
-        Self::parse(&fs::read_to_string(root.join(format!("proc/{pid}/stat"))).ok()?)
+        // The kernel cuts names where it will, also inside a character.
+        let line = fs::read(root.join(format!("proc/{pid}/stat"))).ok()?;
+        Self::parse(&String::from_utf8_lossy(&line))
     }
 
     fn parse(line: &str) -> Option<Self> {
@@ -53,7 +55,8 @@ pub(crate) fn ticks_since_start(root: &Path) -> u64 {
 
 /// Who process `pid` acts as.
 pub(crate) fn effective_uid(root: &Path, pid: u32) -> Option<u32> {
-    let status = fs::read_to_string(root.join(format!("proc/{pid}/status"))).ok()?;
+    let status = fs::read(root.join(format!("proc/{pid}/status"))).ok()?;
+    let status = String::from_utf8_lossy(&status);
     let line = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
     line.split_whitespace().nth(1)?.parse().ok()
 }

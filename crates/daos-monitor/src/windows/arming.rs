@@ -72,11 +72,10 @@ impl Windows {
                         let start = subregion.range.start + self.rng.below(room + 1) * PAGE_SIZE;
                         let known = subregion.known;
                         subregion.place_probe(start, pages);
-                        subregion.known = if known.intersect(&subregion.probe).is_some() {
-                            known
-                        } else {
-                            subregion.known
-                        };
+                        if known.intersect(&subregion.probe).is_some() {
+                            subregion.known.start = subregion.known.start.min(known.start);
+                            subregion.known.end = subregion.known.end.max(known.end);
+                        }
                     }
                     (0, subregion.nr_pages())
                 }

@@ -122,6 +122,8 @@ pub struct Windows {
     wants_round: bool,
     /// Subregions that turned out to be other than they were thought to be.
     changes: u64,
+    /// As many when the interval began.
+    changes_before: u64,
     /// How often the aggregation interval is doubled to keep to the budget.
     doublings: u32,
     /// The number of the next place to explore.
@@ -178,6 +180,7 @@ impl Windows {
             rounds: 0,
             wants_round: false,
             changes: 0,
+            changes_before: 0,
             doublings: 0,
             explore_place,
             nr_explored: 0,
@@ -204,6 +207,7 @@ impl Windows {
         self.start_us = start_us;
         self.end_us = start_us + self.aggregation_us();
         self.rounds = 0;
+        self.changes_before = self.changes;
     }
 
     /// Bytes mapped, by all targets together.
@@ -222,10 +226,13 @@ impl Windows {
         SUBREGIONS_PER_REGION * self.attrs.max_regions as usize + ranges
     }
 
+    fn nr_subregions(&self) -> usize {
+        self.targets.iter().map(|target| target.subregions.len()).sum()
+    }
+
     /// How many subregions more there may be.
     fn room(&self) -> usize {
-        let subregions: usize = self.targets.iter().map(|t| t.subregions.len()).sum();
-        self.max_subregions().saturating_sub(subregions)
+        self.max_subregions().saturating_sub(self.nr_subregions())
     }
 
     /// Most windows that may be armed or read in a tick.

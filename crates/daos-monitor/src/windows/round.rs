@@ -24,8 +24,10 @@ const REACH: usize = 8;
 /// may take together with arming what does not. Chosen: the rest is for knowing more.
 const FOR_READING: f64 = 0.3;
 const FOR_LOOKS: f64 = 0.55;
-/// The same while there are page tables, or parts of a large memory, that nothing is known of.
-/// Chosen: those come first.
+/// One in so many subregions that change in an interval are many. Chosen: a phase begins.
+const MANY_CHANGE: usize = 32;
+/// The same while there are page tables, or parts of a large memory, that nothing is known of,
+/// and not much changes. Chosen: those come first.
 const WHILE_LEARNING: (f64, f64) = (0.25, 0.4);
 const WHILE_EXPLORING: (f64, f64) = (0.15, 0.3);
 /// Places that are explored for each region that there may be before memory counts as known.
@@ -61,7 +63,7 @@ impl Windows {
         self.rounds += 1;
         self.wants_round = false;
         let full = self.budget.fullness();
-        let (for_reading, for_looks) = self.shares();
+        let (for_reading, _) = self.shares();
         let is_worth_arming = self.budget.is_worth_arming();
         self.read_due(access, now_us, 0, Some(full * (1.0 - for_reading)))?;
 
@@ -70,6 +72,8 @@ impl Windows {
         if !(self.wants_round || is_worth_arming) {
             return Ok(());
         }
+        // What was just read may have shown that much changes.
+        let (_, for_looks) = self.shares();
         self.arm_due(now_us, full * (1.0 - for_looks));
         if self.fits_tables {
             self.arm_tables(now_us, full * LEFT);
@@ -91,9 +95,11 @@ impl Windows {
     /// The parts of what there is that reading may take, and reading and looks together.
     fn shares(&self) -> (f64, f64) {
         let places = PLACES_A_REGION * u64::from(self.attrs.max_regions);
+        let changes = (self.changes - self.changes_before) as usize;
+        let is_calm = changes * MANY_CHANGE < self.nr_subregions();
         match self.fits_tables {
-            true if self.is_learning => WHILE_LEARNING,
-            false if self.nr_explored < places => WHILE_EXPLORING,
+            true if is_calm && self.is_learning => WHILE_LEARNING,
+            false if is_calm && self.nr_explored < places => WHILE_EXPLORING,
             _ => (FOR_READING, FOR_LOOKS),
         }
     }

@@ -130,6 +130,7 @@ impl Engine {
             }
             let selected = state.select(&self.candidates, snapshot, sink)?;
             if selected.is_empty() || !state.acts() {
+                state.resume = None;
                 state.end_pass(now_us, sink.clock_us() - pass_us);
                 continue;
             }

@@ -70,13 +70,16 @@ impl SchemeState {
     }
 
     /// Ends a pass that took so many microseconds. The next one waits until what was spent on
-    /// finding what fits is a small part of the time; one that has to go on does not.
+    /// finding what fits is a small part of the time; one that has to go on, and may, does not.
     pub(super) fn end_pass(&mut self, now_us: u64, took_us: f64) {
-        if self.resume.is_none() {
-            let finding_us = (took_us - self.acted_us).max(0.0);
-            let wait_us = (finding_us / FINDING).min(MOST_WAIT_US);
-            self.due_us = self.due_us.max(now_us.saturating_add(wait_us as u64));
+        let quota = &self.scheme.quota;
+        let may_act = self.charge.bytes_left(quota) > 0 && self.charge.time_left_us(quota) > 0.0;
+        if self.resume.is_some() && may_act {
+            return;
         }
+        let finding_us = (took_us - self.acted_us).max(0.0);
+        let wait_us = (finding_us / FINDING).min(MOST_WAIT_US);
+        self.due_us = self.due_us.max(now_us.saturating_add(wait_us as u64));
     }
 
     /// Whether it does anything but count.

@@ -41,6 +41,8 @@ pub struct ProgramsPlan {
     pub method: Option<Method>,
     /// Compressed swap for the schemes, in bytes.
     pub zram_bytes: Option<u64>,
+    /// As whom programs run; `None`: as `daos tune` has it.
+    pub user: Option<String>,
     /// Whether the scheme is applied to what a program starts, too, when it is tuned.
     pub children: bool,
     /// Rounds.
@@ -221,6 +223,7 @@ esac
             method: Some(Method::Gp),
             zram_bytes: Some(4 << 30),
             children: false,
+            user: None,
             runs: 2,
             out: None,
             daos,

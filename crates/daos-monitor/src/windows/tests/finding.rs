@@ -76,7 +76,7 @@ fn a_block_that_turns_cold_is_noticed() {
     assert!(hot_share(run.last(), block()) >= 0.99);
     run.memory.set_used(&[mib(200, 210)]);
     let after = from_now(&mut run, 1.3);
-    assert!(hot_share(&after[1], block()) <= 0.5, "{:?}", hot(&after[1]));
+    assert!(hot_share(&after[2], block()) <= 0.5, "{:?}", hot(&after[2]));
     assert!(hot_share(&after[9], block()) <= 0.05, "{:?}", hot(&after[9]));
     assert!(hot_share(&after[9], mib(200, 210)) >= 0.99, "the other one stays");
 }
