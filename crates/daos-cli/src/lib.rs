@@ -5,6 +5,7 @@
 //! | [`values`] | values as people type them: times, sizes, shares, addresses, names |
 //! | [`monitoring`] | the flags that say how closely to look |
 //! | [`outcome`] | what went wrong, in words and as an exit status |
+//! | [`programs`] | programs that commands are to start |
 //! | [`signals`] | Ctrl-C and its like |
 //! | [`whole_file`] | files that are seen under their name only once they are whole |
 
@@ -12,12 +13,14 @@
 
 pub mod monitoring;
 pub mod outcome;
+pub mod programs;
 pub mod signals;
 pub mod values;
 pub mod whole_file;
 
 pub use monitoring::{Backend, Looking, Plain, max_overhead_help};
 pub use outcome::{Usage, exit_code, is_broken_pipe, scheme_error};
+pub use programs::is_program;
 pub use whole_file::WholeFile;
 
 use daos_core::text::safe_lines;

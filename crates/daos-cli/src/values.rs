@@ -2,7 +2,6 @@
 
 use daos_core::AddrRange;
 use daos_core::units::{self, Fault, UnitsError};
-use daos_linux::census::CgroupPattern;
 use daos_monitor::MonitorKind;
 use daos_tune::Method;
 
@@ -38,11 +37,6 @@ pub fn seconds_us(text: &str) -> Result<u64, String> {
         }
         Err(_) => Err("expected a number of seconds, such as 20 or 0.5".to_owned()),
     }
-}
-
-/// A pattern of cgroups.
-pub fn cgroup_pattern(text: &str) -> Result<CgroupPattern, String> {
-    CgroupPattern::new(text)
 }
 
 /// That one of `all` whose name this is; they are called `what`.

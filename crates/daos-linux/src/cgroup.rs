@@ -26,7 +26,7 @@ impl MemoryCgroup {
     /// That of process `pid`; `None` when it has ended, or nothing counts its memory.
     /// `root` is `/`, or a test's tree.
     pub fn of(root: &Path, pid: u32) -> Option<Self> {
-        let cgroups = fs::read_to_string(root.join(format!("proc/{pid}/cgroup"))).ok()?;
+        let cgroups = of_process(root, pid)?;
         let mount = Mount::find(root)?;
         let path = path_in(&cgroups, mount.version)?;
         // A container may see only its own part of the hierarchy.
@@ -81,6 +81,11 @@ impl MemoryCgroup {
         let text = fs::read_to_string(self.dir.join("memory.stat")).ok()?;
         text.lines().find_map(|l| l.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok())
     }
+}
+
+/// The `/proc/PID/cgroup` of a process.
+pub(crate) fn of_process(root: &Path, pid: u32) -> Option<String> {
+    fs::read_to_string(root.join(format!("proc/{pid}/cgroup"))).ok()
 }
 
 /// The path of the cgroup whose memory controller counts a process, by its `/proc/PID/cgroup`.

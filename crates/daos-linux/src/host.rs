@@ -1,8 +1,8 @@
 //! What this machine is, for records and for `daos doctor`. Facts only.
 
 use daos_core::{Host, PAGE_SIZE};
-use std::fs;
 use std::path::Path;
+use std::{fs, io};
 
 /// This machine.
 pub fn here() -> Host {
@@ -26,7 +26,7 @@ pub fn meminfo(proc: &Path, name: &str) -> Option<u64> {
 
 /// A line of `/proc/PID/status` that counts memory, in bytes: `VmRSS`, `VmHWM`, …
 pub fn process_memory(proc: &Path, pid: u32, name: &str) -> Option<u64> {
-    kib_field(&fs::read_to_string(proc.join(pid.to_string()).join("status")).ok()?, name)
+    kib_field(&text(&proc.join(pid.to_string()).join("status")).ok()?, name)
 }
 
 /// Peak resident set of this process in bytes; 0 when it can't be read.
@@ -34,8 +34,14 @@ pub fn my_peak_rss() -> u64 {
     process_memory(Path::new("/proc"), std::process::id(), "VmHWM").unwrap_or(0)
 }
 
+/// What a file of `/proc` says. The kernel cuts names of processes where it will, also inside a
+/// character.
+pub(crate) fn text(path: &Path) -> io::Result<String> {
+    Ok(String::from_utf8_lossy(&fs::read(path)?).into_owned())
+}
+
 /// A line of such a file that holds KiB, in bytes.
-pub fn kib_field(text: &str, name: &str) -> Option<u64> {
+pub(crate) fn kib_field(text: &str, name: &str) -> Option<u64> {
     let value = text.lines().find_map(|l| l.strip_prefix(name)?.strip_prefix(':'))?;
     let kib: u64 = value.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kib * 1024)

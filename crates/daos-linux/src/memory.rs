@@ -1,7 +1,7 @@
 //! What a process has in memory, in swap and in huge pages: for the lines that show
 //! what schemes come to.
 
-use crate::host::kib_field;
+use crate::host::{self, kib_field};
 use crate::process::of_a_live_thread;
 use daos_core::{KindsOfMemory, PAGE_SIZE};
 use std::fs;
@@ -42,26 +42,35 @@ impl ProcessMemory {
     /// From `/proc/PID/status`, or that of a thread when the main one has ended before
     /// the others. `None` when it has ended, and for a kernel thread.
     pub fn read(proc: &Path, pid: u32) -> Option<Self> {
-        of_a_live_thread(&proc.join(pid.to_string()), |dir| {
-            let status = fs::read_to_string(dir.join("status")).ok()?;
-            Some(Self {
-                resident_bytes: kib_field(&status, "VmRSS")?,
-                // Missing in kernels without swap.
-                swap_bytes: kib_field(&status, "VmSwap").unwrap_or(0),
-            })
+        of_status(proc, pid, |bytes| {
+            // Missing in kernels without swap.
+            let swap_bytes = bytes("VmSwap").unwrap_or(0);
+            Some(Self { resident_bytes: bytes("VmRSS")?, swap_bytes })
         })
     }
 }
 
 /// What process `pid` has of each kind of memory, from the same file; `None` as there.
 pub fn kinds(proc: &Path, pid: u32) -> Option<KindsOfMemory> {
+    of_status(proc, pid, |bytes| {
+        Some(KindsOfMemory {
+            anonymous_bytes: bytes("RssAnon")?,
+            file_bytes: bytes("RssFile")?,
+            shared_bytes: bytes("RssShmem")?,
+            swapped_bytes: bytes("VmSwap").unwrap_or(0),
+        })
+    })
+}
+
+/// What `read` makes of the lines of `/proc/PID/status` that count memory, by their names.
+fn of_status<T>(
+    proc: &Path,
+    pid: u32,
+    read: impl Fn(&dyn Fn(&str) -> Option<u64>) -> Option<T>,
+) -> Option<T> {
     of_a_live_thread(&proc.join(pid.to_string()), |dir| {
-        let status = fs::read_to_string(dir.join("status")).ok()?;
-        let swapped_bytes = kib_field(&status, "VmSwap").unwrap_or(0);
-        let bytes = |name| kib_field(&status, name);
-        let (anonymous_bytes, file_bytes) = (bytes("RssAnon")?, bytes("RssFile")?);
-        let shared_bytes = bytes("RssShmem")?;
-        Some(KindsOfMemory { anonymous_bytes, file_bytes, shared_bytes, swapped_bytes })
+        let status = host::text(&dir.join("status")).ok()?;
+        read(&|name| kib_field(&status, name))
     })
 }
 

@@ -1,6 +1,8 @@
 //! A process, held by a pidfd: never touched again once its number is another's.
 
+use crate::census::stat::Stat;
 use crate::cgroup::MemoryCgroup;
+use crate::host;
 use crate::madvise::{self, Advice, Advised};
 use crate::maps::{self, MapsReading};
 use crate::memory::{self, ProcessMemory};
@@ -18,8 +20,6 @@ use std::{fs, io};
 use thiserror::Error;
 
 const PROC: &str = "/proc";
-/// The flag of a kernel thread in `/proc/PID/stat`.
-const PF_KTHREAD: u64 = 0x0020_0000;
 
 /// Why a process can't be a target.
 #[derive(Debug, Error)]
@@ -118,7 +118,7 @@ impl Process {
         if status.uid != euid && !rights().missing().is_empty() {
             return Err(ProcessError::OtherUser { pid, uid: status.uid });
         }
-        if status.is_kernel_thread {
+        if Stat::read(Path::new("/"), pid).is_some_and(|stat| stat.is_kernel_thread) {
             return Err(ProcessError::KernelThread(pid, status.name));
         }
         Ok(process)
@@ -190,30 +190,12 @@ impl Process {
 
     /// Its command line, or the name the kernel has for it.
     pub fn name(&self) -> String {
-        let dir = self.dir();
-        let command = fs::read(dir.join("cmdline")).unwrap_or_default();
-        let words: Vec<_> = command
-            .split(|&b| b == 0)
-            .map(String::from_utf8_lossy)
-            .filter(|w| !w.is_empty())
-            .collect();
-        let name = if words.is_empty() {
-            fs::read_to_string(dir.join("comm")).unwrap_or_default().trim_end().to_owned()
-        } else {
-            words.join(" ")
-        };
-        self.believe(name).unwrap_or_default()
+        self.believe(name(Path::new(PROC), self.pid)).unwrap_or_default()
     }
 
     /// The processes that its threads have started and that still run.
     pub fn children(&self) -> Vec<u32> {
-        let Ok(tasks) = fs::read_dir(self.dir().join("task")) else { return Vec::new() };
-        let children = tasks
-            .flatten()
-            .filter_map(|task| fs::read_to_string(task.path().join("children")).ok())
-            .flat_map(|list| list.split_whitespace().flat_map(str::parse).collect::<Vec<u32>>())
-            .collect();
-        self.believe(children).unwrap_or_default()
+        self.believe(children(Path::new(PROC), self.pid)).unwrap_or_default()
     }
 
     /// Takes hold of process `pid` if it is a child of this one.
@@ -266,12 +248,7 @@ impl Process {
     }
 
     fn status(&self) -> io::Result<Status> {
-        let mut status = Status::parse(&fs::read_to_string(self.dir().join("status"))?);
-        let stat = fs::read_to_string(self.dir().join("stat"))?;
-        let behind_name = stat.rsplit(") ").next().unwrap_or_default();
-        let flags: u64 = behind_name.split(' ').nth(6).and_then(|f| f.parse().ok()).unwrap_or(0);
-        status.is_kernel_thread = flags & PF_KTHREAD != 0;
-        Ok(status)
+        Ok(Status::parse(&host::text(&self.dir().join("status"))?))
     }
 }
 
@@ -290,10 +267,32 @@ pub(crate) fn of_a_live_thread<T>(dir: &Path, read: impl Fn(&Path) -> Option<T>)
     })
 }
 
+/// The command line of process `pid`, or the name the kernel has for it; empty when it has ended.
+pub fn name(proc: &Path, pid: u32) -> String {
+    let dir = proc.join(pid.to_string());
+    let command = host::text(&dir.join("cmdline")).unwrap_or_default();
+    let words: Vec<_> = command.split('\0').filter(|word| !word.is_empty()).collect();
+    if words.is_empty() {
+        host::text(&dir.join("comm")).unwrap_or_default().trim_end().to_owned()
+    } else {
+        words.join(" ")
+    }
+}
+
+/// The processes that the threads of process `pid` have started and that were not waited for.
+pub fn children(proc: &Path, pid: u32) -> Vec<u32> {
+    let tasks = fs::read_dir(proc.join(pid.to_string()).join("task")).into_iter().flatten();
+    let lists =
+        tasks.flatten().filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
+    lists
+        .flat_map(|list| list.split_whitespace().flat_map(str::parse).collect::<Vec<u32>>())
+        .collect()
+}
+
 /// When process `pid` was started, in clock ticks since the machine was: with its
 /// number a name that no other process will have. `None` when it has ended.
 pub fn start_ticks(proc: &Path, pid: u32) -> Option<u64> {
-    let stat = fs::read_to_string(proc.join(pid.to_string()).join("stat")).ok()?;
+    let stat = host::text(&proc.join(pid.to_string()).join("stat")).ok()?;
     let mut behind_name = stat.rsplit(") ").next()?.split(' ');
     let state = behind_name.next()?;
     let started = behind_name.nth(18)?.trim().parse().ok()?;
@@ -305,7 +304,7 @@ pub fn start_ticks(proc: &Path, pid: u32) -> Option<u64> {
 pub fn has_others_in_group(proc: &Path, leader: u32) -> bool {
     let is_other = |name: &str| name.parse::<u32>().is_ok_and(|pid| pid != leader);
     let in_group = |dir: &Path| {
-        let stat = fs::read_to_string(dir.join("stat")).unwrap_or_default();
+        let stat = host::text(&dir.join("stat")).unwrap_or_default();
         let mut behind_name = stat.rsplit(") ").next().unwrap_or_default().split(' ');
         let is_alive = behind_name.next().is_some_and(|state| !matches!(state, "" | "Z" | "X"));
         is_alive && behind_name.nth(1).and_then(|group| group.parse().ok()) == Some(leader)
@@ -324,7 +323,7 @@ pub fn ignored_signals() -> u64 {
 
 /// The process that thread `tid` is of.
 fn leader_of(tid: u32) -> Option<u32> {
-    let status = fs::read_to_string(format!("{PROC}/{tid}/status")).ok()?;
+    let status = host::text(&Path::new(PROC).join(tid.to_string()).join("status")).ok()?;
     status.lines().find_map(|l| l.strip_prefix("Tgid:")?.trim().parse().ok())
 }
 
@@ -333,7 +332,6 @@ struct Status {
     name: String,
     uid: u32,
     parent: Option<u32>,
-    is_kernel_thread: bool,
 }
 
 impl Status {
@@ -347,7 +345,6 @@ impl Status {
                 .and_then(|s| s.split_whitespace().nth(1)?.parse().ok())
                 .unwrap_or(u32::MAX),
             parent: field("PPid").and_then(|pid| pid.parse().ok()),
-            is_kernel_thread: false,
         }
     }
 }
@@ -376,6 +373,21 @@ mod tests {
         assert!(!process.is_alive());
         assert_eq!(process.mappings(), None);
         assert!(matches!(Process::open(child.id()), Err(ProcessError::NotFound(_))));
+    }
+
+    #[test]
+    fn names_may_be_cut_inside_a_character() {
+        let proc = tempfile::tempdir().unwrap();
+        let dir = proc.path().join("7");
+        fs::create_dir(&dir).unwrap();
+        let write = |file: &str, bytes: &[u8]| fs::write(dir.join(file), bytes).unwrap();
+        write("stat", b"7 (caf\xc3) S 1 7 7 0 -1 64 1 2 3 4 5 6 7 8 20 0 1 0 4711");
+        write("status", b"Name:\tcaf\xc3\nVmRSS:\t 8 kB\n");
+        write("comm", b"caf\xc3\n");
+        assert_eq!(start_ticks(proc.path(), 7), Some(4711));
+        assert_eq!(ProcessMemory::read(proc.path(), 7).unwrap().resident_bytes, 8192);
+        assert_eq!(name(proc.path(), 7), "caf\u{fffd}");
+        assert!(children(proc.path(), 7).is_empty());
     }
 
     #[test]

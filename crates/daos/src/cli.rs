@@ -168,7 +168,7 @@ pub struct Target {
 #[command(next_help_heading = "With --all")]
 pub struct Selecting {
     /// Only processes in this cgroup, or below it; `*` stands for any text
-    #[arg(long, value_name = "PATTERN", value_parser = values::cgroup_pattern)]
+    #[arg(long, value_name = "PATTERN", value_parser = CgroupPattern::new)]
     pub cgroup: Option<CgroupPattern>,
     /// Only processes with so much memory resident, such as 64M
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
@@ -383,7 +383,7 @@ pub struct Owners {
     #[arg(long, value_enum, default_value_t = By::Process)]
     pub by: By,
     /// Only processes in this cgroup, or below it; `*` stands for any text
-    #[arg(long, value_name = "PATTERN", value_parser = values::cgroup_pattern)]
+    #[arg(long, value_name = "PATTERN", value_parser = CgroupPattern::new)]
     pub cgroup: Option<CgroupPattern>,
     /// Only the processes of this user
     #[arg(long, value_name = "USER")]

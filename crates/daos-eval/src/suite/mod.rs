@@ -25,6 +25,7 @@
 pub mod configuration;
 pub mod error;
 mod host;
+mod no_link;
 pub mod plan;
 pub mod report;
 pub mod results;

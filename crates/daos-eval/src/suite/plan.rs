@@ -2,6 +2,7 @@
 
 use super::configuration::Configuration;
 use super::error::SuiteError;
+use super::results::mean;
 use super::store::Store;
 use super::tuning;
 use super::workload::{Suite, Workload};
@@ -88,10 +89,9 @@ impl Plan {
     /// About how many seconds a step takes, by what its like took before.
     pub fn seconds(&self, step: Step, store: Option<&Store>) -> f64 {
         let (workload, configuration) = self.of(step);
-        let mean = |config: &str| {
-            let runs = store.map(|store| store.measured(&workload.name, config))?;
-            let sum: f64 = runs.iter().map(|run| run.runtime_s).sum();
-            (!runs.is_empty()).then(|| sum / runs.len() as f64)
+        let took = |config: &str| {
+            let runs = store?.measured(&workload.name, config);
+            mean(&runs.iter().map(|run| run.runtime_s).collect::<Vec<_>>())
         };
         // It is tuned for before the first of them.
         let is_tuned = || {
@@ -102,8 +102,8 @@ impl Plan {
             Some(_) if !is_tuned() => f64::from(tuning::SAMPLES) * (ASIDE_S + workload.seconds),
             _ => 0.0,
         };
-        let others = || self.configurations.iter().find_map(|other| mean(&other.name));
-        tuning + ASIDE_S + mean(&configuration.name).or_else(others).unwrap_or(workload.seconds)
+        let others = || self.configurations.iter().find_map(|other| took(&other.name));
+        tuning + ASIDE_S + took(&configuration.name).or_else(others).unwrap_or(workload.seconds)
     }
 
     /// Refuses what can't be done, before anything is run.

@@ -6,7 +6,8 @@ use super::configuration::{Configuration, Swap};
 use super::error::SuiteError;
 use super::host::{FileSwap, HugePagePolicy, drop_caches};
 use super::plan::Plan;
-use super::samples::{Samples, mean};
+use super::results::mean;
+use super::samples::Samples;
 use super::script;
 use super::store::{Measured, Store};
 use super::tree::Sweep;
@@ -140,6 +141,7 @@ pub fn run(
     zram.map_or(Ok(()), GuardedSwap::take_away)?;
     script::judge(status, &workload.name, &log)?;
 
+    let mean = |values: &[f64]| mean(values).unwrap_or(0.0);
     let seconds = |from: u64, to: u64| to.saturating_sub(from) as f64 / 1e6;
     Ok(Measured {
         runtime_s,
@@ -173,9 +175,7 @@ fn limit(
 ) -> Result<Option<u64>, SuiteError> {
     let Some(other) = &configuration.limit_of else { return Ok(None) };
     let runs = store.measured(&workload.name, other);
-    if runs.is_empty() {
-        return Err(SuiteError::NotYet(format!("{other} has to run before, and did not")));
-    }
-    let mean = runs.iter().map(|run| run.rss_bytes).sum::<f64>() / runs.len() as f64;
-    Ok(Some(mean as u64))
+    let resident: Vec<f64> = runs.iter().map(|run| run.rss_bytes).collect();
+    let not_yet = || SuiteError::NotYet(format!("{other} has to run before, and did not"));
+    Ok(Some(mean(&resident).ok_or_else(not_yet)? as u64))
 }

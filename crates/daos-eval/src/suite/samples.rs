@@ -55,11 +55,6 @@ impl Samples {
     }
 }
 
-/// The mean; 0 of nothing.
-pub fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len().max(1) as f64
-}
-
 /// What nothing is in, of the machine's memory.
 fn free() -> f64 {
     host::meminfo(Path::new("/proc"), "MemFree").unwrap_or(0) as f64
@@ -68,12 +63,13 @@ fn free() -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::suite::results::mean;
 
     #[test]
     fn the_last_quarter_is_late() {
         let of = |values: &[f64]| {
             let samples = Samples { resident: values.to_vec(), ..Samples::default() };
-            mean(samples.late())
+            mean(samples.late()).unwrap_or(0.0)
         };
         assert_eq!(of(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 9.0]), 8.0);
         assert_eq!(of(&[3.0]), 3.0);

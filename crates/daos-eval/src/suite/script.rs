@@ -2,6 +2,7 @@
 //! makes its input is run here.
 
 use super::error::SuiteError;
+use super::no_link::no_link;
 use super::plan::Plan;
 use super::store::Store;
 use super::tree::Sweep;
@@ -10,9 +11,8 @@ use crate::error::EvalError;
 use crate::under_test::{Running, ends_before};
 use daos_linux::user;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
@@ -75,11 +75,7 @@ pub(super) fn shell(
     log: &Path,
 ) -> Result<Command, SuiteError> {
     let failed = |source| SuiteError::Write { path: log.to_owned(), source };
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    // Root follows no link that another user may have put there.
-    options.custom_flags(rustix::fs::OFlags::NOFOLLOW.bits() as i32);
-    let out = options.open(log).map_err(failed)?;
+    let out = no_link().write(true).create(true).truncate(true).open(log).map_err(failed)?;
     let err = out.try_clone().map_err(failed)?;
     let mut command = Command::new("sh");
     command.args(["-ec", script]).current_dir(dir).stdout(out).stderr(err);

@@ -6,18 +6,19 @@
 //! | `runs.jsonl` | a line for each run, written as soon as it is made |
 //! | `report.md`, `.json`, `.html` | what is made of them, and can be made again |
 //! | `logs/` | what workloads and `daos` said last |
+//! | `set-up/` | what made the input of workloads |
 //! | `work/` | what workloads work on, while they may be run again |
 
 use super::configuration::Configuration;
 use super::error::SuiteError;
 use super::host::Machine;
+use super::no_link::no_link;
 use super::workload::Workload;
 use daos_cli::WholeFile;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 const HEADER: &str = "evaluation.json";
@@ -192,11 +193,8 @@ impl Store {
             serde_json::to_string_pretty(&header).map_err(|err| failed(&path)(err.into()))?;
         write_whole(&path, text.as_bytes())?;
         let path = dir.join(RUNS);
-        let mut options = OpenOptions::new();
-        options.read(true).append(true).create(true);
-        // Root follows no link that another user may have put there.
-        options.custom_flags(rustix::fs::OFlags::NOFOLLOW.bits() as i32);
-        let file = options.open(&path).map_err(failed(&path))?;
+        let file = no_link().read(true).append(true).create(true).open(&path);
+        let file = file.map_err(failed(&path))?;
         let (runs, whole) = read_runs(&path)?;
         // A line that was not finished when the machine or the process ended.
         file.set_len(whole).map_err(failed(&path))?;

@@ -1,8 +1,8 @@
 //! A program and all that it starts: the memory of all of them, and their end.
 
 use daos_linux::guard;
-use daos_linux::host::kib_field;
-use daos_linux::memory::huge_bytes;
+use daos_linux::memory::{self, huge_bytes};
+use daos_linux::process::children;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, set_child_subreaper, waitpid};
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 /// How long what was killed may take to be gone, and a guard to take swap away.
 const PATIENCE: Duration = Duration::from_secs(60);
 const NAP: Duration = Duration::from_millis(5);
+const PROC: &str = "/proc";
 
 /// What a program and all that it started have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -29,7 +30,7 @@ pub fn processes(root: u32) -> Vec<u32> {
     let mut next = 0;
     while let Some(&pid) = all.get(next) {
         next += 1;
-        for child in children(pid) {
+        for child in children(Path::new(PROC), pid) {
             if !all.contains(&child) {
                 all.push(child);
             }
@@ -38,32 +39,21 @@ pub fn processes(root: u32) -> Vec<u32> {
     all
 }
 
-/// The children of a process, also those that have ended and were not waited for.
-fn children(pid: u32) -> Vec<u32> {
-    let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-    let lists = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
-    let number = |word: &str| word.parse::<u32>().ok();
-    lists.flat_map(|list| list.split_whitespace().filter_map(number).collect::<Vec<_>>()).collect()
-}
-
 /// What these processes have together.
 pub fn memory(proc: &Path, pids: &[u32]) -> TreeMemory {
     let (mut anonymous, mut file, mut shared, mut swap_bytes) = (0, 0, 0, 0);
-    for pid in pids {
-        let status = fs::read_to_string(proc.join(pid.to_string()).join("status"));
-        let status = status.unwrap_or_default();
-        let field = |name| kib_field(&status, name).unwrap_or(0);
-        anonymous += field("RssAnon");
-        file = field("RssFile").max(file);
-        shared = field("RssShmem").max(shared);
-        swap_bytes += field("VmSwap");
+    for kinds in pids.iter().filter_map(|&pid| memory::kinds(proc, pid)) {
+        anonymous += kinds.anonymous_bytes;
+        file = kinds.file_bytes.max(file);
+        shared = kinds.shared_bytes.max(shared);
+        swap_bytes += kinds.swapped_bytes;
     }
     TreeMemory { resident_bytes: anonymous + file + shared, swap_bytes }
 }
 
 /// Anonymous memory that huge pages map, of these processes together, in bytes.
 pub fn huge(pids: &[u32]) -> u64 {
-    pids.iter().filter_map(|&pid| huge_bytes(Path::new("/proc"), pid)).sum()
+    pids.iter().filter_map(|&pid| huge_bytes(Path::new(PROC), pid)).sum()
 }
 
 /// Ends all that was started since and is still there, when it is dropped: what a workload
@@ -78,7 +68,7 @@ impl Sweep {
     pub fn new() -> Self {
         // What loses its parents becomes our child. A kernel that can't leaves it to init.
         let _ = set_child_subreaper(Some(rustix::process::getpid()));
-        Self { before: children(std::process::id()).into_iter().collect() }
+        Self { before: children(Path::new(PROC), std::process::id()).into_iter().collect() }
     }
 
     /// Ends what was started since, but for `spared`. Returns whether there was anything.
@@ -86,7 +76,7 @@ impl Sweep {
         let mut found = false;
         let deadline = Instant::now() + PATIENCE;
         loop {
-            let ours = children(std::process::id());
+            let ours = children(Path::new(PROC), std::process::id());
             let left: Vec<u32> = ours
                 .into_iter()
                 .filter(|pid| !self.before.contains(pid) && !spared.contains(pid))

@@ -1,6 +1,7 @@
 //! What is run: programs, as a TOML file lists them.
 
 use super::error::SuiteError;
+use daos_cli::is_program;
 use daos_core::units;
 use serde::Deserialize;
 use std::fs;
@@ -221,11 +222,7 @@ pub(super) fn quoted(word: &str) -> String {
 
 /// A path that exists, or a program in `PATH`.
 fn is_there(need: &str) -> bool {
-    if need.contains('/') {
-        return Path::new(need).exists();
-    }
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|dir| dir.join(need).is_file())
+    if need.contains('/') { Path::new(need).exists() } else { is_program(need) }
 }
 
 #[cfg(test)]

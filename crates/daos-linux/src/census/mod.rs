@@ -14,7 +14,7 @@
 
 pub mod protected;
 pub mod selection;
-mod stat;
+pub(crate) mod stat;
 
 use crate::cgroup::{self, Mount};
 pub use protected::Protection;
@@ -106,12 +106,8 @@ impl Census {
 
     /// The cgroup whose memory controller counts process `pid`.
     pub fn cgroup_of(&self, pid: u32) -> Option<String> {
-        let path = cgroup::path_in(&self.cgroups_of(pid)?, self.memory?)?.to_owned();
+        let path = cgroup::path_in(&cgroup::of_process(&self.root, pid)?, self.memory?)?.to_owned();
         Some(path)
-    }
-
-    fn cgroups_of(&self, pid: u32) -> Option<String> {
-        fs::read_to_string(self.root.join(format!("proc/{pid}/cgroup"))).ok()
     }
 
     fn count(&self, pid: u32) -> Counted {
@@ -123,7 +119,7 @@ impl Census {
         let is_small = resident_bytes < self.selection.min_resident_bytes.max(1);
         let is_young = age < LEAST_AGE_TICKS && resident_bytes < LARGE_BYTES;
         let verdict = match () {
-            () if stat.has_no_memory => Verdict::Other,
+            () if stat.has_no_memory() => Verdict::Other,
             () if is_small || is_young => Verdict::NotYet,
             () => self.judge(pid, &stat),
         };
@@ -131,7 +127,7 @@ impl Census {
     }
 
     fn judge(&self, pid: u32, stat: &Stat) -> Verdict {
-        if pid == self.me || stat.has_no_memory {
+        if pid == self.me || stat.has_no_memory() {
             return Verdict::Other;
         }
         let Selection { cgroup, uid, protection, .. } = &self.selection;
@@ -141,7 +137,7 @@ impl Census {
         }
         let cgroups = match (cgroup, protection) {
             (None, None) => String::new(),
-            _ => match self.cgroups_of(pid) {
+            _ => match cgroup::of_process(&self.root, pid) {
                 Some(cgroups) => cgroups,
                 None => return Verdict::Other,
             },

@@ -1,5 +1,6 @@
 //! `/proc/PID/stat`: what the kernel says of a process in one line.
 
+use crate::host;
 use daos_core::PAGE_SIZE;
 use std::fs;
 use std::path::Path;
@@ -18,16 +19,14 @@ pub(crate) struct Stat {
     /// In clock ticks since the machine was started.
     pub(crate) start_ticks: u64,
     pub(crate) resident_bytes: u64,
-    /// It is a kernel thread, or has ended.
-    pub(crate) has_no_memory: bool,
+    pub(crate) is_kernel_thread: bool,
+    has_ended: bool,
 }
 
 impl Stat {
     /// `None` when there is no such process.
     pub(crate) fn read(root: &Path, pid: u32) -> Option<Self> {
-        // The kernel cuts names where it will, also inside a character.
-        let line = fs::read(root.join(format!("proc/{pid}/stat"))).ok()?;
-        Self::parse(&String::from_utf8_lossy(&line))
+        Self::parse(&host::text(&root.join(format!("proc/{pid}/stat"))).ok()?)
     }
 
     fn parse(line: &str) -> Option<Self> {
@@ -41,8 +40,13 @@ impl Stat {
             terminal: fields.get(4)?.parse().ok()?,
             start_ticks: number(19)?,
             resident_bytes: pages.saturating_mul(PAGE_SIZE),
-            has_no_memory: number(6)? & PF_KTHREAD != 0 || (is_over && pages == 0),
+            is_kernel_thread: number(6)? & PF_KTHREAD != 0,
+            has_ended: is_over && pages == 0,
         })
+    }
+
+    pub(crate) fn has_no_memory(&self) -> bool {
+        self.is_kernel_thread || self.has_ended
     }
 }
 
@@ -55,8 +59,7 @@ pub(crate) fn ticks_since_start(root: &Path) -> u64 {
 
 /// Who process `pid` acts as.
 pub(crate) fn effective_uid(root: &Path, pid: u32) -> Option<u32> {
-    let status = fs::read(root.join(format!("proc/{pid}/status"))).ok()?;
-    let status = String::from_utf8_lossy(&status);
+    let status = host::text(&root.join(format!("proc/{pid}/status"))).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
     line.split_whitespace().nth(1)?.parse().ok()
 }
@@ -70,18 +73,18 @@ mod tests {
         let line = "7 (a) S 1 (b) S 3 7 7 34816 -1 64 1 2 3 4 5 6 7 8 20 0 1 0 4711 4096 12 18446744073709551615";
         let stat = Stat::parse(line).unwrap();
         assert_eq!((stat.parent, stat.terminal, stat.start_ticks), (3, 34816, 4711));
-        assert_eq!((stat.resident_bytes, stat.has_no_memory), (12 << 12, false));
+        assert_eq!((stat.resident_bytes, stat.has_no_memory()), (12 << 12, false));
         let thread = line.replace(" 64 ", " 2129984 ");
-        assert!(Stat::parse(&thread).unwrap().has_no_memory);
+        assert!(Stat::parse(&thread).unwrap().has_no_memory());
         let ended = line.replace(") S 3", ") Z 3").replace(" 12 1844", " 0 1844");
-        assert!(Stat::parse(&ended).unwrap().has_no_memory);
+        assert!(Stat::parse(&ended).unwrap().has_no_memory());
         assert_eq!(Stat::parse("7 (a) S 1"), None);
     }
 
     #[test]
     fn of_this_process() {
         let stat = Stat::read(Path::new("/"), std::process::id()).unwrap();
-        assert!(stat.resident_bytes > 1 << 20 && !stat.has_no_memory);
+        assert!(stat.resident_bytes > 1 << 20 && !stat.has_no_memory());
         assert!(stat.start_ticks <= ticks_since_start(Path::new("/")));
         let uid = rustix::process::geteuid().as_raw();
         assert_eq!(effective_uid(Path::new("/"), std::process::id()), Some(uid));

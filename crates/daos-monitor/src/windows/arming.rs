@@ -4,8 +4,8 @@ use super::bits::Pages;
 use super::estimate::chance;
 use super::looks::{BETWEEN_LOOKS_US, key, wait_us};
 use super::round::{Place, Who};
-use super::subregion::Subregion;
 use super::table::Table;
+use super::target::TargetSubregions;
 use super::{IDLE_PAGES, Windows};
 use daos_core::{AccessCheck, PAGE_SIZE};
 
@@ -15,10 +15,6 @@ const BUSY_PAGES: u64 = 4;
 const USED_PAGES: u64 = 16;
 /// Accesses a second and page from which on few pages are enough. Chosen.
 const BUSY_RATE: f64 = 10.0;
-/// The share of a table's pages whose bits are taken to be set if it is not known. Chosen:
-/// those of memory that nobody armed.
-const PAGES_SET: f64 = 1.0;
-
 /// The part of what there is for page tables that those have that are known, while others are
 /// not. Chosen: a change is to be noticed meanwhile.
 const FOR_KNOWN: f64 = 0.3;
@@ -107,7 +103,7 @@ impl Windows {
                 if may && has_any && since <= now_us {
                     let turn = match &subregion.table {
                         Some(_) => KNOWN + since,
-                        None => first_turn(&target.subregions, index),
+                        None => first_turn(target, index),
                     };
                     due.push((turn, Place { who: Who::Subregion(at, index), from: 0, to: 0 }));
                 }
@@ -131,8 +127,8 @@ impl Windows {
             let nr = subregion.range.pages();
             let price = match &subregion.table {
                 None => {
-                    let chance = chance(subregion.estimate.rate(), 1.0);
-                    self.budget.sampling((nr as f64 * PAGES_SET) as u64, chance)
+                    // Of memory that nobody armed all bits are set.
+                    self.budget.sampling(nr, chance(subregion.estimate.rate(), 1.0))
                 }
                 Some(table) => {
                     let set = Pages::range(0, nr as u32).without(&subregion.waiting);
@@ -230,18 +226,13 @@ impl Windows {
 
 /// When it is the turn of a page table that is not known yet: first those in which use begins
 /// or ends, then others in use; last those that are idle, as far as a probe can tell.
-fn first_turn(subregions: &[Subregion], index: usize) -> u64 {
-    let this = &subregions[index];
-    let is_used = this.mean_rate() > 0.0;
-    let left = index.checked_sub(1).map(|at| (&subregions[at], this.range.start, false));
-    let right = subregions.get(index + 1).map(|next| (next, this.range.end, true));
-    let differs = [left, right].into_iter().flatten().any(|(next, border, is_right)| {
-        let border_of_next = if is_right { next.range.start } else { next.range.end };
-        border_of_next == border && next.is_used_at(!is_right).is_some_and(|used| used != is_used)
-    });
-    match (differs || this.estimate.is_odd(), is_used) {
-        (true, _) => 0,
-        (false, true) => 1,
-        (false, false) => 2,
+fn first_turn(target: &TargetSubregions, index: usize) -> u64 {
+    let this = &target.subregions[index];
+    if target.is_edge(index) || this.estimate.is_odd() {
+        0
+    } else if this.mean_rate() > 0.0 {
+        1
+    } else {
+        2
     }
 }

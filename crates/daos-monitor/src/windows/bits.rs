@@ -1,5 +1,6 @@
 //! Sets of pages of a page table.
 
+use daos_core::access::has_page;
 use daos_core::{AddrRange, PAGE_SIZE, PageBits};
 
 const WORDS: usize = std::mem::size_of::<PageBits>() / 8;
@@ -30,7 +31,7 @@ impl Pages {
     }
 
     pub fn has(&self, page: u32) -> bool {
-        self.0[page as usize / 64] >> (page % 64) & 1 == 1
+        has_page(&self.0, page)
     }
 
     pub fn and(&self, other: &Self) -> Self {

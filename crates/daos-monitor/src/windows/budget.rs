@@ -27,6 +27,8 @@ const MOST_REPAID: f64 = 0.85;
 const MAX_DEBT_US: f64 = 1_200_000.0;
 /// What each tick leaves of the costs before it. Chosen: some twenty count.
 const KEEP_COSTS: f64 = 0.95;
+/// Wake-ups that an aggregation interval must pay for: it has two, which may take a quarter.
+const WAKES: f64 = 8.0;
 /// How many wake-ups the end of an interval may cost without being heeded. Chosen: it is less
 /// with a few targets.
 const DEAR_WAKES: f64 = 4.0;
@@ -231,13 +233,13 @@ impl Budget {
     /// at most a quarter of what may be spent; and for its end, where many targets make that
     /// dear, to take no more than half, up to a point.
     pub fn interval_doublings(&self, aggregation_us: u64) -> u32 {
-        let ending = self.doublings(aggregation_us, 8.0 * self.wake + 4.0 * self.dear_ending());
+        let ending = self.doublings(aggregation_us, WAKES * self.wake + 4.0 * self.dear_ending());
         self.round_doublings(aggregation_us).max(ending.min(MOST_FOR_ENDINGS))
     }
 
     /// The same of the time from one round to the next, which has no end that is dear.
     pub fn round_doublings(&self, aggregation_us: u64) -> u32 {
-        self.doublings(aggregation_us, 4.0 * 2.0 * self.wake)
+        self.doublings(aggregation_us, WAKES * self.wake)
     }
 
     /// What each of the two ticks around the end of an interval costs beside what any does, where

@@ -407,7 +407,9 @@ impl Monitor for Windows {
             // There is much that was never looked at.
             (self.nr_explored, self.explored_bytes) = (0, bytes);
         }
-        self.sought = self.rate_in_use();
+        if !self.fits_tables {
+            self.sought = self.rate_in_use();
+        }
         let limit = self.size_limit();
         let mut room = self.room();
         for target in &mut self.targets {

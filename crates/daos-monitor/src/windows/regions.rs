@@ -7,7 +7,7 @@
 use super::estimate::{Estimate, chance};
 use super::subregion::{AGES_ALIKE_US, Subregion};
 use super::table::TablePart;
-use super::target::TargetSubregions;
+use super::target::{TargetSubregions, pieces};
 use daos_core::{AddrRange, PAGE_SIZE, PageRun, RegionSnapshot};
 
 /// Most runs of pages of all targets together. Chosen: every snapshot has them all.
@@ -171,10 +171,9 @@ pub(super) fn aggregate(
             let pages = region.range.pages();
             let parts = pages.div_ceil(limit).min(room + 1);
             room -= parts - 1;
-            let at = |part: u64| region.range.start + pages * part / parts * PAGE_SIZE;
-            let cut = (0..parts).map(|part| AddrRange::new(at(part), at(part + 1)));
             // A cut may fall into a gap that was bridged.
-            let cut = cut.filter_map(|range| target.without_gaps_at_ends(range));
+            let cut =
+                pieces(region.range, parts).filter_map(|range| target.without_gaps_at_ends(range));
             regions.extend(cut.map(|range| RegionSnapshot { range, ..region }));
         }
         all.push(regions);

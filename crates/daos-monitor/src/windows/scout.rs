@@ -170,10 +170,7 @@ impl Windows {
     /// A place from all over: if it is like its subregion that is known better now, else it
     /// is split out.
     fn take_explored(&mut self, at: usize, index: usize, scout: Scout, now_us: u64) {
-        let room = self.room();
-        let spacing = self.spacing();
-        let target = &mut self.targets[at];
-        let host = &mut target.subregions[index];
+        let host = &mut self.targets[at].subregions[index];
         let place = scout.place;
         if host.unsure || place.estimate.is_empty() {
             return;
@@ -183,15 +180,17 @@ impl Windows {
             host.known.end = host.known.end.max(place.range.end);
             return;
         }
-        if room < 2 {
+        let whole = host.range;
+        if self.room() < 2 {
             return;
         }
+        let spacing = self.spacing();
         let around = AddrRange::new(
-            place.range.start.saturating_sub(spacing).max(host.range.start),
-            (place.range.end + spacing).min(host.range.end),
+            place.range.start.saturating_sub(spacing).max(whole.start),
+            (place.range.end + spacing).min(whole.end),
         );
         let piece = Subregion { range: around, unsure: false, ..place };
-        target.split_out(index, piece, now_us);
+        self.targets[at].split_out(index, piece, now_us);
         self.changes += 1;
     }
 

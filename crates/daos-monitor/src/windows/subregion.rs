@@ -185,17 +185,12 @@ impl Subregion {
 
         let window = Pages::range(self.armed.from, self.armed.to);
         let waiting = self.waiting.and(&read).without(&unknown);
-        let groups = [
-            (waiting.and(&window), self.armed.read_us.max(self.armed.at_us)),
-            // Those of a table that were not armed since are the ones accessed seldom.
-            (
-                if self.table.is_some() { Pages::default() } else { waiting.without(&window) },
-                self.read_us,
-            ),
-        ];
+        let armed = (waiting.and(&window), self.armed.read_us.max(self.armed.at_us));
+        // Of a table they would be those that are accessed seldom.
+        let others = self.table.is_none().then(|| (waiting.without(&window), self.read_us));
         let mut changed = false;
         self.is_saturated = false;
-        for (group, since_us) in groups {
+        for (group, since_us) in std::iter::once(armed).chain(others) {
             // Only pages that are in use tell how often those are accessed.
             let tell = self.table.as_ref().map_or(group, |table| group.and(table.used()));
             let accessed = f64::from(tell.and(&set).len());

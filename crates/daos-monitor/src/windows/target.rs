@@ -38,7 +38,6 @@ impl TargetSubregions {
 
     /// Page tables that map it.
     pub fn nr_tables(&self) -> u64 {
-        let tables = |r: &AddrRange| r.end.div_ceil(HUGE_PAGE_SIZE) - r.start / HUGE_PAGE_SIZE;
         self.ranges.iter().map(tables).sum()
     }
 
@@ -80,6 +79,15 @@ impl TargetSubregions {
     /// Whether `subregions[at]` and the one before it touch.
     pub fn touches(&self, at: usize) -> bool {
         at > 0 && self.subregions[at - 1].range.end == self.subregions[at].range.start
+    }
+
+    /// Whether use begins or ends in `subregions[at]` or beside it, as far as is known.
+    pub fn is_edge(&self, at: usize) -> bool {
+        let is_used = self.subregions[at].mean_rate() > 0.0;
+        let left = self.touches(at).then(|| self.subregions[at - 1].is_used_at(true));
+        let has_next = at + 1 < self.subregions.len() && self.touches(at + 1);
+        let right = has_next.then(|| self.subregions[at + 1].is_used_at(false));
+        [left, right].into_iter().flatten().flatten().any(|beside| beside != is_used)
     }
 
     /// Fits the subregions to what is mapped now: cuts and drops what left, fills what is new.
@@ -125,7 +133,7 @@ impl TargetSubregions {
         let mut cut = Vec::with_capacity(self.subregions.len() * 2);
         for subregion in std::mem::take(&mut self.subregions) {
             let range = subregion.range;
-            let tables = range.end.div_ceil(HUGE_PAGE_SIZE) - range.start / HUGE_PAGE_SIZE;
+            let tables = tables(&range);
             if tables == 1 || subregion.absent || tables - 1 > room {
                 cut.push(subregion);
                 continue;
@@ -247,8 +255,13 @@ impl Subregion {
     }
 }
 
+/// Page tables that map `range`.
+fn tables(range: &AddrRange) -> u64 {
+    range.end.div_ceil(HUGE_PAGE_SIZE) - range.start / HUGE_PAGE_SIZE
+}
+
 /// `range` in so many equal parts of whole pages, as far as there are enough of them.
-fn pieces(range: AddrRange, parts: u64) -> impl Iterator<Item = AddrRange> {
+pub(super) fn pieces(range: AddrRange, parts: u64) -> impl Iterator<Item = AddrRange> {
     let pages = range.pages();
     let parts = parts.min(pages).max(1);
     let at = move |part: u64| range.start + pages * part / parts * PAGE_SIZE;

@@ -28,6 +28,8 @@ pub enum Scale {
 pub(super) struct Ramp {
     scale: Scale,
     seconds: f64,
+    /// Logarithms of accesses a second, and where on the ramp of colours they are.
+    points: [(f64, f64); MARKS.len()],
 }
 
 impl Ramp {
@@ -35,7 +37,11 @@ impl Ramp {
     /// in old records, only shares can be shown.
     pub(super) fn new(scale: Scale, sample_us: u64) -> Self {
         let scale = if sample_us == 0 { Scale::Share } else { scale };
-        Self { scale, seconds: sample_us as f64 / 1e6 }
+        let points = std::array::from_fn(|at| {
+            let per_second = if at == 0 { NONE } else { MARKED[at - 1] };
+            (per_second.ln(), colors::position(MARKS[at]))
+        });
+        Self { scale, seconds: sample_us as f64 / 1e6, points }
     }
 
     /// The rate, 0 to 1, whose colour a mean access rate has.
@@ -48,12 +54,10 @@ impl Ramp {
             return 0.0;
         }
         // Straight, on the ramp, from one mark to the next.
-        let marks = [NONE].into_iter().chain(MARKED).zip(MARKS);
-        let marks: Vec<(f64, f64)> =
-            marks.map(|(at, mark)| (at.ln(), colors::position(mark))).collect();
         let at = per_second.ln();
-        let next = marks.iter().position(|(mark, _)| at <= *mark).unwrap_or(marks.len() - 1);
-        let ((low, from), (high, to)) = (marks[next - 1], marks[next]);
+        let next = self.points.iter().position(|(point, _)| at <= *point);
+        let next = next.unwrap_or(MARKS.len() - 1);
+        let ((low, from), (high, to)) = (self.points[next - 1], self.points[next]);
         let position = from + (to - from) * ((at - low) / (high - low)).min(1.0);
         position * position
     }
@@ -68,15 +72,13 @@ impl Ramp {
 
     /// The rates of [`MARKS`] by what they are shown for.
     pub(super) fn marks(self) -> [(f64, String); MARKS.len()] {
-        let mut index = 0;
-        MARKS.map(|mark| {
-            index += 1;
+        std::array::from_fn(|at| {
             let name = match self.scale {
-                Scale::Share => display::percent(mark),
-                Scale::PerSecond if index == 1 => "0".to_owned(),
-                Scale::PerSecond => format!("{}", MARKED[index - 2]),
+                Scale::Share => display::percent(MARKS[at]),
+                Scale::PerSecond if at == 0 => "0".to_owned(),
+                Scale::PerSecond => MARKED[at - 1].to_string(),
             };
-            (mark, name)
+            (MARKS[at], name)
         })
     }
 }

@@ -9,7 +9,7 @@ use anyhow::Result;
 use daos_cli::{Usage, signals};
 use daos_core::{TargetId, TargetInfo};
 use daos_linux::census::{Census, Selection, Verdict};
-use daos_linux::{memory, rights};
+use daos_linux::{memory, process, rights};
 use daos_report::RenderError;
 use daos_report::owners::{self, Watching};
 use daos_session::{Session, Targets};
@@ -67,7 +67,7 @@ pub fn run(args: &cli::Owners) -> Result<i32> {
 
 /// Processes that are meant and were not watched: they are too many, or came late.
 fn others(selection: Selection, watched: &[u32]) -> Vec<TargetInfo> {
-    let root = Path::new("/");
+    let (root, proc) = (Path::new("/"), Path::new("/proc"));
     let mut census = Census::new(root, selection);
     let mut others = Vec::new();
     while let Some(counted) = census.step() {
@@ -75,18 +75,13 @@ fn others(selection: Selection, watched: &[u32]) -> Vec<TargetInfo> {
             continue;
         }
         let pid = counted.pid;
-        let text = |file: &str| std::fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
-        let mut name = String::from_utf8_lossy(&text("cmdline")).replace('\0', " ");
-        if name.trim().is_empty() {
-            name = String::from_utf8_lossy(&text("comm")).into_owned();
-        }
         others.push(TargetInfo {
             id: TargetId(u32::MAX),
             pid: Some(pid),
-            name: name.trim().to_owned(),
+            name: process::name(proc, pid),
             mappings: Vec::new(),
             cgroup: census.cgroup_of(pid),
-            memory: memory::kinds(&root.join("proc"), pid),
+            memory: memory::kinds(proc, pid),
         });
     }
     others

@@ -1,18 +1,15 @@
 //! Swap on a file, for a while.
 //!
-//! A process of the shell sets it up, waits for the end of its input, whose other end only its
-//! user has, and takes it away: so it goes however its user ends, `kill -9` included.
+//! The guard sets it up, too.
 
+use super::shell_guard::ShellGuard;
 use crate::suite::error::SuiteError;
 use std::io::{BufRead, BufReader};
-use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
 
-/// Of the highest priority, so that what is paged out goes there. Ctrl-C and its like are not
-/// meant for it. What goes wrong is its first line.
-const GUARD: &str = "trap '' HUP INT QUIT TERM
-exec 2>&1
+/// Of the highest priority, so that what is paged out goes there. What goes wrong is its first
+/// line.
+const GUARD: &str = "exec 2>&1
 rm -f \"$0\"
 if fallocate -l \"$1\" \"$0\" && chmod 600 \"$0\" && mkswap \"$0\" >/dev/null && swapon -p 32767 \"$0\"
 then echo ready; read -r _; swapoff \"$0\"
@@ -22,7 +19,7 @@ rm -f \"$0\"";
 /// Swap on a file, until this is dropped.
 #[derive(Debug)]
 pub struct FileSwap {
-    guard: Child,
+    _guard: ShellGuard,
 }
 
 impl FileSwap {
@@ -33,24 +30,18 @@ impl FileSwap {
             value: format!("{} MiB of swap", bytes >> 20),
             why,
         };
-        let mut command = Command::new("sh");
-        command.args(["-c", GUARD]).arg(path).arg(bytes.to_string());
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
-        let guard = command.spawn().map_err(|err| failed(err.to_string()))?;
-        let mut swap = Self { guard };
+        let guard = ShellGuard::start(GUARD, path, bytes.to_string());
+        let mut guard = guard.map_err(|err| failed(err.to_string()))?;
         let mut said = String::new();
-        if let Some(stdout) = &mut swap.guard.stdout {
+        if let Some(stdout) = guard.output() {
             let read = BufReader::new(stdout).read_line(&mut said);
             read.map_err(|err| failed(err.to_string()))?;
         }
-        if said.trim() == "ready" { Ok(swap) } else { Err(failed(said.trim().to_owned())) }
-    }
-}
-
-impl Drop for FileSwap {
-    fn drop(&mut self) {
-        drop(self.guard.stdin.take());
-        let _ = self.guard.wait();
+        if said.trim() == "ready" {
+            Ok(Self { _guard: guard })
+        } else {
+            Err(failed(said.trim().to_owned()))
+        }
     }
 }
 

@@ -1,26 +1,23 @@
 //! The host's policy for huge pages, changed for a while.
 //!
-//! It is put back however its user ends, `kill -9` included: a process of the shell holds the
-//! policy that was there, waits for the end of its input, whose other end only its user has,
-//! and writes it back. There is one way for all ends.
+//! It is put back however its user ends: the guard holds the policy that was there, and writes
+//! it back. There is one way for all ends.
 
+use super::shell_guard::ShellGuard;
 use crate::suite::configuration::HugePages;
 use crate::suite::error::SuiteError;
 use std::fs;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 
 /// Below `/`.
 const ENABLED: &str = "sys/kernel/mm/transparent_hugepage/enabled";
-/// Ctrl-C and its like are not meant for it.
-const PUT_BACK: &str = "trap '' HUP INT QUIT TERM; read -r _; printf %s \"$1\" >\"$0\"";
+const PUT_BACK: &str = "read -r _; printf %s \"$1\" >\"$0\"";
 
 /// The policy that is in force, until this is dropped.
 #[derive(Debug)]
 pub struct HugePagePolicy {
     /// `None` where it was in force already.
-    guard: Option<Child>,
+    _guard: Option<ShellGuard>,
 }
 
 impl HugePagePolicy {
@@ -35,31 +32,20 @@ impl HugePagePolicy {
         let all = match fs::read_to_string(&path) {
             Ok(all) => all,
             // A kernel without huge pages has none by either policy.
-            Err(_) if policy == HugePages::Madvise => return Ok(Self { guard: None }),
+            Err(_) if policy == HugePages::Madvise => return Ok(Self { _guard: None }),
             Err(err) => return Err(failed(err.to_string())),
         };
         let Some(before) = in_force(&all) else {
             return Err(failed(format!("none of {:?} is in force", all.trim())));
         };
         if before == wanted {
-            return Ok(Self { guard: None });
+            return Ok(Self { _guard: None });
         }
-        let mut guard = Command::new("sh");
-        guard.args(["-c", PUT_BACK]).arg(&path).arg(before);
-        guard.stdin(Stdio::piped()).stdout(Stdio::null()).process_group(0);
-        let guard = guard.spawn().map_err(|err| failed(err.to_string()))?;
-        let set = Self { guard: Some(guard) };
+        let guard = ShellGuard::start(PUT_BACK, &path, before);
+        let guard = guard.map_err(|err| failed(err.to_string()))?;
+        let set = Self { _guard: Some(guard) };
         fs::write(&path, wanted).map_err(|err| failed(err.to_string()))?;
         Ok(set)
-    }
-}
-
-impl Drop for HugePagePolicy {
-    fn drop(&mut self) {
-        if let Some(mut guard) = self.guard.take() {
-            drop(guard.stdin.take());
-            let _ = guard.wait();
-        }
     }
 }
 
@@ -101,11 +87,10 @@ mod tests {
         let path = root.path().join(ENABLED);
         let mut set = HugePagePolicy::set(root.path(), HugePages::Always).unwrap();
         // All that is left of a user that was killed is that nobody holds the other end.
-        let mut guard = set.guard.take().unwrap();
+        let guard = set._guard.take().unwrap();
         drop(set);
         assert_eq!(fs::read_to_string(&path).unwrap(), "always");
-        drop(guard.stdin.take());
-        guard.wait().unwrap();
+        drop(guard);
         assert_eq!(fs::read_to_string(&path).unwrap(), "madvise");
     }
 
@@ -113,7 +98,7 @@ mod tests {
     fn what_is_in_force_is_left() {
         let root = host("[always] madvise never\n");
         let set = HugePagePolicy::set(root.path(), HugePages::Always).unwrap();
-        assert!(set.guard.is_none());
+        assert!(set._guard.is_none());
         let none = tempfile::tempdir().unwrap();
         assert!(HugePagePolicy::set(none.path(), HugePages::Madvise).is_ok());
         let error = HugePagePolicy::set(none.path(), HugePages::Always).unwrap_err();

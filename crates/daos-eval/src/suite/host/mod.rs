@@ -5,6 +5,7 @@ mod file_swap;
 mod huge_pages;
 mod machine;
 mod one_suite;
+mod shell_guard;
 
 pub(super) use caches::drop_caches;
 pub(super) use file_swap::FileSwap;

@@ -1,9 +1,10 @@
 //! One evaluation at a time: two would measure each other.
 
 use crate::suite::error::SuiteError;
+use crate::suite::no_link::no_link;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
@@ -26,9 +27,8 @@ impl OneSuite {
         let path = dir.join("evaluation");
         let failed = |source: io::Error| SuiteError::Write { path: path.clone(), source };
         DirBuilder::new().recursive(true).mode(0o755).create(dir).map_err(failed)?;
-        let mut options = OpenOptions::new();
+        let mut options = no_link();
         options.read(true).write(true).create(true).truncate(false).mode(0o600);
-        options.custom_flags(rustix::fs::OFlags::NOFOLLOW.bits() as i32);
         let mut file = options.open(&path).map_err(failed)?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}

@@ -6,7 +6,7 @@ mod markdown;
 mod text;
 
 use super::SuiteError;
-use super::results::{Metric, Results, Statistic, Table, sentences};
+use super::results::{Metric, Results, Statistic, Table, mean, percent, sentences};
 use super::store::Store;
 
 /// What marks mean, below tables.
@@ -152,11 +152,10 @@ impl Plot {
         let (baseline, others) = results.configurations.split_first()?;
         let row = |workload: &&str| {
             let before = results.values(metric, workload, baseline);
-            let mean = before.iter().sum::<f64>() / before.len() as f64;
+            let before = mean(&before);
             let of = |config: &&str| {
-                let values = results.values(metric, workload, config);
-                let percents = values.into_iter().map(|value| 100.0 * (value - mean) / mean.abs());
-                percents.filter(|percent| percent.is_finite()).collect()
+                let values = results.values(metric, workload, config).into_iter();
+                values.filter_map(|value| percent(value, before?)).collect()
             };
             ((*workload).to_owned(), others.iter().map(of).collect())
         };

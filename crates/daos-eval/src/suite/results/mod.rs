@@ -12,8 +12,8 @@ pub(crate) mod testing;
 pub use comparison::compare;
 pub use metric::{Metric, Unit};
 pub use sentences::sentences;
-pub use statistics::{Statistic, Summary, permutation_p};
-pub use table::{Cell, Row, Table, Verdict};
+pub use statistics::{Statistic, Summary, mean, permutation_p};
+pub use table::{Cell, Row, Table, Verdict, percent};
 
 use super::configuration::BASELINE;
 use super::store::{Measured, Outcome, RawRun, Store};

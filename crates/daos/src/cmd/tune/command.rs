@@ -6,10 +6,11 @@
 
 use super::metric::Metric;
 use super::observer::Observer;
-use super::scoring::{METRIC, is_program};
+use super::scoring::METRIC;
 use crate::cli;
 use crate::cmd::{monitoring, session};
 use anyhow::{Context, Result, anyhow, ensure};
+use daos_cli::is_program;
 use daos_linux::{GuardedSwap, TempSwap, User, cpu};
 use daos_schemes::Scheme;
 use daos_session::{MemorySeries, Started, Stop, Surroundings};

@@ -3,10 +3,9 @@
 use super::metric::{input, run};
 use crate::cli::{self, Good};
 use anyhow::{Context, Result, bail};
-use daos_cli::Usage;
+use daos_cli::{Usage, is_program};
 use daos_linux::User;
 use daos_tune::{Better, Expression, RSS, RUNTIME, ScoreFunction, Scorer, Scoring, last_number};
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -96,13 +95,4 @@ fn score_command(
 /// Whether the first word of a text is a program.
 fn is_command(text: &str) -> bool {
     text.split_whitespace().next().is_some_and(is_program)
-}
-
-/// Whether there is a program of this name.
-pub fn is_program(word: &str) -> bool {
-    if word.contains('/') {
-        return Path::new(word).is_file();
-    }
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|dir| dir.join(word).is_file())
 }

@@ -3,6 +3,7 @@
 
 use super::super::Plot;
 use super::escaped;
+use crate::suite::results::mean;
 
 /// Width of the drawing, and of the names and the margin beside it.
 const WIDTH: f64 = 900.0;
@@ -70,10 +71,7 @@ pub fn render(plot: &Plot) -> String {
         );
         for (place, (runs, name)) in runs.iter().zip(configurations).enumerate() {
             let (top, colour) = (top + BAR * place as f64, place % COLOURS);
-            if runs.is_empty() {
-                continue;
-            }
-            let mean = runs.iter().sum::<f64>() / runs.len() as f64;
+            let Some(mean) = mean(runs) else { continue };
             let (from, to) = (x(0.0).min(x(mean)), x(0.0).max(x(mean)));
             out += &format!(
                 "<rect class=\"bar c{colour}\" x=\"{from:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\"><title>{}, {}: {mean:+.2} %</title></rect>\n",
