@@ -7,7 +7,7 @@
 use crate::BpfError;
 use crate::vaddr::{Origin, VirtualMemory};
 use daos_core::{AddrRange, HUGE_PAGE_SIZE, Mapping};
-use daos_linux::census::{Census, Counted, Selection, Verdict};
+use daos_linux::census::{COME_OF_AGE_US, Census, Counted, Selection, Verdict};
 use daos_linux::{Process, cpu};
 use std::collections::HashMap;
 use std::path::Path;
@@ -40,9 +40,14 @@ pub(crate) struct Everyone {
     /// What the census that goes on has found so far.
     coming: Vec<Counted>,
     is_counting: bool,
+    /// Whether it is of those that were too young. They are small: which comes first matters less
+    /// than that they come at once.
+    is_of_young: bool,
     took_us: u64,
     /// When the next census begins, on the clock of [`cpu`].
     next_us: u64,
+    /// When those that were too young are gone over, before that.
+    young_us: u64,
     /// Processes that are never acted on, of this census and of the last.
     protected: usize,
     nr_protected: usize,
@@ -52,6 +57,23 @@ pub(crate) struct Everyone {
 
 /// Where targets are, by process number.
 type Known = HashMap<u32, usize>;
+
+impl Everyone {
+    /// Whether a census is due, of all or of those that were too young.
+    fn is_due(&self, now_us: u64) -> bool {
+        self.next_us.min(self.young_us) <= now_us
+    }
+
+    /// Begins the one that is.
+    fn begin(&mut self, now_us: u64) {
+        self.took_us = 0;
+        self.is_of_young = self.next_us > now_us && self.census.go_over_young();
+        if !self.is_of_young {
+            (self.protected, self.nr_too_many) = (0, 0);
+        }
+        self.young_us = u64::MAX;
+    }
+}
 
 impl VirtualMemory {
     /// Watches all processes that `selection` means, up to `most` of them at a time, as they come
@@ -68,8 +90,10 @@ impl VirtualMemory {
             candidates: Vec::new(),
             coming: Vec::new(),
             is_counting: false,
+            is_of_young: false,
             took_us: 0,
             next_us: 0,
+            young_us: u64::MAX,
             protected: 0,
             nr_protected: 0,
             nr_too_many: 0,
@@ -111,7 +135,7 @@ impl VirtualMemory {
         now_us: u64,
         may: impl Fn(&mut Self, u64) -> bool,
     ) -> Result<(), BpfError> {
-        if everyone.candidates.is_empty() && !everyone.is_counting && everyone.next_us > now_us {
+        if everyone.candidates.is_empty() && !everyone.is_counting && !everyone.is_due(now_us) {
             return Ok(());
         }
         let mut known: Known = self.pids().zip(0..).collect();
@@ -120,7 +144,7 @@ impl VirtualMemory {
             let begun_us = cpu::used_us();
             let dropped = if let Some(candidate) = everyone.candidates.pop() {
                 self.take_on(everyone, candidate, &mut known)?
-            } else if everyone.is_counting || everyone.next_us <= now_us {
+            } else if everyone.is_counting || everyone.is_due(now_us) {
                 self.count_some(everyone, &known, now_us)
             } else {
                 return Ok(());
@@ -139,8 +163,7 @@ impl VirtualMemory {
     /// A step of a census. Whether a target was dropped.
     fn count_some(&mut self, everyone: &mut Everyone, known: &Known, now_us: u64) -> bool {
         if !std::mem::replace(&mut everyone.is_counting, true) {
-            (everyone.took_us, everyone.protected) = (0, 0);
-            everyone.nr_too_many = 0;
+            everyone.begin(now_us);
         }
         for _ in 0..IN_A_STEP {
             let Some(counted) = everyone.census.step() else {
@@ -149,7 +172,10 @@ impl VirtualMemory {
                 everyone.candidates.sort_unstable_by_key(|counted| counted.resident_bytes);
                 everyone.nr_protected = everyone.protected;
                 let pause_us = self.upkeep.pause_of_census_us(everyone.took_us);
-                everyone.next_us = now_us + pause_us.max(1);
+                everyone.next_us = everyone.next_us.max(now_us) + pause_us.max(1);
+                if everyone.census.has_young() {
+                    everyone.young_us = now_us + COME_OF_AGE_US;
+                }
                 return false;
             };
             everyone.protected += usize::from(counted.verdict == Verdict::Protected);
@@ -161,6 +187,9 @@ impl VirtualMemory {
             } else if counted.verdict == Verdict::Fits {
                 everyone.coming.push(counted);
             }
+        }
+        if everyone.is_of_young {
+            everyone.candidates.append(&mut everyone.coming);
         }
         false
     }

@@ -26,6 +26,11 @@ use std::path::{Path, PathBuf};
 /// How long a process must have been there to be counted, in clock ticks of 10 ms. Chosen: one
 /// second. What ends sooner leaves nothing to see, and there may be hundreds of those a second.
 const LEAST_AGE_TICKS: u64 = 100;
+/// How long after a census those it found too young may be gone over, in microseconds: what
+/// `LEAST_AGE_TICKS` is.
+pub const COME_OF_AGE_US: u64 = 1_000_000;
+/// Most of those that are remembered. Chosen: a storm of short-lived processes has no end.
+const MOST_YOUNG: usize = 4096;
 /// Bytes from which on a process counts at once. Chosen: it was not made for a moment.
 const LARGE_BYTES: u64 = 64 << 20;
 
@@ -60,10 +65,32 @@ pub struct Census {
     selection: Selection,
     /// Which of the lines of `/proc/PID/cgroup` counts.
     memory: Option<cgroup::Version>,
-    listing: Option<ReadDir>,
-    /// Clock ticks since the machine was started, when the listing was begun.
+    walk: Option<Walk>,
+    /// Those that were too young, of the last walk over all.
+    young: Vec<u32>,
+    /// Clock ticks since the machine was started, when the walk was begun.
     now_ticks: u64,
     me: u32,
+}
+
+/// What a census goes over.
+#[derive(Debug)]
+enum Walk {
+    All(ReadDir),
+    Young(std::vec::IntoIter<u32>),
+}
+
+impl Iterator for Walk {
+    type Item = u32;
+
+    fn next(&mut self) -> Option<u32> {
+        match self {
+            Self::All(listing) => {
+                listing.flatten().find_map(|entry| entry.file_name().to_str()?.parse().ok())
+            }
+            Self::Young(pids) => pids.next(),
+        }
+    }
 }
 
 impl Census {
@@ -71,24 +98,47 @@ impl Census {
     pub fn new(root: &Path, selection: Selection) -> Self {
         let memory = Mount::find(root).map(|mount| mount.version);
         let (root, me) = (root.to_owned(), std::process::id());
-        Self { root, selection, memory, listing: None, now_ticks: 0, me }
+        Self { root, selection, memory, walk: None, young: Vec::new(), now_ticks: 0, me }
     }
 
     /// The next process; `None` when all have been gone over. The next step after that begins
     /// anew.
     pub fn step(&mut self) -> Option<Counted> {
-        if self.listing.is_none() {
-            self.now_ticks = stat::ticks_since_start(&self.root);
-            self.listing = fs::read_dir(self.root.join("proc")).ok();
+        if self.walk.is_none() {
+            self.young.clear();
+            let listing = fs::read_dir(self.root.join("proc")).ok()?;
+            self.begin(Walk::All(listing));
         }
-        for entry in self.listing.as_mut()?.by_ref().flatten() {
-            let pid = entry.file_name().to_str().and_then(|name| name.parse().ok());
-            if let Some(pid) = pid {
-                return Some(self.count(pid));
-            }
+        let walk = self.walk.as_mut()?;
+        let Some(pid) = walk.next() else {
+            self.walk = None;
+            return None;
+        };
+        let is_of_all = matches!(walk, Walk::All(_));
+        let (counted, is_young) = self.count(pid);
+        if is_young && is_of_all && self.young.len() < MOST_YOUNG {
+            self.young.push(pid);
         }
-        self.listing = None;
-        None
+        Some(counted)
+    }
+
+    /// Goes over those that were too young when all were gone over, and over no others: due
+    /// [`COME_OF_AGE_US`] after that. Whether there are any.
+    pub fn go_over_young(&mut self) -> bool {
+        let young = std::mem::take(&mut self.young);
+        let are_there = !young.is_empty();
+        self.begin(Walk::Young(young.into_iter()));
+        are_there
+    }
+
+    /// Whether any were too young when all were gone over, and were not gone over since.
+    pub fn has_young(&self) -> bool {
+        !self.young.is_empty()
+    }
+
+    fn begin(&mut self, walk: Walk) {
+        self.now_ticks = stat::ticks_since_start(&self.root);
+        self.walk = Some(walk);
     }
 
     /// What it says of process `pid` now, whatever its age and size.
@@ -110,9 +160,10 @@ impl Census {
         Some(path)
     }
 
-    fn count(&self, pid: u32) -> Counted {
+    /// The process, and whether it was only too young.
+    fn count(&self, pid: u32) -> (Counted, bool) {
         let Some(stat) = Stat::read(&self.root, pid) else {
-            return Counted { pid, resident_bytes: 0, verdict: Verdict::Other };
+            return (Counted { pid, resident_bytes: 0, verdict: Verdict::Other }, false);
         };
         let resident_bytes = stat.resident_bytes;
         let age = self.now_ticks.saturating_sub(stat.start_ticks);
@@ -123,7 +174,7 @@ impl Census {
             () if is_small || is_young => Verdict::NotYet,
             () => self.judge(pid, &stat),
         };
-        Counted { pid, resident_bytes, verdict }
+        (Counted { pid, resident_bytes, verdict }, is_young && verdict == Verdict::NotYet)
     }
 
     fn judge(&self, pid: u32, stat: &Stat) -> Verdict {

@@ -58,6 +58,23 @@ fn all_are_gone_over_again_and_again() {
 }
 
 #[test]
+fn the_young_are_gone_over_again_when_they_are_of_age() {
+    let host = Host::new();
+    host.add(10, 1, 100, 5, 0, "/");
+    host.add(11, 1, 100, 99_950, 0, "/");
+    host.add(12, 1, 100, 99_950, 0, "/");
+    let mut census = host.census(Selection::default());
+    assert_eq!(fitting(&mut census), [10]);
+    assert!(census.has_young());
+    fs::remove_dir_all(host.root().join("proc/12")).unwrap();
+    host.write("proc/uptime", "1001.00 1.00\n");
+    assert!(census.go_over_young());
+    assert_eq!(fitting(&mut census), [11]);
+    assert!(!census.has_young());
+    assert_eq!(fitting(&mut census), [10, 11], "then all again");
+}
+
+#[test]
 fn who_is_meant() {
     let host = Host::new();
     host.add(10, 1, 1000, 5, 0, "/web/a");
