@@ -5,6 +5,7 @@ use daos_core::AttrsError;
 use daos_linux::SwapError;
 use daos_linux::temp_cgroup::CgroupError;
 use daos_record::ReadError;
+use daos_session::LiveError;
 use daos_workload::{ConfigError, TruthError};
 use std::io;
 use std::path::PathBuf;
@@ -119,6 +120,19 @@ pub enum EvalError {
         /// How much of its beginning does not count, in seconds.
         settle_s: f64,
     },
+    /// A program ended before there was anything to compare.
+    #[error(
+        "`{name}` ended within the {warmup_s} s of --warmup, or was not watched behind them; give it more work, or a shorter --warmup"
+    )]
+    NothingToCompare {
+        /// The program.
+        name: String,
+        /// How much of its beginning does not count, in seconds.
+        warmup_s: f64,
+    },
+    /// A program can't be watched.
+    #[error(transparent)]
+    Live(#[from] LiveError),
     /// There is no swap for a case.
     #[error(transparent)]
     Swap(#[from] SwapError),

@@ -28,6 +28,7 @@
 //! | [`cpu`] | CPU time, and the CPU to run on |
 //! | [`host`] | what this machine is |
 //! | [`rights`] | those that are kept once monitoring is set up |
+//! | [`layout`] | where a program's memory lies |
 //! | [`user`] | who called `sudo`, and as whom a command runs |
 //! | [`support`] | what it offers: rights, BTF, swap, huge pages |
 
@@ -41,6 +42,7 @@ pub mod ends;
 pub mod guard;
 pub mod host;
 pub mod iomem;
+pub mod layout;
 pub mod madvise;
 pub mod maps;
 pub mod memory;

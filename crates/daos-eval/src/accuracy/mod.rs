@@ -18,10 +18,12 @@
 //! | [`budget`] | what a bound on the overhead buys | |
 //! | [`mod@validate`] | the simulator against real memory | |
 //! | [`report`] | tables and JSON | |
+//! | [`programs`] | real programs, against a scan of all their pages | |
 
 pub mod budget;
 pub mod cost;
 pub mod detection_latency;
+pub mod programs;
 pub mod report;
 pub mod run_metrics;
 pub mod scan_cost;

@@ -9,18 +9,30 @@ use daos_eval::monitors::ComparedKind;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
+#[command(
+    override_usage = "daos-eval accuracy [--sim] [--size SIZE,...] [--shape SHAPE,...] [OPTIONS]\n       \
+    daos-eval accuracy --workload FILE... [OPTIONS]\n       \
+    daos-eval accuracy --suite [FILE] [--only NAME,...] [OPTIONS]\n       \
+    daos-eval accuracy [OPTIONS] -- COMMAND [ARG]..."
+)]
 #[command(after_help = "Examples:\n  \
     daos-eval accuracy --sim                                  1 and 10 GB, simulated\n  \
     daos-eval accuracy --sim --size 5T --hot 10%,1% --shape blocks --max-overhead 1\n  \
     daos-eval accuracy --size 1G --shape block,blocks         on real memory, as root\n  \
-    daos-eval accuracy --workload workloads/*.cfg             patterns in files\n\
+    daos-eval accuracy --workload workloads/*.cfg             patterns in files\n  \
+    daos-eval accuracy --seconds 40 -- redis-server           a real program, as root\n  \
+    daos-eval accuracy --suite --only redis,gcc --runs 1      programs that Debian installs\n\
+    Real programs: each is run under a scan of all its pages, again and again, which is the \
+    truth, and under each monitor (windows, and fullscan, another such scan: what that differs \
+    by is the program's own), at the same addresses each time. Children are watched, too. What \
+    the program works on may be changed by each run: it has to do the same again.\n\
     Shapes: block (one), blocks (scattered), stripes (every so many pages one), moving, phased \
     (two sets of blocks in turn), zipf, sparse (8522 mappings in 36.7 GB, with --sim), turning \
     (a tenth turns hot, another cold).")]
 pub struct Accuracy {
     /// Access patterns to run, as for `daos-eval workload`
     #[arg(short, long = "workload", value_name = "FILE", num_args = 1..,
-          conflicts_with_all = ["sizes", "hot", "shapes", "pages", "blocks"])]
+          conflicts_with_all = ["sizes", "hot", "shapes", "pages", "blocks", "suite", "command"])]
     pub workloads: Vec<PathBuf>,
     /// Sizes of the memory, such as 1G,5T; by default 1G, and 10G too if it is simulated
     #[arg(long = "size", value_name = "SIZE", value_delimiter = ',', value_parser = bytes)]
@@ -52,11 +64,11 @@ pub struct Accuracy {
     #[arg(long, value_name = "N", default_value_t = 3,
           value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub runs: u32,
-    /// Seconds that a run takes; less if the pattern ends before
-    #[arg(long, value_name = "N", default_value = "20", value_parser = values::seconds_us)]
+    /// Seconds that a run takes; less if the pattern or program ends before
+    #[arg(long, visible_alias = "duration", value_name = "N", default_value = "20", value_parser = values::seconds_us)]
     pub seconds: u64,
-    /// Seconds from the start of monitoring, and of a phase in a file, that do not count for
-    /// accuracy
+    /// Seconds from the start of monitoring, of a phase in a file, and of a program, that do not
+    /// count for accuracy
     #[arg(long, value_name = "N", default_value = "10", value_parser = values::seconds_us)]
     pub warmup: u64,
     /// Threads that access the memory
@@ -76,11 +88,66 @@ pub struct Accuracy {
     /// Run on real memory and again simulated, and show how far the simulator is off
     #[arg(long, conflicts_with = "sim")]
     pub validate: bool,
+    /// Real programs: those that come with daos, or those of a file (see workloads/suite.toml)
+    #[arg(long, value_name = "FILE", num_args = 0..=1, help_heading = PROGRAMS,
+          conflicts_with_all = ONLY_OF_PATTERNS)]
+    pub suite: Option<Option<PathBuf>>,
+    /// Only these programs; a name may be that of a group, up to a `/`
+    #[arg(long, value_name = "NAME", value_delimiter = ',', requires = "suite",
+          help_heading = PROGRAMS)]
+    pub only: Vec<String>,
+    /// Leave out programs that are not installed
+    #[arg(long, requires = "suite", help_heading = PROGRAMS)]
+    pub skip_missing: bool,
+    /// From one scan of all pages to the next: what is accessed within that time is compared
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = scan_us,
+          help_heading = PROGRAMS)]
+    pub scan: u64,
+    /// From when on memory is idle
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = values::duration_us,
+          help_heading = PROGRAMS)]
+    pub idle: u64,
+    /// Command to compare monitors on, behind `--`; it has to do the same whenever it is run
+    #[arg(last = true, value_name = "COMMAND",
+          conflicts_with_all = ["suite"], conflicts_with_all = ONLY_OF_PATTERNS)]
+    pub command: Vec<String>,
     /// How to print the result
     #[arg(long, value_enum, default_value_t = Plain::Text)]
     pub format: Plain,
     #[command(flatten)]
     pub looking: Looking,
+}
+
+impl Accuracy {
+    /// Whether it is of real programs, and not of patterns whose truth is known.
+    pub fn is_of_programs(&self) -> bool {
+        self.suite.is_some() || !self.command.is_empty()
+    }
+}
+
+/// Where flags stand that are of real programs only.
+const PROGRAMS: &str = "Real programs";
+/// Flags that are not.
+const ONLY_OF_PATTERNS: [&str; 11] = [
+    "workloads",
+    "sizes",
+    "hot",
+    "shapes",
+    "pages",
+    "blocks",
+    "rates",
+    "threads",
+    "thp",
+    "sim",
+    "validate",
+];
+
+/// From one scan to the next.
+fn scan_us(text: &str) -> Result<u64, String> {
+    match values::duration_us(text)? {
+        us @ 10_000..=60_000_000 => Ok(us),
+        _ => Err("from 10ms, which takes a machine of its own, to 60s".to_owned()),
+    }
 }
 
 /// The name of a shape.

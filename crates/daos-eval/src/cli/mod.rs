@@ -34,7 +34,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Compare what monitors report with what workloads truly access, and say what it costs
-    Accuracy(Accuracy),
+    Accuracy(Box<Accuracy>),
     /// Say what schemes gain and what they cost, with and without them in turn
     Schemes(Schemes),
     /// Say how near to the best the tuner comes, simulated or for real programs

@@ -12,6 +12,9 @@ pub struct Record {
     /// The process
     #[arg(long)]
     pub pid: u32,
+    /// Record what it starts, too
+    #[arg(long)]
+    pub children: bool,
     /// File to record to
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,

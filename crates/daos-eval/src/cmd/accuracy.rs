@@ -5,6 +5,7 @@ use crate::cli::{self, Huge};
 use anyhow::Result;
 use daos_cli::signals;
 use daos_cli::{Backend, Plain, Usage};
+use daos_core::MonitorAttrs;
 use daos_eval::accuracy::{
     AccuracyPlan, AccuracyProgress, RealMemory, Scenario, Simulator, Testbed, WorkloadSpec,
     compare, report, validate,
@@ -43,13 +44,7 @@ pub fn run(args: &cli::Accuracy, commands: Commands) -> Result<i32> {
 
 /// What was asked for, refused before it takes minutes if it can't work.
 fn plan(args: &cli::Accuracy) -> Result<AccuracyPlan> {
-    let attrs = args.looking.attrs();
-    attrs.validate().map_err(|err| Usage(err.to_string()))?;
-    if args.seconds <= args.warmup {
-        return Err(
-            Usage("--seconds must be more than --warmup, else nothing counts".into()).into()
-        );
-    }
+    let attrs = attrs(args)?;
     let mut monitors = args.monitors.clone();
     if monitors.is_empty() {
         monitors.extend(ComparedKind::ALL.iter().filter(|kind| !kind.is_yardstick()));
@@ -64,6 +59,18 @@ fn plan(args: &cli::Accuracy) -> Result<AccuracyPlan> {
         options: args.looking.options(),
         seed: args.looking.seed,
     })
+}
+
+/// The intervals, refused if none could count.
+pub(super) fn attrs(args: &cli::Accuracy) -> Result<MonitorAttrs> {
+    let attrs = args.looking.attrs();
+    attrs.validate().map_err(|err| Usage(err.to_string()))?;
+    if args.seconds <= args.warmup {
+        return Err(
+            Usage("--seconds must be more than --warmup, else nothing counts".into()).into()
+        );
+    }
+    Ok(attrs)
 }
 
 /// The files, or every combination of what scenarios consist of.

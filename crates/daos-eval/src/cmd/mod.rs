@@ -1,6 +1,7 @@
 //! One file for each subcommand.
 
 mod accuracy;
+mod programs;
 mod record;
 mod schemes;
 mod suite;
@@ -18,6 +19,7 @@ use std::path::PathBuf;
 pub fn run(cli: Cli) -> Result<i32> {
     let commands = || commands(cli.daos.as_ref());
     match &cli.command {
+        Command::Accuracy(args) if args.is_of_programs() => programs::run(args, commands()?),
         Command::Accuracy(args) => accuracy::run(args, commands()?),
         Command::Schemes(args) => schemes::run(args, commands()?),
         Command::Tuning(args) => tuning::run(args, commands()?.daos),

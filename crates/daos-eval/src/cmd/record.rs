@@ -11,10 +11,10 @@ use daos_session::{ActiveSchemes, Session, Targets};
 
 /// Records until the process ends, or until Ctrl-C.
 pub fn run(args: &cli::Record) -> Result<i32> {
-    let cli::Record { pid, output, monitor, looking } = args;
+    let cli::Record { pid, children, output, monitor, looking } = args;
     let compared = ComparedMonitor::new(*monitor, looking.attrs(), looking.options(), looking.seed)
         .map_err(|err| Usage(err.to_string()))?;
-    let targets = Targets::open(&[*pid], false, false, looking.max_overhead)?;
+    let targets = Targets::open(&[*pid], *children, false, looking.max_overhead)?;
     let destination = Destination::open(output)?;
 
     let live = targets.watch(None, compared, None, signals::stop_flag(None)?)?;

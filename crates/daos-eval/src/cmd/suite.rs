@@ -216,6 +216,6 @@ fn dry_run(plan: &Plan) -> Result<i32> {
 }
 
 /// A mistake of the command line is told as one.
-fn usage(err: SuiteError) -> anyhow::Error {
+pub(super) fn usage(err: SuiteError) -> anyhow::Error {
     if err.is_usage() { Usage(err.to_string()).into() } else { err.into() }
 }

@@ -32,9 +32,9 @@ pub mod results;
 pub mod rounds;
 mod run;
 mod samples;
-mod script;
+pub(crate) mod script;
 pub mod store;
-mod tree;
+pub(crate) mod tree;
 mod tuning;
 pub mod workload;
 

@@ -27,7 +27,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const TAIL: usize = 4096;
 
 /// Makes what the workload works on, if that was not done.
-pub(super) fn set_up(plan: &Plan, store: &Store, workload: &Workload) -> Result<(), SuiteError> {
+pub(crate) fn set_up(plan: &Plan, store: &Store, workload: &Workload) -> Result<(), SuiteError> {
     let dir = directory(store, workload)?;
     let Some(setup) = &workload.setup else { return Ok(()) };
     let done = mark_of_setup(store, workload)?;
@@ -58,7 +58,7 @@ fn mark_of_setup(store: &Store, workload: &Workload) -> Result<PathBuf, SuiteErr
 }
 
 /// Takes away what the workload worked on.
-pub(super) fn clear_away(store: &Store, workload: &Workload) {
+pub(crate) fn clear_away(store: &Store, workload: &Workload) {
     if workload.directory.is_none() {
         // What stays takes room and does no harm.
         let _ = fs::remove_dir_all(store.dir().join("work").join(&workload.name));
@@ -67,7 +67,7 @@ pub(super) fn clear_away(store: &Store, workload: &Workload) {
 }
 
 /// A script for the shell, as whom workloads run.
-pub(super) fn shell(
+pub(crate) fn shell(
     plan: &Plan,
     workload: &Workload,
     script: &str,
@@ -92,7 +92,7 @@ pub(super) fn shell(
     Ok(command)
 }
 
-pub(super) fn directory(store: &Store, workload: &Workload) -> Result<PathBuf, SuiteError> {
+pub(crate) fn directory(store: &Store, workload: &Workload) -> Result<PathBuf, SuiteError> {
     if let Some(dir) = &workload.directory {
         return Ok(dir.clone());
     }
@@ -100,17 +100,17 @@ pub(super) fn directory(store: &Store, workload: &Workload) -> Result<PathBuf, S
 }
 
 /// Where what it says goes.
-pub(super) fn log(store: &Store, workload: &Workload, of: &str) -> Result<PathBuf, SuiteError> {
+pub(crate) fn log(store: &Store, workload: &Workload, of: &str) -> Result<PathBuf, SuiteError> {
     Ok(make_dir(store.dir().join("logs").join(&workload.name))?.join(of))
 }
 
-pub(super) fn make_dir(dir: PathBuf) -> Result<PathBuf, SuiteError> {
+pub(crate) fn make_dir(dir: PathBuf) -> Result<PathBuf, SuiteError> {
     let made = fs::create_dir_all(&dir).and_then(|()| fs::canonicalize(&dir));
     made.map_err(|source| SuiteError::Write { path: dir, source })
 }
 
 /// A hold of a process that we started and have not waited for.
-pub(super) fn hold(pid: u32) -> Result<OwnedFd, SuiteError> {
+pub(crate) fn hold(pid: u32) -> Result<OwnedFd, SuiteError> {
     let name = || format!("process {pid}");
     let pid = Pid::from_raw(pid as i32).ok_or_else(|| EvalError::TooEarly(name()))?;
     let hold = pidfd_open(pid, PidfdFlags::empty());
@@ -118,7 +118,7 @@ pub(super) fn hold(pid: u32) -> Result<OwnedFd, SuiteError> {
 }
 
 /// Complains if it failed, with the last that it said.
-pub(super) fn judge(status: ExitStatus, what: &str, log: &Path) -> Result<(), SuiteError> {
+pub(crate) fn judge(status: ExitStatus, what: &str, log: &Path) -> Result<(), SuiteError> {
     if status.success() {
         return Ok(());
     }

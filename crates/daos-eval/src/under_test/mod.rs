@@ -11,6 +11,6 @@ mod time_series;
 pub(crate) use ending::ends_before;
 pub use process::Commands;
 pub(crate) use process::Running;
-pub(crate) use resident::ResidentPages;
+pub(crate) use resident::{ResidentPages, present_pages};
 pub(crate) use sampler::{Sampler, zram_bytes};
 pub use time_series::{Sample, TimeSeries};

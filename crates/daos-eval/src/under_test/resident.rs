@@ -39,6 +39,16 @@ impl ResidentPages {
     }
 }
 
+/// Which of `pages` pages from `start` on are in memory, by the pagemap of their process; none
+/// when that has ended.
+pub fn present_pages(pagemap: &File, start: u64, pages: u32) -> Vec<u32> {
+    let mut entries = vec![0; pages as usize * ENTRY];
+    let read = pagemap.read_exact_at(&mut entries, start / PAGE_SIZE * ENTRY as u64);
+    let entries = if read.is_ok() { &entries[..] } else { &[] };
+    let found = (0..).zip(entries.chunks_exact(ENTRY)).filter(|(_, entry)| is_present(entry));
+    found.map(|(page, _)| page).collect()
+}
+
 fn is_present(entry: &[u8]) -> bool {
     entry.try_into().is_ok_and(|bytes| u64::from_ne_bytes(bytes) & PRESENT != 0)
 }

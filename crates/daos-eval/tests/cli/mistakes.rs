@@ -42,3 +42,17 @@ fn scenarios_that_make_no_sense() {
     place.cannot(&bench(&["--size", "16T"]), "choose a smaller --size, or add --sim");
     place.cannot(&bench(&["--shape", "sparse"]), "can only be simulated; add --sim");
 }
+
+#[test]
+fn programs_that_make_no_sense() {
+    let place = Place::new("daos-eval");
+    let with = |options: &[&'static str]| [&["accuracy"], options].concat();
+    place.misused(&with(&["--suite", "--size", "1G"]), "--size");
+    place.misused(&with(&["--sim", "--", "true"]), "--sim");
+    place.misused(&with(&["--only", "redis"]), "--suite");
+    place.misused(&with(&["--suite", "--only", "no-such"]), "no-such");
+    place.misused(&with(&["--scan", "1us", "--", "true"]), "10ms");
+    place.misused(&with(&["--idle", "100ms", "--", "true"]), "less than --scan");
+    place.misused(&with(&["--seconds", "5", "--", "true"]), "more than --warmup");
+    place.cannot(&with(&["--suite", "none.toml"]), "cannot read none.toml");
+}

@@ -1,0 +1,30 @@
+//! Accuracy on real programs, whose truth nobody knows beforehand: a full scan of all their pages
+//! finds it.
+//!
+//! A program is run under the scan, then under each monitor, round by round. It is laid out in the
+//! same way each time ([`daos_linux::layout`]), so that pages can be compared where it does the
+//! same; what it has in use, and what is idle, is compared as a function of time.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`page_scan`] | the yardstick: every page, again and again |
+//! | [`scan`] | what it found |
+//! | [`comparison`] | that against what a monitor says |
+//! | `run` | one run of a program, under either |
+//! | [`rounds`] | all that is planned |
+//! | [`program_metrics`] | what a run is judged by |
+//! | [`report`] | tables and JSON |
+
+pub mod comparison;
+pub mod page_scan;
+pub mod program_metrics;
+pub mod report;
+pub mod rounds;
+mod run;
+pub mod scan;
+
+pub use comparison::{Comparison, Pairs, compare};
+pub use page_scan::PageScan;
+pub use program_metrics::ProgramMetrics;
+pub use rounds::{ProgramEvent, ProgramPlan, ProgramResult, measure};
+pub use scan::{Scan, ScanLog};

@@ -1,0 +1,103 @@
+//! What was found of real programs, for people and for programs.
+
+use super::program_metrics::ProgramMetrics;
+use super::rounds::{ProgramPlan, ProgramResult};
+use crate::metrics::{MetricRow, MetricsJson, runs_in_words, write_json_line, write_table};
+use daos_core::units::display;
+use serde::Serialize;
+use std::io::{self, Write};
+
+/// Of many programs, what stands in the table of all, by key, and what heads it there.
+const OVERVIEW: [(&str, &str); 11] = [
+    ("resident_bytes", "resident"),
+    ("accessed_bytes", "accessed"),
+    ("accessed_told_bytes", "told"),
+    ("accessed_error", "error"),
+    ("idle_bytes", "idle"),
+    ("idle_told_bytes", "told"),
+    ("idle_error", "of resident"),
+    ("idle_proven_bytes", "no doubt"),
+    ("idle_precision", "right"),
+    ("idle_recall", "found"),
+    ("cost_percent", "cost"),
+];
+
+/// Writes for each program a table, a column for each monitor; of more programs than one, a
+/// table of all first, a row for each program and monitor.
+pub fn text(results: &[ProgramResult], plan: &ProgramPlan, out: &mut impl Write) -> io::Result<()> {
+    let [scan, idle, warmup] = [plan.scan_us, plan.idle_us, plan.warmup_us].map(display::duration);
+    writeln!(
+        out,
+        "Accessed within {scan}, and idle for {idle} and more, from {warmup} after the start on; \
+         {} of at most {}. Truth: a scan of all pages every {scan}, in another run.",
+        runs_in_words(plan.runs as usize),
+        display::duration(plan.length_us),
+    )?;
+    if plan.suite.workloads.len() > 1 {
+        writeln!(out)?;
+        write_table(&overview(results), out)?;
+    }
+    for results in results.chunk_by(|a, b| a.program == b.program) {
+        writeln!(out, "\n{}", results[0].program)?;
+        write_table(&details(results), out)?;
+    }
+    Ok(())
+}
+
+fn overview(results: &[ProgramResult]) -> Vec<Vec<String>> {
+    let heads = ["program", "monitor"].into_iter().chain(OVERVIEW.map(|(_, head)| head));
+    let mut table = vec![heads.map(str::to_owned).collect()];
+    for result in results {
+        let rows = result.rows();
+        let mut cells = vec![result.program.clone(), result.monitor.name().to_owned()];
+        let median = |key| {
+            let row: Option<&MetricRow> = rows.iter().find(|row| row.metric.key == key);
+            let range = row.and_then(MetricRow::median_range);
+            let unit = row.map(|row| row.metric.unit);
+            let shown = range.zip(unit);
+            shown.map_or("-".to_owned(), |(r, unit)| unit.number(r.median) + unit.suffix())
+        };
+        cells.extend(OVERVIEW.map(|(key, _)| median(key)));
+        table.push(cells);
+    }
+    table
+}
+
+/// The monitors of one program side by side.
+fn details(results: &[ProgramResult]) -> Vec<Vec<String>> {
+    let mut table = vec![vec![String::new()]];
+    table[0].extend(results.iter().map(|result| result.monitor.name().to_owned()));
+    let measured = ProgramMetrics::default().measurements();
+    table.extend(measured.iter().map(|one| vec![one.metric.name.to_owned()]));
+    for result in results {
+        for (cells, row) in table[1..].iter_mut().zip(result.rows()) {
+            cells.push(row.shown(""));
+        }
+    }
+    table
+}
+
+/// Writes a list with an object for each program and monitor.
+pub fn json(results: &[ProgramResult], plan: &ProgramPlan, out: &mut impl Write) -> io::Result<()> {
+    #[derive(Serialize)]
+    struct ResultJson<'a> {
+        program: &'a str,
+        monitor: &'static str,
+        scan_us: u64,
+        idle_us: u64,
+        length_us: u64,
+        warmup_us: u64,
+        figures: MetricsJson<'a>,
+    }
+    let rows: Vec<Vec<MetricRow>> = results.iter().map(ProgramResult::rows).collect();
+    let list = results.iter().zip(&rows).map(|(result, rows)| ResultJson {
+        program: &result.program,
+        monitor: result.monitor.name(),
+        scan_us: plan.scan_us,
+        idle_us: plan.idle_us,
+        length_us: plan.length_us,
+        warmup_us: plan.warmup_us,
+        figures: MetricsJson(rows),
+    });
+    write_json_line(&list.collect::<Vec<_>>(), out)
+}

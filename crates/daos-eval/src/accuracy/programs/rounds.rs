@@ -1,0 +1,264 @@
+//! All that is planned: round by round each program under the scan, then under each monitor.
+
+use super::comparison::{Pairs, compare};
+use super::program_metrics::ProgramMetrics;
+use super::run::Place;
+use super::scan::ScanLog;
+use crate::accuracy::cost::Costs;
+use crate::error::EvalError;
+use crate::metrics::MetricRow;
+use crate::monitors::ComparedKind;
+use crate::suite::script;
+use crate::suite::{Machine, Plan, Store, Suite, SuiteError, Workload};
+use crate::under_test::Commands;
+use daos_core::{Interval, MonitorAttrs, Snapshot, TargetInfo};
+use daos_linux::User;
+use daos_monitor::MonitorOptions;
+use daos_record::Record;
+use std::convert::Infallible;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// What to run, and how to look.
+#[derive(Debug, Clone)]
+pub struct ProgramPlan {
+    /// The programs.
+    pub suite: Suite,
+    /// What is compared with the scan. [`ComparedKind::FullScan`] is another such scan: it says
+    /// how much of a difference is the program's own.
+    pub monitors: Vec<ComparedKind>,
+    /// Rounds.
+    pub runs: u32,
+    /// How long a run takes at most, in microseconds.
+    pub length_us: u64,
+    /// What is compared begins so many microseconds after the program does.
+    pub warmup_us: u64,
+    /// From one scan of all pages to the next, in microseconds: within that time memory is
+    /// accessed that counts.
+    pub scan_us: u64,
+    /// From when on memory is idle, in microseconds.
+    pub idle_us: u64,
+    /// The intervals and the bounds on regions of the monitors.
+    pub attrs: MonitorAttrs,
+    /// What only some monitors heed.
+    pub options: MonitorOptions,
+    /// Seed of the first round; each round has the next.
+    pub seed: u64,
+}
+
+impl ProgramPlan {
+    /// What is said to the monitor that records process `pid` and what it starts.
+    pub(super) fn words(
+        &self,
+        pid: u32,
+        monitor: ComparedKind,
+        seed: u64,
+        record: &Path,
+    ) -> Vec<String> {
+        let attrs = &self.attrs;
+        let mut words = vec![
+            format!("--pid={pid}"),
+            "--children".to_owned(),
+            format!("--output={}", record.display()),
+            format!("--sample={}us", attrs.sample_us),
+            format!("--aggr={}us", attrs.aggregation_us),
+            format!("--update={}us", attrs.update_us),
+            format!("--min-regions={}", attrs.min_regions),
+            format!("--max-regions={}", attrs.max_regions),
+            format!("--seed={seed}"),
+            format!("--monitor={}", monitor.name()),
+        ];
+        if monitor.heeds_options() {
+            let options = &self.options;
+            words.extend(options.max_overhead.map(|o| format!("--max-overhead={}", 100.0 * o)));
+            words.extend(options.auto_intervals.then(|| "--auto-intervals".to_owned()));
+        }
+        if !monitor.is_yardstick() {
+            words.push("--quiet".to_owned());
+        }
+        words
+    }
+}
+
+/// A program under a monitor.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProgramResult {
+    /// The program's name.
+    pub program: String,
+    /// The monitor.
+    pub monitor: ComparedKind,
+    /// One for each round that did not fail.
+    pub runs: Vec<ProgramMetrics>,
+}
+
+impl ProgramResult {
+    /// Each metric with its values over the rounds.
+    pub fn rows(&self) -> Vec<MetricRow> {
+        let rounds: Vec<_> = self.runs.iter().map(ProgramMetrics::measurements).collect();
+        MetricRow::of_rounds(&rounds)
+    }
+}
+
+/// What one has to know while it goes on.
+#[derive(Debug)]
+pub enum ProgramEvent<'a> {
+    /// Something is about to run.
+    Begins {
+        /// Runs that were made.
+        done: u64,
+        /// Runs in all.
+        total: u64,
+        /// The program.
+        program: &'a str,
+        /// What is done with it.
+        doing: &'a str,
+    },
+    /// A program failed, and is left out from here on.
+    Failed {
+        /// The program.
+        program: &'a str,
+        /// Why.
+        why: String,
+    },
+}
+
+/// Runs all that is planned. A program that fails is told, and left out from then on. Results are
+/// in the order of the programs, then of the monitors; those without a run are left out.
+///
+/// # Errors
+///
+/// [`SuiteError`] when all has to end: it was interrupted, or there is no room for what is run.
+pub fn measure(
+    plan: &ProgramPlan,
+    commands: Commands,
+    user: Option<User>,
+    stop: Arc<AtomicBool>,
+    mut tell: impl FnMut(ProgramEvent<'_>),
+) -> Result<Vec<ProgramResult>, SuiteError> {
+    if !rustix::process::geteuid().is_root() {
+        return Err(SuiteError::NotRoot);
+    }
+    let scratch = tempfile::tempdir().map_err(EvalError::Scratch)?;
+    let suite = Plan {
+        suite: plan.suite.clone(),
+        configurations: Vec::new(),
+        runs: plan.runs,
+        out: scratch.path().join("programs"),
+        zram_bytes: 0,
+        user,
+        keep: false,
+        daos: commands.daos,
+        eval: commands.eval,
+        stop,
+    };
+    let workloads = &plan.suite.workloads;
+    let store = Store::open(&suite.out, Machine::here(), 0, workloads, &[])?;
+    let place = Place { plan, suite: &suite, store: &store };
+    let result = |workload: &Workload, &monitor: &ComparedKind| ProgramResult {
+        program: workload.name.clone(),
+        monitor,
+        runs: Vec::new(),
+    };
+    let mut results: Vec<Vec<ProgramResult>> = workloads
+        .iter()
+        .map(|workload| plan.monitors.iter().map(|monitor| result(workload, monitor)).collect())
+        .collect();
+    let mut given_up = vec![false; workloads.len()];
+    let each = plan.monitors.len() as u64 + 1;
+    let total = u64::from(plan.runs) * workloads.len() as u64 * each;
+    let mut done = 0;
+    for round in 0..plan.runs {
+        for (at, workload) in workloads.iter().enumerate() {
+            let before = done;
+            done += each;
+            if given_up[at] {
+                continue;
+            }
+            let mut made = before;
+            let mut begins = |doing: &str| {
+                tell(ProgramEvent::Begins { done: made, total, program: &workload.name, doing });
+                made += 1;
+            };
+            let seed = plan.seed + u64::from(round);
+            match place.round(workload, seed, &mut begins) {
+                Ok(runs) => {
+                    results[at].iter_mut().zip(runs).for_each(|(one, run)| one.runs.push(run));
+                }
+                Err(err) if err.ends_all() => return Err(err),
+                Err(err) => {
+                    given_up[at] = true;
+                    let (program, why) = (&*workload.name, err.to_string());
+                    tell(ProgramEvent::Failed { program, why });
+                }
+            }
+        }
+    }
+    let results = results.into_iter().flatten();
+    Ok(results.filter(|result| !result.runs.is_empty()).collect())
+}
+
+impl Place<'_> {
+    /// A program under the scan, and under each monitor.
+    fn round(
+        &self,
+        workload: &Workload,
+        seed: u64,
+        begins: &mut impl FnMut(&str),
+    ) -> Result<Vec<ProgramMetrics>, SuiteError> {
+        script::set_up(self.suite, self.store, workload)?;
+        begins("full scan");
+        let (truth, _) = self.scanned(workload)?;
+        let mut runs = Vec::new();
+        for &monitor in &self.plan.monitors {
+            begins(monitor.name());
+            let metrics = match monitor {
+                ComparedKind::FullScan => self.against_scan(&truth, workload)?,
+                _ => self.against_record(&truth, workload, monitor, seed)?,
+            };
+            if metrics.scans.is_none() {
+                let (name, warmup_us) = (workload.name.clone(), self.plan.warmup_us);
+                let warmup_s = warmup_us as f64 / 1e6;
+                return Err(EvalError::NothingToCompare { name, warmup_s }.into());
+            }
+            runs.push(metrics);
+        }
+        Ok(runs)
+    }
+
+    fn against_scan(
+        &self,
+        truth: &ScanLog,
+        workload: &Workload,
+    ) -> Result<ProgramMetrics, SuiteError> {
+        let (other, costs) = self.scanned(workload)?;
+        let told = other.scans.iter().map(|scan| Ok::<_, Infallible>(other.told(scan)));
+        let pairs = Pairs::of(&truth.processes, &other.processes);
+        let Ok(comparison) = compare(truth, self.plan.warmup_us, &pairs, told, 0);
+        Ok(ProgramMetrics::of(&comparison, &costs))
+    }
+
+    fn against_record(
+        &self,
+        truth: &ScanLog,
+        workload: &Workload,
+        monitor: ComparedKind,
+        seed: u64,
+    ) -> Result<ProgramMetrics, SuiteError> {
+        let scratch = tempfile::tempdir().map_err(EvalError::Scratch)?;
+        let path = scratch.path().join("record");
+        let begun_us = self.recorded(workload, monitor, seed, &path)?;
+        let record = Record::open(&path).map_err(EvalError::from)?;
+        let offset_us = record.header().start_monotonic_us.saturating_sub(begun_us);
+        let infos: Vec<TargetInfo> = record.targets().cloned().collect();
+        let pairs = Pairs::of(&truth.processes, &infos);
+        let mut costs = Costs::default();
+        let said = record.intervals().map(|interval| {
+            let Interval { snapshot, .. } = interval.map_err(EvalError::from)?;
+            costs.add(&snapshot);
+            Ok::<Snapshot, EvalError>(snapshot)
+        });
+        let comparison = compare(truth, self.plan.warmup_us, &pairs, said, offset_us)?;
+        Ok(ProgramMetrics::of(&comparison, &costs))
+    }
+}
