@@ -1,9 +1,11 @@
 //! What a workload does to one region: which of its bytes it accesses, and when.
 //!
-//! Random accesses only have a number in any time, strides also have a place.
+//! Random accesses only have a number in any time, strides also have a place, and single pages
+//! are random accesses to some pages.
 //! Both can be had for any time at once, without going through what lies between.
 
 use crate::timeline::{Moment, Timeline};
+use daos_workload::singles::Singles;
 use daos_workload::{Config, Order};
 
 /// The accesses to one region.
@@ -11,11 +13,20 @@ use daos_workload::{Config, Order};
 pub(crate) struct RegionAccesses {
     /// The size of the region in bytes.
     pub len: u64,
-    /// Random accesses in a cycle before each phase, and in all of it.
-    random_before: Vec<f64>,
-    /// Random accesses per microsecond in each phase.
-    random_per_us: Vec<f64>,
+    /// Random ones, by the pages that they go to.
+    random: Vec<RandomAccesses>,
     sweeps: Vec<Sweep>,
+}
+
+/// Random accesses to all pages of the region, or to some.
+#[derive(Debug, Clone)]
+struct RandomAccesses {
+    /// To which, if not to all.
+    singles: Option<Singles>,
+    /// How many there are in a cycle before each phase, and in all of it.
+    before: Vec<f64>,
+    /// How many per microsecond in each phase.
+    per_us: Vec<f64>,
 }
 
 /// A stride over the region in one phase.
@@ -44,19 +55,16 @@ impl RegionAccesses {
     /// many accesses in total in each second that is not idle.
     pub fn new(config: &Config, region: usize, timeline: &Timeline, per_sec: u64) -> Self {
         let len = config.regions[region].len;
-        let mut accesses = Self {
-            len,
-            random_before: vec![0.0],
-            random_per_us: Vec::with_capacity(config.phases.len()),
-            sweeps: Vec::new(),
-        };
-        let mut before = 0.0;
+        let mut accesses = Self { len, random: Vec::new(), sweeps: Vec::new() };
         for (index, phase) in config.phases.iter().enumerate() {
             let total = phase.total_weight();
-            let mut random_weight = 0;
             for pattern in phase.patterns.iter().filter(|p| p.region == region) {
+                let per_us = per_sec as f64 / 1e6 * f64::from(pattern.weight) / total as f64;
                 match pattern.order {
-                    Order::Random => random_weight += u64::from(pattern.weight),
+                    Order::Random => accesses.add(None, config, index, per_us),
+                    Order::Singles(every) => {
+                        accesses.add(Some(Singles::new(every, len)), config, index, per_us);
+                    }
                     Order::Stride(stride) => accesses.sweeps.push(Sweep {
                         phase: index,
                         stride,
@@ -65,27 +73,49 @@ impl RegionAccesses {
                     }),
                 }
             }
-            let per_us = per_sec as f64 / 1e6 * random_weight as f64 / total.max(1) as f64;
-            before += per_us * timeline.duration_us(index) as f64;
-            accesses.random_per_us.push(per_us);
-            accesses.random_before.push(before);
+        }
+        for random in &mut accesses.random {
+            let mut before = 0.0;
+            for (index, per_us) in random.per_us.iter().enumerate() {
+                random.before.push(before);
+                before += per_us * timeline.duration_us(index) as f64;
+            }
+            random.before.push(before);
         }
         accesses
     }
 
-    /// Whether no phase accesses the region.
-    pub fn is_idle(&self) -> bool {
-        self.sweeps.is_empty() && self.random_before.last() == Some(&0.0)
+    /// Adds accesses of a phase to those of the same kind.
+    fn add(&mut self, singles: Option<Singles>, config: &Config, phase: usize, per_us: f64) {
+        let at = self.random.iter().position(|random| random.singles == singles);
+        let at = at.unwrap_or_else(|| {
+            let (before, per_us) = (Vec::new(), vec![0.0; config.phases.len()]);
+            self.random.push(RandomAccesses { singles, before, per_us });
+            self.random.len() - 1
+        });
+        self.random[at].per_us[phase] += per_us;
     }
 
-    /// How many random accesses are made from `from` to `to`, on average.
-    pub fn random(&self, from: Moment, to: Moment) -> f64 {
-        let cycle = self.random_before[self.random_before.len() - 1];
-        let until = |m: Moment| {
-            self.random_before[m.phase] + self.random_per_us[m.phase] * m.offset_us as f64
-        };
-        // Whole cycles apart, so that hours don't cost digits.
-        ((to.cycle - from.cycle) as f64 * cycle + until(to) - until(from)).max(0.0)
+    /// Whether no phase accesses the region.
+    pub fn is_idle(&self) -> bool {
+        self.sweeps.is_empty() && self.random.is_empty()
+    }
+
+    /// The pages that random accesses from `from` to `to` go to, all if `None`, and the chance
+    /// that a page of `page` bytes is among those met.
+    pub fn chances(
+        &self,
+        from: Moment,
+        to: Moment,
+        page: u64,
+    ) -> impl Iterator<Item = (Option<Singles>, f64)> + '_ {
+        self.random.iter().map(move |random| {
+            let of_a_page = match random.singles {
+                Some(singles) if page < singles.every => 1.0 / singles.groups as f64,
+                _ => page as f64 / self.len as f64,
+            };
+            (random.singles, -(-random.number(from, to) * of_a_page).exp_m1())
+        })
     }
 
     /// Puts into `found` the steps that strides make from `from` to `to`.
@@ -105,6 +135,16 @@ impl RegionAccesses {
                     .filter(|w| w.count > 0),
             );
         }
+    }
+}
+
+impl RandomAccesses {
+    /// How many are made from `from` to `to`, on average.
+    fn number(&self, from: Moment, to: Moment) -> f64 {
+        let cycle = self.before[self.before.len() - 1];
+        let until = |m: Moment| self.before[m.phase] + self.per_us[m.phase] * m.offset_us as f64;
+        // Whole cycles apart, so that hours don't cost digits.
+        ((to.cycle - from.cycle) as f64 * cycle + until(to) - until(from)).max(0.0)
     }
 }
 
@@ -165,7 +205,7 @@ rest
     #[test]
     fn random_accesses_add_up_over_phases_and_cycles() {
         let (t, accesses) = accesses(0);
-        let random = |from, to| accesses.random(t.at(from), t.at(to));
+        let random = |from, to| accesses.random[0].number(t.at(from), t.at(to));
         assert_eq!(random(0, 500_000), 150.0);
         assert_eq!(random(500_000, 2_500_000), 300.0);
         assert_eq!(random(1_000_000, 2_000_000), 0.0);

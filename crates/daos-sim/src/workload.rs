@@ -157,7 +157,7 @@ impl Workload {
             for pattern in phase.patterns.iter().filter(|p| p.region == region) {
                 let share = f64::from(pattern.weight) / phase.total_weight() as f64;
                 match pattern.order {
-                    Order::Random => random_us += share * time_us,
+                    Order::Random | Order::Singles(_) => random_us += share * time_us,
                     Order::Stride(_) => stride_us += share * time_us,
                 }
             }

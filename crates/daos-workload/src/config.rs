@@ -60,6 +60,9 @@ pub enum Order {
     /// From the start to the end, and again, so many bytes at a step (at least
     /// 1). Each phase begins at the start.
     Stride(u64),
+    /// Any byte of some pages: of each so many bytes one page (see [`Singles`](crate::singles)).
+    /// At most the size of the region.
+    Singles(u64),
 }
 
 /// What an access does to its byte.

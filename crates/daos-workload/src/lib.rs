@@ -10,6 +10,7 @@
 //! | [`config`] | regions, phases, patterns, and where the regions lie in the address space |
 //! | [`parse`] | from text to a configuration, or to the place of a mistake |
 //! | [`rate`] | how likely a pattern touches a page |
+//! | [`singles`] | single pages among others |
 //! | [`run`] | the run on real memory, and its options |
 //! | [`truth`] | what a run accessed, as JSON lines |
 
@@ -17,6 +18,7 @@ pub mod config;
 pub mod parse;
 pub mod rate;
 pub mod run;
+pub mod singles;
 pub mod truth;
 
 pub use config::{Config, Mode, Order, Pattern, Phase, Region, place};

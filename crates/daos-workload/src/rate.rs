@@ -5,6 +5,7 @@
 //! pattern does instead of from what somebody saw.
 
 use crate::config::Order;
+use crate::singles::Singles;
 
 /// The chance, 0 to 1, that `accesses` accesses in this order touch a page of
 /// `page` bytes in a region of `len` bytes, on average over its pages.
@@ -14,12 +15,19 @@ use crate::config::Order;
 /// - Stride: the walk stands anywhere at first. The page is touched when one of
 ///   its steps is among the next `accesses`; where steps are longer than pages,
 ///   most pages have no step and are never touched.
+/// - Singles: as random accesses to those pages that are accessed at all.
 pub fn touched(order: Order, len: u64, page: u64, accesses: f64) -> f64 {
     if accesses <= 0.0 {
         return 0.0;
     }
     match order {
         Order::Random => -(-accesses * page as f64 / len as f64).exp_m1(),
+        Order::Singles(every) => {
+            let singles = Singles::new(every, len);
+            let pages = (page as f64 / every as f64).min(1.0);
+            let of_a_page = accesses / singles.groups.max(1) as f64;
+            -(-of_a_page * (page as f64 / every as f64).max(1.0)).exp_m1() * pages
+        }
         Order::Stride(stride) => {
             let steps = len.div_ceil(stride) as f64;
             let steps_a_page = page as f64 / stride as f64;
@@ -57,6 +65,16 @@ mod tests {
         assert!(near(touched(Order::Stride(64), 1 << 20, 4096, 64.0), 127.0 / 16384.0));
         // A step every fourth page.
         assert!(near(touched(Order::Stride(16384), 1 << 20, 4096, 1e9), 0.25));
+    }
+
+    #[test]
+    fn single_pages_get_all_accesses() {
+        // 64 of 256 pages, each accessed once on average.
+        let singles = Order::Singles(16384);
+        let of_those = 1.0 - (-1f64).exp();
+        assert!(near(touched(singles, 1 << 20, 4096, 64.0), of_those / 4.0));
+        // A huge page has 128 of them.
+        assert!(near(touched(singles, 4 << 20, 2 << 20, 2.0), of_those));
     }
 
     #[test]

@@ -36,7 +36,7 @@ pub struct RegionTruth {
     pub end: u64,
     /// In which order.
     pub pattern: PatternKind,
-    /// Bytes a step, of a stride.
+    /// Bytes a step, of a stride; of which one page is accessed, of singles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stride: Option<u64>,
     /// The weight in the configuration; 0 if idle.
@@ -55,6 +55,8 @@ pub enum PatternKind {
     Random,
     /// From start to end in steps.
     Stride,
+    /// Any byte of some pages.
+    Singles,
     /// None: the region was left alone.
     Idle,
 }
@@ -98,13 +100,20 @@ impl RegionTruth {
         AddrRange::new(self.start, self.end)
     }
 
+    /// Which bytes were accessed, in which order; `None` if it was left alone.
+    pub fn order(&self) -> Option<Order> {
+        let step = self.stride.unwrap_or(PAGE_SIZE);
+        match self.pattern {
+            PatternKind::Idle => None,
+            PatternKind::Random => Some(Order::Random),
+            PatternKind::Stride => Some(Order::Stride(step.max(1))),
+            PatternKind::Singles => Some(Order::Singles(step.max(PAGE_SIZE))),
+        }
+    }
+
     /// The chance that a page is touched by this share of the accesses.
     fn touched(&self, share: f64) -> f64 {
-        let order = match self.pattern {
-            PatternKind::Idle => return 0.0,
-            PatternKind::Random => Order::Random,
-            PatternKind::Stride => Order::Stride(self.stride.unwrap_or(PAGE_SIZE).max(1)),
-        };
+        let Some(order) = self.order() else { return 0.0 };
         let len = self.range().len().max(1);
         rate::touched(order, len, PAGE_SIZE, self.accesses as f64 * share)
     }

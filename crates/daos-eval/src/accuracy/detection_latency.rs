@@ -58,7 +58,7 @@ impl DetectionTimer {
     /// truth's clock; what changed before could not be detected.
     pub fn new(phases: &[TruePhase], origin_us: u64) -> Self {
         let turned = |before: &TruePhase, after: &TruePhase, to_hot: bool| {
-            let is_hot = |truth: &TrueRange| truth.stride.is_none() && truth.rate >= HOT_RATE;
+            let is_hot = |truth: &TrueRange| truth.some.is_none() && truth.rate >= HOT_RATE;
             let pairs = before.ranges.iter().zip(&after.ranges);
             let other = pairs.filter(|(b, a)| is_hot(b) != to_hot && is_hot(a) == to_hot);
             let ranges: Vec<AddrRange> = other.map(|(_, after)| after.range).collect();
@@ -154,7 +154,7 @@ mod tests {
             range: AddrRange::new(start, start + 100),
             rate: if hot { 0.9 } else { 0.0 },
             touched: if hot { 1.0 } else { 0.0 },
-            stride: None,
+            some: None,
         };
         TruePhase {
             start_us,

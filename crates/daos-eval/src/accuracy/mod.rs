@@ -40,4 +40,4 @@ pub use testbed::{
     AccuracyPlan, AccuracyProgress, AccuracyResult, RealMemory, Simulator, Testbed, WorkloadSpec,
     compare,
 };
-pub use truth::{PageStride, TruePhase, TrueRange};
+pub use truth::{SomePages, TruePhase, TrueRange};

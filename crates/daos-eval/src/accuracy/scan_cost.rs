@@ -88,7 +88,7 @@ mod tests {
             range: AddrRange::new(start << 20, end << 20),
             rate,
             touched: rate,
-            stride: None,
+            some: None,
         };
         let ranges = vec![range(0, 1000, 0.0), range(1000, 1024, 1.0)];
         let phase = TruePhase { start_us: 0, end_us: 1, within_us: 100_000, ranges };

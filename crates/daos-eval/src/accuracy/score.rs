@@ -179,7 +179,7 @@ fn percentile(values: &[u64], percent: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::accuracy::truth::PageStride;
+    use crate::accuracy::truth::SomePages;
     use daos_core::{PageRun, RegionSnapshot};
 
     const SECOND: u64 = 1_000_000;
@@ -190,7 +190,7 @@ mod tests {
             range: AddrRange::new(start, start + 100),
             rate,
             touched,
-            stride: None,
+            some: None,
         };
         let ranges = vec![part(100, 0.0, 0.0), part(200, 0.9, 1.0), part(400, 0.1, 0.5)];
         TruePhase { start_us, end_us, within_us: 100_000, ranges }
@@ -272,9 +272,9 @@ mod tests {
 
     #[test]
     fn stripes_are_counted_by_page() {
-        let stride = Some(PageStride { page: 10, every: 5 });
+        let some = Some(SomePages { page: 10, every: 5, singles: None });
         let range = AddrRange::new(100, 200);
-        let stripes = TrueRange { range, rate: 1.0, touched: 1.0, stride };
+        let stripes = TrueRange { range, rate: 1.0, touched: 1.0, some };
         let phase =
             TruePhase { start_us: 0, end_us: SECOND, within_us: 100_000, ranges: vec![stripes] };
         let mut scorer = Scorer::new(vec![phase], 0, 0);

@@ -6,7 +6,8 @@
 
 use daos_core::{AddrRange, HOT_RATE, MonitorAttrs, PAGE_SIZE};
 use daos_sim::SimSpace;
-use daos_workload::{Order, Phase, PhaseTruth};
+use daos_workload::singles::Singles;
+use daos_workload::{Order, Phase, PhaseTruth, RegionTruth};
 
 /// A time in which memory is accessed in one way.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,7 +33,7 @@ pub struct TrueRange {
     /// The chance that a page is accessed within [`TruePhase::within_us`], 0 to 1.
     pub touched: f64,
     /// Which pages that holds for, if not for all. The others are left alone.
-    pub stride: Option<PageStride>,
+    pub some: Option<SomePages>,
 }
 
 impl TruePhase {
@@ -53,10 +54,13 @@ impl TruePhase {
             .zip(touched)
             .map(|((range, rate), (_, touched))| {
                 let mut entries = truth.regions.iter().filter(|entry| entry.start == range.start);
-                let stride = entries.next().and_then(|entry| entry.stride);
-                let stride = stride.filter(|_| entries.next().is_none());
-                TrueRange { range, rate, touched, stride: None }
-                    .with_stride(PageStride::of(stride, PAGE_SIZE))
+                let order = entries.next().and_then(RegionTruth::order);
+                let order = order.filter(|_| entries.next().is_none());
+                TrueRange { range, rate, touched, some: None }.with_all_to(SomePages::of(
+                    order,
+                    range.len(),
+                    PAGE_SIZE,
+                ))
             })
             .collect();
         Self {
@@ -83,11 +87,11 @@ impl TruePhase {
             let ranges = rates
                 .iter()
                 .zip(touched)
-                .zip(strides(phase, rates.len()))
-                .map(|((r, t), stride)| {
+                .zip(orders(phase, rates.len()))
+                .map(|((r, t), order)| {
                     let (range, rate, touched) = (r.range, r.rate, t.rate);
-                    let all = TrueRange { range, rate, touched, stride: None };
-                    all.with_stride(PageStride::of(stride, page))
+                    let all = TrueRange { range, rate, touched, some: None };
+                    all.with_all_to(SomePages::of(order, range.len(), page))
                 })
                 .collect();
             phases.push(Self {
@@ -102,36 +106,33 @@ impl TruePhase {
     }
 }
 
-/// Of each region the bytes a step, if a stride is all that is done to it in `phase`.
-fn strides(phase: &Phase, regions: usize) -> Vec<Option<u64>> {
-    let mut strides = vec![None; regions];
+/// Of each region the order of accesses, if there is one pattern of it in `phase`.
+fn orders(phase: &Phase, regions: usize) -> Vec<Option<Order>> {
+    let mut orders = vec![None; regions];
     let mut seen = vec![false; regions];
     for pattern in &phase.patterns {
         let alone = !std::mem::replace(&mut seen[pattern.region], true);
-        strides[pattern.region] = match pattern.order {
-            Order::Stride(stride) if alone => Some(stride),
-            _ => None,
-        };
+        orders[pattern.region] = alone.then_some(pattern.order);
     }
-    strides
+    orders
 }
 
 impl TrueRange {
-    /// The same accesses, all of them to the pages of a stride.
-    fn with_stride(self, stride: Option<PageStride>) -> Self {
-        let Some(PageStride { every, .. }) = stride else { return self };
+    /// The same accesses, all of them to some pages.
+    fn with_all_to(self, some: Option<SomePages>) -> Self {
+        let Some(SomePages { every, .. }) = some else { return self };
         let all_to_some = |rate: f64| (rate * every as f64).min(1.0);
         let (rate, touched) = (all_to_some(self.rate), all_to_some(self.touched));
-        Self { rate, touched, stride, ..self }
+        Self { rate, touched, some, ..self }
     }
 
     /// Of the bytes of `part` that are in the range, those that its rate holds for.
     pub fn bytes_in(&self, part: AddrRange) -> u64 {
         let Some(part) = self.range.intersect(&part) else { return 0 };
-        match self.stride {
+        match self.some {
             None => part.len(),
-            Some(stride) => {
-                let until = |address: u64| stride.bytes_before(address - self.range.start);
+            Some(some) => {
+                let until = |address: u64| some.bytes_before(address - self.range.start);
                 until(part.end) - until(part.start)
             }
         }
@@ -143,25 +144,35 @@ impl TrueRange {
     }
 }
 
-/// Every so many pages one, from the first of a range on.
+/// Every so many pages of a range one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PageStride {
+pub struct SomePages {
     /// Bytes in a page.
     pub page: u64,
-    /// Pages from one to the next, at least 2.
+    /// Of how many pages it is one, at least 2.
     pub every: u64,
+    /// Which one it is; `None`: the first.
+    pub singles: Option<Singles>,
 }
 
-impl PageStride {
-    /// The pages that steps of `stride` bytes hit, if they leave out some and are of whole
-    /// pages.
-    fn of(stride: Option<u64>, page: u64) -> Option<Self> {
-        let stride = stride.filter(|bytes| *bytes > page && bytes.is_multiple_of(page))?;
-        Some(Self { page, every: stride / page })
+impl SomePages {
+    /// The pages of `page` bytes that an order hits in a range of `len` bytes, if it leaves out
+    /// some and its steps are of whole pages.
+    fn of(order: Option<Order>, len: u64, page: u64) -> Option<Self> {
+        let (bytes, singles) = match order? {
+            Order::Random => return None,
+            Order::Stride(bytes) => (bytes, None),
+            Order::Singles(bytes) => (bytes, Some(Singles::new(bytes, len))),
+        };
+        let leaves_out = bytes > page && bytes.is_multiple_of(page);
+        leaves_out.then_some(Self { page, every: bytes / page, singles })
     }
 
     /// Bytes in such pages among the first `bytes`.
     fn bytes_before(&self, bytes: u64) -> u64 {
+        if let Some(singles) = self.singles {
+            return singles.bytes_before(bytes, self.page);
+        }
         let step = self.page * self.every;
         bytes / step * self.page + (bytes % step).min(self.page)
     }
@@ -193,8 +204,8 @@ mod tests {
         let space = SimSpace::new(config, SimOptions::default());
         let phases = TruePhase::simulated(&space, &MonitorAttrs::default(), 1);
         let [a, b] = &phases[0].ranges[..] else { panic!("two ranges") };
-        assert_eq!(a.stride, Some(PageStride { page: 4096, every: 4 }));
-        assert_eq!((a.rate, a.touched, b.stride), (1.0, 1.0, None));
+        assert_eq!(a.some, Some(SomePages { page: 4096, every: 4, singles: None }));
+        assert_eq!((a.rate, a.touched, b.some), (1.0, 1.0, None));
         // Pages 0, 4 and 8 of 10.
         assert_eq!(a.bytes_from(0.5), 3 * 4096);
         let pages = |from: u64, to: u64| {

@@ -28,7 +28,9 @@ use std::path::PathBuf;
     the program works on may be changed by each run: it has to do the same again.\n\
     Shapes: block (one), blocks (scattered), stripes (every so many pages one), moving, phased \
     (two sets of blocks in turn), zipf, sparse (8522 mappings in 36.7 GB, with --sim), turning \
-    (a tenth turns hot, another cold).")]
+    (a tenth turns hot, another cold), singles (pages among cold ones), kv (a store: an index, and a \
+    quarter of the pages of its objects), sweep (from end to end), two-rates (as much again at a \
+    tenth of the rate); all for each of them that the memory can have.")]
 pub struct Accuracy {
     /// Access patterns to run, as for `daos-eval workload`
     #[arg(short, long = "workload", value_name = "FILE", num_args = 1..,
@@ -44,7 +46,7 @@ pub struct Accuracy {
     /// Where the hot memory lies
     #[arg(long = "shape", value_name = "SHAPE", value_delimiter = ',',
           value_parser = shape, default_value = "block,blocks")]
-    pub shapes: Vec<Shape>,
+    pub shapes: Vec<Shapes>,
     /// Sizes of pages: 4k, 2m
     #[arg(long = "page", value_name = "SIZE", value_delimiter = ',',
           value_parser = page_size, default_value = "4k")]
@@ -150,9 +152,21 @@ fn scan_us(text: &str) -> Result<u64, String> {
     }
 }
 
-/// The name of a shape.
-fn shape(text: &str) -> Result<Shape, String> {
-    values::named(text, "shape", Shape::ALL, Shape::name)
+/// What a word of `--shape` means.
+#[derive(Debug, Clone, Copy)]
+pub enum Shapes {
+    /// Each that the memory can have.
+    All,
+    /// This one.
+    One(Shape),
+}
+
+/// The name of a shape, or of all.
+fn shape(text: &str) -> Result<Shapes, String> {
+    match text {
+        "all" => Ok(Shapes::All),
+        name => values::named(name, "shape", Shape::ALL, Shape::name).map(Shapes::One),
+    }
 }
 
 /// Accesses of a page in a second.

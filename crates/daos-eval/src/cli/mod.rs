@@ -7,7 +7,7 @@ mod suite;
 pub mod tuning;
 mod workload;
 
-pub use accuracy::Accuracy;
+pub use accuracy::{Accuracy, Shapes};
 pub use record::Record;
 pub use schemes::Schemes;
 pub use suite::{Compare, Service, Suite};

@@ -1,13 +1,13 @@
 //! `daos-eval accuracy`: what monitors report against what workloads truly access.
 
 use super::progress;
-use crate::cli::{self, Huge};
+use crate::cli::{self, Huge, Shapes};
 use anyhow::Result;
 use daos_cli::signals;
 use daos_cli::{Backend, Plain, Usage};
 use daos_core::MonitorAttrs;
 use daos_eval::accuracy::{
-    AccuracyPlan, AccuracyProgress, RealMemory, Scenario, Simulator, Testbed, WorkloadSpec,
+    AccuracyPlan, AccuracyProgress, RealMemory, Scenario, Shape, Simulator, Testbed, WorkloadSpec,
     compare, report, validate,
 };
 use daos_eval::monitors::ComparedKind;
@@ -87,7 +87,7 @@ fn workloads(args: &cli::Accuracy) -> Vec<WorkloadSpec> {
     let rates = args.rates.iter().copied().map(Some);
     let rates: Vec<Option<f64>> = if args.rates.is_empty() { vec![None] } else { rates.collect() };
     let mut workloads = Vec::new();
-    for &shape in &args.shapes {
+    for shape in args.shapes.iter().flat_map(|shapes| shapes_of(*shapes, args.sim)) {
         for &page in &args.pages {
             for &bytes in sizes {
                 for &hot in &args.hot {
@@ -106,6 +106,17 @@ fn workloads(args: &cli::Accuracy) -> Vec<WorkloadSpec> {
         }
     }
     workloads
+}
+
+/// The shapes that are meant, of simulated or of real memory.
+fn shapes_of(shapes: Shapes, sim: bool) -> Vec<Shape> {
+    match shapes {
+        Shapes::One(shape) => vec![shape],
+        Shapes::All => {
+            let can_be = |shape: &Shape| sim || *shape != Shape::Sparse;
+            Shape::ALL.iter().copied().filter(can_be).collect()
+        }
+    }
 }
 
 fn testbed(args: &cli::Accuracy, commands: Commands) -> Result<Box<dyn Testbed>> {

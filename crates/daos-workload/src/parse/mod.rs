@@ -11,12 +11,13 @@
 //!
 //! the phase's name
 //! 10s
-//! # region, random|stride (or 1|0), bytes a step, weight[, ro|wo|rw]
+//! # region, random|stride|singles (or 1|0 for the first two), bytes a step, weight[, ro|wo|rw]
 //! hot, random, 1, 1
 //! ```
 //!
 //! A `#` starts a comment anywhere in a line; a line that holds only a comment
-//! separates nothing. `masim` can fill a region from a file; that is refused.
+//! separates nothing. `singles` is not `masim`'s: of each so many bytes, whole pages, one page
+//! is accessed. `masim` can fill a region from a file; that is refused.
 
 mod error;
 mod field;
@@ -24,6 +25,7 @@ mod field;
 pub use error::{ConfigError, Problem};
 
 use crate::config::{Config, Mode, Order, Pattern, Phase, Region};
+use daos_core::PAGE_SIZE;
 use field::{Field, Fields, Parsed, ProblemAt, clipped};
 use std::collections::HashMap;
 use std::fs::File;
@@ -152,19 +154,28 @@ fn pattern(line: &Field<'_>, regions: &[Region], names: &HashMap<&str, usize>) -
     let mut fields = Fields::of(line);
     let name = fields.next("the name of a region")?;
     let region = *names.get(name.text).ok_or_else(|| name.wrong(unknown(name.text, regions)))?;
-    let order = fields.next("a comma and random (1) or stride (0)")?;
-    let random = match order.text.to_ascii_lowercase().as_str() {
-        "1" | "random" => true,
-        "0" | "stride" | "seq" => false,
-        _ => return Err(order.unexpected("random (1) or stride (0)")),
-    };
-    let step = fields.next("a comma and the bytes a step, such as 4096")?;
-    // Random accesses have no steps, and configurations give any number for them.
-    let order = if random {
-        step.size("a size in bytes, such as 4096 or 4K")?;
-        Order::Random
-    } else {
-        Order::Stride(step.bytes("the stride")?)
+    let order = fields.next("a comma and random (1), stride (0) or singles")?;
+    let step = || "a comma and the bytes a step, such as 4096";
+    let order = match order.text.to_ascii_lowercase().as_str() {
+        "1" | "random" => {
+            // Random accesses have no steps, and configurations give any number for them.
+            fields.next(step())?.size("a size in bytes, such as 4096 or 4K")?;
+            Order::Random
+        }
+        "0" | "stride" | "seq" => Order::Stride(fields.next(step())?.bytes("the stride")?),
+        "singles" => {
+            let step = fields.next(step())?;
+            let every = step.bytes("what a single page is of")?;
+            let fits = 2 * PAGE_SIZE <= every && every <= regions[region].len;
+            if !fits || !every.is_multiple_of(PAGE_SIZE) {
+                return Err(step.unexpected(
+                    "bytes of which one page is accessed: pages of 4K, two or more, of those of \
+                     the region",
+                ));
+            }
+            Order::Singles(every)
+        }
+        _ => return Err(order.unexpected("random (1), stride (0) or singles")),
     };
     let weight = fields.next("a comma and the weight of the pattern")?.weight()?;
     let mode = match fields.optional() {

@@ -144,9 +144,12 @@ fn says_where_a_phase_is_wrong() {
 fn says_where_a_pattern_is_wrong() {
     for (line, expected) in [
         ("hot", "4: found nothing, expected a comma and random"),
-        ("hot, 2, 1, 1", "6: found \"2\", expected random (1) or stride (0)"),
+        ("hot, 2, 1, 1", "6: found \"2\", expected random (1), stride (0) or singles"),
         ("hot, 0, 0, 1", "9: the stride is zero"),
         ("hot, 0, , 1", "9: found nothing, expected a comma and the bytes a step"),
+        ("hot, singles, 4096, 1", "15: found \"4096\", expected bytes of which one page"),
+        ("hot, singles, 9000, 1", "15: found \"9000\", expected bytes of which one page"),
+        ("hot, singles, 2M, 1", "15: found \"2M\", expected bytes of which one page"),
         ("hot, 0, 4096", "13: found nothing, expected a comma and the weight"),
         ("hot, 0, 4096, -1", "15: found \"-1\", expected a weight"),
         ("hot, 0, 4096, 0", "15: the weight is zero"),

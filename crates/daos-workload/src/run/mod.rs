@@ -219,6 +219,7 @@ impl Workload {
                     let (kind, stride) = match pattern.order {
                         Order::Random => (PatternKind::Random, None),
                         Order::Stride(stride) => (PatternKind::Stride, Some(stride)),
+                        Order::Singles(every) => (PatternKind::Singles, Some(every)),
                     };
                     regions.push(RegionTruth {
                         pattern: kind,

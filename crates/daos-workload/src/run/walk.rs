@@ -5,7 +5,8 @@
 //! byte and the access to it. A round is one batch of every pattern.
 
 use crate::config::{Mode, Order, Pattern};
-use daos_core::Rng;
+use crate::singles::Singles;
+use daos_core::{PAGE_SIZE, Rng};
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -28,7 +29,7 @@ impl<'a> PatternWalk<'a> {
     /// several threads don't touch the same pages at the same time.
     pub fn new(bytes: &'a [AtomicU8], pattern: Pattern, part: u64, parts: u64) -> Self {
         let offset = match pattern.order {
-            Order::Random => 0,
+            Order::Random | Order::Singles(_) => 0,
             Order::Stride(stride) => {
                 let steps = (bytes.len() as u64).div_ceil(stride);
                 (steps as u128 * u128::from(part) / u128::from(parts)) as u64 * stride
@@ -66,6 +67,13 @@ impl<'a> PatternWalk<'a> {
             Order::Random => {
                 for _ in 0..count {
                     access(&self.bytes[rng.below(self.bytes.len() as u64) as usize]);
+                }
+            }
+            Order::Singles(every) => {
+                let singles = Singles::new(every, self.bytes.len() as u64);
+                for _ in 0..count {
+                    let page = singles.offset(rng.below(singles.groups));
+                    access(&self.bytes[(page + rng.below(PAGE_SIZE)) as usize]);
                 }
             }
             Order::Stride(stride) => {
@@ -132,6 +140,18 @@ mod tests {
             walks.iter_mut().for_each(|w| w.round(64, 10_003, rng));
         }
         assert_eq!(walks.map(|w| w.accesses()), [64, 128, 640_000]);
+    }
+
+    #[test]
+    fn singles_reach_all_of_some_pages() {
+        let memory = bytes(10 * 4096);
+        let order = pattern(Order::Singles(3 * 4096), 1, Mode::Wo);
+        PatternWalk::new(&memory, order, 0, 1).round(200_000, 1, &mut Rng::new(3));
+        let touched: Vec<bool> = values(&memory).chunks(4096).map(|p| p.contains(&1)).collect();
+        let singles = Singles::new(3 * 4096, 10 * 4096);
+        let hit: Vec<bool> = (0..10).map(|page| singles.meets(page * 4096, 4096)).collect();
+        assert_eq!(touched, hit);
+        assert_eq!(hit.iter().filter(|hit| **hit).count(), 3);
     }
 
     #[test]

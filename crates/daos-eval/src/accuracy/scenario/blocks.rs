@@ -9,6 +9,8 @@ use daos_core::Rng;
 pub(super) const BUSY: f64 = std::f64::consts::LN_10;
 /// How much larger the largest block can be than the smallest. Chosen.
 const FACTOR: f64 = 10.0;
+/// How many times less often the other half is accessed, where there are two rates. Chosen.
+pub(super) const SLOWER: u64 = 10;
 /// How long a set of blocks is in use, in milliseconds. Chosen: 50 aggregation intervals of
 /// 100 ms.
 pub(super) const TURN_MS: u64 = 5000;
@@ -28,6 +30,19 @@ pub(super) fn scattered(total: u64, hot: u64, count: u64, rng: &mut Rng) -> Scen
     let regions = LayoutRegion::adjacent(apart(total, &sizes, rng));
     let phases = vec![LayoutPhase::uniform(ALWAYS_MS, &regions, odd(count))];
     ScenarioLayout { regions, phases, accesses_a_sample: hot as f64 * BUSY }
+}
+
+/// Blocks as above, and as many again, at [`SLOWER`] of their rate, mixed among them.
+pub(super) fn two_rates(total: u64, hot: u64, count: u64, rng: &mut Rng) -> ScenarioLayout {
+    let ScenarioLayout { regions, mut phases, accesses_a_sample } = phased(total, hot, count, rng);
+    let slower = phases.swap_remove(1).patterns;
+    let patterns = &mut phases[0].patterns;
+    // Weights are whole numbers.
+    patterns.iter_mut().for_each(|pattern| pattern.weight *= SLOWER);
+    patterns.extend(slower);
+    phases[0].ms = ALWAYS_MS;
+    let all = 1.0 + 1.0 / SLOWER as f64;
+    ScenarioLayout { regions, phases, accesses_a_sample: accesses_a_sample * all }
 }
 
 /// Two sets of `count` blocks each, of `hot` pages a set, mixed among each other.

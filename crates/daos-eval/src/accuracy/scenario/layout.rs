@@ -38,8 +38,19 @@ pub struct LayoutPattern {
     pub region: usize,
     /// Its share of the accesses, in proportion to the others; at least 1.
     pub weight: u64,
-    /// Steps of so many pages from its start to its end; random without.
-    pub stride: Option<u64>,
+    /// Which of its pages, in which order.
+    pub order: LayoutOrder,
+}
+
+/// Which pages of a region are accessed, in which order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LayoutOrder {
+    /// Any, each as likely as the other.
+    Random,
+    /// In steps of so many pages from its start to its end.
+    Stride(u64),
+    /// Of each so many pages one, at random times.
+    Singles(u64),
 }
 
 /// Longest time of a simulation or a run: what never changes lasts so long.
@@ -59,8 +70,9 @@ impl LayoutPhase {
         regions: &[LayoutRegion],
         hot: impl IntoIterator<Item = usize>,
     ) -> Self {
+        let order = LayoutOrder::Random;
         let pattern =
-            |region: usize| LayoutPattern { region, weight: regions[region].pages, stride: None };
+            |region: usize| LayoutPattern { region, weight: regions[region].pages, order };
         Self { ms, patterns: hot.into_iter().map(pattern).collect() }
     }
 }
@@ -94,11 +106,12 @@ impl ScenarioLayout {
         }
         for (at, phase) in self.phases.iter().enumerate() {
             text += &format!("\nscene {at}\n{}ms\n", phase.ms);
-            for LayoutPattern { region, weight, stride } in &phase.patterns {
+            for LayoutPattern { region, weight, order } in &phase.patterns {
                 let weight = (weight / scale).max(1);
-                let order = match stride {
-                    Some(pages) => format!("stride, {}", pages * page),
-                    None => "random, 1".to_owned(),
+                let order = match order {
+                    LayoutOrder::Random => "random, 1".to_owned(),
+                    LayoutOrder::Stride(pages) => format!("stride, {}", pages * page),
+                    LayoutOrder::Singles(pages) => format!("singles, {}", pages * page),
                 };
                 text += &format!("part{region}, {order}, {weight}\n");
             }

@@ -8,11 +8,13 @@ mod blocks;
 mod layout;
 mod moving;
 mod share_out;
+mod singles;
 mod sparse;
 mod stripes;
+mod sweep;
 mod zipf;
 
-pub use layout::{LayoutPattern, LayoutPhase, LayoutRegion, ScenarioLayout};
+pub use layout::{LayoutOrder, LayoutPattern, LayoutPhase, LayoutRegion, ScenarioLayout};
 
 use crate::error::EvalError;
 use daos_core::{AddrRange, PAGE_SIZE, Rng};
@@ -33,8 +35,8 @@ pub struct Scenario {
     /// Bytes in a page.
     #[serde(serialize_with = "page_bytes")]
     pub page: PageSize,
-    /// Blocks of [`Shape::Blocks`] and of each set of [`Shape::Phased`], unless the hot
-    /// memory has fewer pages.
+    /// Blocks of [`Shape::Blocks`] and of each set of [`Shape::Phased`] and
+    /// [`Shape::TwoRates`], unless the hot memory has fewer pages.
     pub blocks: u32,
     /// Accesses of a hot page in a second, on average over all that is hot; `None` for
     /// nine in ten sampling intervals if it is simulated, and for as many as the machine makes
@@ -45,7 +47,7 @@ pub struct Scenario {
 
 /// Where hot memory lies, and when.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub enum Shape {
     /// One block in the middle.
     Block,
@@ -63,6 +65,14 @@ pub enum Shape {
     Sparse,
     /// A tenth of the space that turns hot when another tenth turns cold.
     Turning,
+    /// Single pages among cold ones, at places that look like chance.
+    Singles,
+    /// A store of small objects: an index in one block, and single pages of objects.
+    Kv,
+    /// One block that is gone over from end to end.
+    Sweep,
+    /// Blocks, and as many again that are accessed a tenth as often.
+    TwoRates,
 }
 
 impl Shape {
@@ -76,6 +86,10 @@ impl Shape {
         Self::Zipf,
         Self::Sparse,
         Self::Turning,
+        Self::Singles,
+        Self::Kv,
+        Self::Sweep,
+        Self::TwoRates,
     ];
 
     /// Its name on the command line.
@@ -89,6 +103,10 @@ impl Shape {
             Self::Zipf => "zipf",
             Self::Sparse => "sparse",
             Self::Turning => "turning",
+            Self::Singles => "singles",
+            Self::Kv => "kv",
+            Self::Sweep => "sweep",
+            Self::TwoRates => "two-rates",
         }
     }
 
@@ -99,7 +117,19 @@ impl Shape {
 
     /// The hot share that it has whatever is asked for.
     pub fn own_hot(self) -> Option<f64> {
-        (self == Self::Turning).then_some(moving::TURNING)
+        match self {
+            Self::Turning => Some(moving::TURNING),
+            Self::Kv => Some(singles::STORE),
+            _ => None,
+        }
+    }
+
+    /// All accesses, as a multiple of those to what is hot.
+    fn accesses_a_hot_one(self) -> f64 {
+        match self {
+            Self::TwoRates => 1.0 + 1.0 / blocks::SLOWER as f64,
+            _ => 1.0,
+        }
     }
 }
 
@@ -172,6 +202,10 @@ impl Scenario {
             Shape::Block => blocks::one(units, hot),
             Shape::Blocks => blocks::scattered(units, hot, blocks, &mut rng),
             Shape::Phased => blocks::phased(units, hot, blocks, &mut rng),
+            Shape::Singles => singles::draw(units, hot),
+            Shape::Kv => singles::store(units),
+            Shape::Sweep => sweep::draw(units, hot),
+            Shape::TwoRates => blocks::two_rates(units, hot, blocks, &mut rng),
             Shape::Stripes => stripes::draw(units, hot),
             Shape::Moving => moving::draw(units, self.hot),
             Shape::Turning => moving::turning(units),
@@ -183,7 +217,8 @@ impl Scenario {
     /// Accesses in a second by all that is hot, if it is said.
     pub fn accesses_per_sec(&self) -> Option<f64> {
         let pages = (self.mapped_bytes() / self.page.bytes()) as f64;
-        self.rate.map(|rate| (rate * (pages * self.hot).round().max(1.0)).max(1.0))
+        let hot = (pages * self.hot).round().max(1.0);
+        self.rate.map(|rate| (rate * hot * self.shape.accesses_a_hot_one()).max(1.0))
     }
 
     /// Its configuration in `masim`'s format, as text.

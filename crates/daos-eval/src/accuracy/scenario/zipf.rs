@@ -1,6 +1,7 @@
 //! Parts of which few are used much and many little.
 
-use super::layout::{ALWAYS_MS, LayoutPattern, LayoutPhase, LayoutRegion, ScenarioLayout};
+use super::layout::ScenarioLayout;
+use super::layout::{ALWAYS_MS, LayoutOrder, LayoutPattern, LayoutPhase, LayoutRegion};
 use super::share_out::shuffled;
 use daos_core::{HOT_RATE, Rng};
 
@@ -21,7 +22,7 @@ pub(super) fn draw(total: u64, hot: f64, rng: &mut Rng) -> ScenarioLayout {
     let ranked = order.iter().enumerate().map(|(rank, region)| LayoutPattern {
         region: *region,
         weight: weight(rank as f64 + 1.0).round() as u64,
-        stride: None,
+        order: LayoutOrder::Random,
     });
     let patterns: Vec<LayoutPattern> = ranked.collect();
     // The rate between the last hot and the first other part is just that of hot pages.

@@ -234,6 +234,20 @@ mod tests {
     }
 
     #[test]
+    fn a_full_scan_finds_pages_among_others() {
+        for shape in [Shape::Singles, Shape::Kv, Shape::Sweep, Shape::TwoRates] {
+            let (bytes, page) = (128 << 20, PageSize::Small);
+            let hot = shape.own_hot().unwrap_or(0.1);
+            let scenario = Scenario { shape, bytes, hot, page, blocks: 16, rate: None };
+            let workload = WorkloadSpec::Scenario(scenario);
+            let plan = AccuracyPlan { length_us: 6_000_000, warmup_us: 3_000_000, ..plan() };
+            let ran = SIMULATOR.run(&plan, &workload, ComparedKind::FullScan, 0).unwrap();
+            assert!(ran.recall > Some(0.97) && ran.precision > Some(0.97), "{scenario}: {ran:?}");
+            assert!(ran.rate_error_relative < Some(0.2), "{scenario}: {ran:?}");
+        }
+    }
+
+    #[test]
     fn a_change_is_noticed() {
         let page = PageSize::Small;
         let scenario = Scenario {
