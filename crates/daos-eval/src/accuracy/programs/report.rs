@@ -101,3 +101,77 @@ pub fn json(results: &[ProgramResult], plan: &ProgramPlan, out: &mut impl Write)
     });
     write_json_line(&list.collect::<Vec<_>>(), out)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::monitors::ComparedKind;
+    use crate::suite::Suite;
+    use daos_core::MonitorAttrs;
+
+    fn plan(programs: &[&str]) -> ProgramPlan {
+        let names: Vec<String> = programs.iter().map(|name| (*name).to_owned()).collect();
+        ProgramPlan {
+            suite: Suite::built_in().unwrap().only(&names).unwrap(),
+            monitors: Vec::new(),
+            runs: 2,
+            length_us: 30_000_000,
+            warmup_us: 6_000_000,
+            scan_us: 1_000_000,
+            idle_us: 5_000_000,
+            attrs: MonitorAttrs::default(),
+            options: Default::default(),
+            seed: 1,
+        }
+    }
+
+    fn results(programs: &[&str]) -> Vec<ProgramResult> {
+        let mib = |mib: f64| Some(mib * 1024.0 * 1024.0);
+        let run = |told| ProgramMetrics {
+            resident: mib(200.0),
+            accessed: mib(50.0),
+            accessed_told: mib(told),
+            accessed_error: Some(told / 50.0 - 1.0),
+            ..ProgramMetrics::default()
+        };
+        let result = |program: &&str| ProgramResult {
+            program: (*program).to_owned(),
+            monitor: ComparedKind::FullScan,
+            runs: vec![run(40.0), run(50.0)],
+        };
+        programs.iter().map(result).collect()
+    }
+
+    #[test]
+    fn many_programs_have_a_row_each_and_a_table_each() {
+        let shown = |programs: &[&str]| {
+            let mut out = Vec::new();
+            text(&results(programs), &plan(programs), &mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        let one = shown(&["xz"]);
+        assert!(one.contains("from 6 s after") && one.contains("2 runs of at most 30 s"), "{one}");
+        assert!(one.contains("45.0 MiB (40.0 to 50.0)") && !one.contains("no doubt"), "{one}");
+        let two = shown(&["xz", "sort"]);
+        let row = two.lines().find(|line| line.contains("sort  ")).unwrap();
+        let cells: Vec<&str> = row.split("  ").map(str::trim).filter(|c| !c.is_empty()).collect();
+        assert_eq!(
+            cells[..6],
+            ["sort", "fullscan", "200.0 MiB", "50.0 MiB", "45.0 MiB", "-10.0 %"]
+        );
+        assert_eq!(cells[6..], ["-"; 7]);
+    }
+
+    #[test]
+    fn json_has_every_run() {
+        let mut out = Vec::new();
+        json(&results(&["xz"]), &plan(&["xz"]), &mut out).unwrap();
+        let list: serde_json::Value = serde_json::from_slice(&out).unwrap();
+        assert_eq!(
+            (list[0]["program"].as_str(), list[0]["idle_us"].as_u64()),
+            (Some("xz"), Some(5_000_000))
+        );
+        let told = &list[0]["figures"]["accessed_told_bytes"]["runs"];
+        assert_eq!(told[1].as_f64(), Some(50.0 * 1024.0 * 1024.0));
+    }
+}
