@@ -72,6 +72,8 @@ pub struct Pages {
     pub idle_told: f64,
     /// Of these, those that were.
     pub idle_right: f64,
+    /// Idle, and told to be not accessed at all, but at less than that age.
+    pub idle_younger: f64,
 }
 
 impl Comparison {
@@ -180,9 +182,14 @@ impl Pages {
                 self.known += of(&table.present);
                 self.accessed_told += chance * of(&table.present);
                 self.accessed_right += chance * of(&table.accessed);
-                if part.access_rate == 0.0 && part.age_us >= log.idle_us {
+                if part.access_rate > 0.0 {
+                    continue;
+                }
+                if part.age_us >= log.idle_us {
                     self.idle_told += of(&table.present);
                     self.idle_right += of(&table.idle);
+                } else {
+                    self.idle_younger += of(&table.idle);
                 }
             }
         }
@@ -312,6 +319,9 @@ mod tests {
         let found = all.same_pages().unwrap();
         assert_eq!([found.accessed_told, found.accessed_right].map(pages), [10.0, 10.0]);
         assert_eq!([found.idle_told, found.idle_right].map(pages), [70.0, 60.0]);
+        assert_eq!(pages(found.idle_younger), 0.0);
+        let young = compared(vec![said(7, &[(0, 100, 0.0, 4)])]).pages;
+        assert_eq!([young.idle_right, young.idle_younger].map(pages), [0.0, 60.0]);
     }
 
     #[test]

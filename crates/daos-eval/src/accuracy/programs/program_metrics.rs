@@ -38,6 +38,9 @@ pub struct ProgramMetrics {
     pub idle_precision: Option<f64>,
     /// Of the idle pages the share that was told to be, 0 to 1.
     pub idle_recall: Option<f64>,
+    /// Of the idle pages the share that was told to be not accessed, but younger, 0 to 1. The rest
+    /// was told to be accessed, or nothing was told of it.
+    pub idle_younger: Option<f64>,
     /// CPU time of the monitor, and what it took from the program as it knew, in percent of one
     /// CPU.
     pub cost_percent: Option<f64>,
@@ -74,6 +77,7 @@ impl ProgramMetrics {
             accessed_recall: recall(|pages| pages.accessed_right, accessed),
             idle_precision: of_pages(|pages| (pages.idle_right, pages.idle_told)),
             idle_recall: recall(|pages| pages.idle_right, idle),
+            idle_younger: recall(|pages| pages.idle_younger, idle),
             cost_percent: costs.both_percent(),
             worst_cost_percent: costs.worst_percent(),
             scans: (all.scans > 0).then_some(all.scans as f64),
@@ -99,6 +103,7 @@ impl ProgramMetrics {
             new("idle_proven_bytes", "idle without a doubt", Bytes, self.idle_proven),
             new("idle_precision", "of pages told, idle", Share, self.idle_precision),
             new("idle_recall", "of idle pages, told", Share, self.idle_recall),
+            new("idle_younger", "of idle pages, told younger", Share, self.idle_younger),
             new("same_addresses", "at the same addresses", Share, self.same),
             new("cost_percent", "cost, both sides", Percent, self.cost_percent),
             new("worst_cost_percent", "same, worst 10 s", Percent, self.worst_cost_percent),
