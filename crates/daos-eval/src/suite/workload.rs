@@ -239,8 +239,9 @@ mod tests {
         assert!(suite.workloads.len() >= 10);
         let service = Suite::service(90).unwrap();
         assert_eq!(service.workloads[0].seconds, 90.0);
-        let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workloads/parsec3.toml");
-        let seeds = Suite::read(&seeds).unwrap();
+        let workloads = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workloads");
+        assert_eq!(Suite::read(&workloads.join("store.toml")).unwrap().workloads.len(), 1);
+        let seeds = Suite::read(&workloads.join("parsec3.toml")).unwrap();
         assert_eq!(seeds.workloads.len(), 24);
         assert!(seeds.workloads.iter().all(|w| w.install.is_some() && !w.needs.is_empty()));
         assert_eq!(seeds.only(&["splash2x".to_owned()]).unwrap().workloads.len(), 12);

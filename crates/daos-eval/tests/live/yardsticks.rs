@@ -41,6 +41,8 @@ fn monitors_are_compared_on_a_program() {
             assert!((15.0..22.0).contains(&mib("accessed_bytes")), "{list}");
             assert!((46.0..70.0).contains(&mib("idle_bytes")), "{list}");
             assert!(figure("cost_percent") > Some(0.0), "{list}");
+            let timeline = list[at]["timelines"][0].as_array().unwrap();
+            assert_eq!(figure("scans"), Some(timeline.len() as f64), "{list}");
             assert!(figure("same_addresses") > Some(0.9), "{list}");
             assert!(figure("idle_precision") > Some(0.8), "{list}");
             assert!(figure("idle_recall") > Some(0.5), "{list}");

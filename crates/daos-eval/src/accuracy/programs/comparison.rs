@@ -7,6 +7,7 @@
 
 use super::scan::{Scan, ScanLog, both, count};
 use daos_core::{PAGE_SIZE, Snapshot, TargetId, TargetInfo, TargetSnapshot};
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// From which share of the memory on, that is at the same addresses in both runs, its pages are
@@ -34,11 +35,28 @@ fn program(process: &TargetInfo) -> &str {
     process.name.split(' ').next().unwrap_or_default()
 }
 
+/// A scan, and what was told of the same time: of all processes, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+pub struct Moment {
+    /// When, in microseconds since the program began.
+    pub at_us: u64,
+    /// In memory, by the scan.
+    pub resident: u64,
+    /// Accessed since the scan before, by the scan.
+    pub accessed: u64,
+    /// Accessed within that time, as told.
+    pub accessed_told: u64,
+    /// Idle, by the scan.
+    pub idle: u64,
+    /// Idle, as told.
+    pub idle_told: u64,
+}
+
 /// Sums over the scans that were compared, in bytes unless it says otherwise.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Comparison {
-    /// Scans compared.
-    pub scans: u64,
+    /// The scans compared, by rising time.
+    pub timeline: Vec<Moment>,
     /// In memory, by the scan.
     pub resident: f64,
     /// Accessed since the scan before, by the scan.
@@ -79,11 +97,15 @@ pub struct Pages {
 impl Comparison {
     /// Takes in a scan of `log` and what was `said` of the same time.
     pub fn add(&mut self, log: &ScanLog, scan: &Scan, said: &Snapshot, pairs: &Pairs) {
-        let resident = scan.bytes(|table| &table.present) as f64;
-        let accessed = scan.bytes(|table| &table.accessed) as f64;
-        let idle = scan.bytes(|table| &table.idle) as f64;
+        let resident = scan.bytes(|table| &table.present);
+        let accessed = scan.bytes(|table| &table.accessed);
+        let idle = scan.bytes(|table| &table.idle);
         let told: Told = said.targets.iter().map(|target| Told::of(log, said, target)).sum();
-        self.scans += 1;
+        let (accessed_told, idle_told) = (told.accessed.round() as u64, told.idle.round() as u64);
+        let at_us = scan.at_us;
+        let moment = Moment { at_us, resident, accessed, accessed_told, idle, idle_told };
+        self.timeline.push(moment);
+        let [resident, accessed, idle] = [resident, accessed, idle].map(|bytes| bytes as f64);
         self.resident += resident;
         self.accessed += accessed;
         self.accessed_told += told.accessed;
@@ -100,9 +122,14 @@ impl Comparison {
         }
     }
 
+    /// Scans compared.
+    pub fn scans(&self) -> usize {
+        self.timeline.len()
+    }
+
     /// A mean over the scans, in bytes; `None` without any.
     pub fn mean(&self, sum: f64) -> Option<f64> {
-        (self.scans > 0).then(|| sum / self.scans as f64)
+        share(sum, self.scans() as f64)
     }
 
     /// The share of what is in memory, 0 to 1, that was told of at the same addresses.
@@ -296,8 +323,8 @@ mod tests {
         let told = log.scans.iter().map(|scan| Ok::<_, Infallible>(log.told(scan)));
         let pairs = Pairs::of(&log.processes, &log.processes);
         let Ok(all) = compare(&log, 5 * SECOND, &pairs, told, 0);
-        assert_eq!(all.scans, 6);
-        let pages = |sum: f64| sum / all.scans as f64 / 4096.0;
+        assert_eq!(all.scans(), 6);
+        let pages = |sum: f64| sum / all.scans() as f64 / 4096.0;
         assert_eq!([all.resident, all.accessed, all.idle].map(pages), [100.0, 20.0, 60.0]);
         assert_eq!([all.accessed_told, all.idle_told].map(pages), [20.0, 60.0]);
         assert_eq!((all.accessed_apart, all.idle_apart, all.same()), (0.0, 0.0, Some(1.0)));
@@ -312,10 +339,12 @@ mod tests {
         let regions = [(0, 20, 0.5, 0), (20, 30, 0.0, 1), (30, 200, 0.0, 7)];
         let all = compared(vec![said(7, &regions)]);
         let pages = |sum: f64| (sum / 4096.0).round();
-        assert_eq!(all.scans, 1, "only the scan at 7 s is in the snapshot from 6.1 to 7.1 s");
+        assert_eq!(all.scans(), 1, "only the scan at 7 s is in the snapshot from 6.1 to 7.1 s");
         assert_eq!([all.accessed_told, all.accessed_apart].map(pages), [10.0, 10.0]);
         // What was accessed within 5 s at a rate of a half: all but 1 in 32.
         assert_eq!(pages(all.idle_told), 71.0);
+        let Moment { at_us, accessed, accessed_told, .. } = all.timeline[0];
+        assert_eq!((at_us, accessed / 4096, accessed_told / 4096), (7 * SECOND, 20, 10));
         let found = all.same_pages().unwrap();
         assert_eq!([found.accessed_told, found.accessed_right].map(pages), [10.0, 10.0]);
         assert_eq!([found.idle_told, found.idle_right].map(pages), [70.0, 60.0]);
@@ -333,9 +362,9 @@ mod tests {
 
     #[test]
     fn only_what_was_said_of_the_time_counts() {
-        assert_eq!(compared(vec![]).scans, 0);
+        assert_eq!(compared(vec![]).scans(), 0);
         assert_eq!(compared(vec![]).mean(0.0), None);
         let snapshots = (1..=20).map(|second| said(second, &[])).collect();
-        assert_eq!(compared(snapshots).scans, 6);
+        assert_eq!(compared(snapshots).scans(), 6);
     }
 }

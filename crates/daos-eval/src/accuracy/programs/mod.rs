@@ -23,7 +23,7 @@ pub mod rounds;
 mod run;
 pub mod scan;
 
-pub use comparison::{Comparison, Pairs, compare};
+pub use comparison::{Comparison, Moment, Pairs, compare};
 pub use page_scan::PageScan;
 pub use program_metrics::ProgramMetrics;
 pub use rounds::{ProgramEvent, ProgramPlan, ProgramResult, measure};

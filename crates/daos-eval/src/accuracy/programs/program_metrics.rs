@@ -80,7 +80,7 @@ impl ProgramMetrics {
             idle_younger: recall(|pages| pages.idle_younger, idle),
             cost_percent: costs.both_percent(),
             worst_cost_percent: costs.worst_percent(),
-            scans: (all.scans > 0).then_some(all.scans as f64),
+            scans: (all.scans() > 0).then_some(all.scans() as f64),
         }
     }
 

@@ -1,5 +1,6 @@
 //! What was found of real programs, for people and for programs.
 
+use super::comparison::Moment;
 use super::program_metrics::ProgramMetrics;
 use super::rounds::{ProgramPlan, ProgramResult};
 use crate::metrics::{MetricRow, MetricsJson, runs_in_words, write_json_line, write_table};
@@ -77,7 +78,7 @@ fn details(results: &[ProgramResult]) -> Vec<Vec<String>> {
     table
 }
 
-/// Writes a list with an object for each program and monitor.
+/// Writes a list with an object for each program and monitor, with all that was compared.
 pub fn json(results: &[ProgramResult], plan: &ProgramPlan, out: &mut impl Write) -> io::Result<()> {
     #[derive(Serialize)]
     struct ResultJson<'a> {
@@ -88,6 +89,7 @@ pub fn json(results: &[ProgramResult], plan: &ProgramPlan, out: &mut impl Write)
         length_us: u64,
         warmup_us: u64,
         figures: MetricsJson<'a>,
+        timelines: &'a [Vec<Moment>],
     }
     let rows: Vec<Vec<MetricRow>> = results.iter().map(ProgramResult::rows).collect();
     let list = results.iter().zip(&rows).map(|(result, rows)| ResultJson {
@@ -98,6 +100,7 @@ pub fn json(results: &[ProgramResult], plan: &ProgramPlan, out: &mut impl Write)
         length_us: plan.length_us,
         warmup_us: plan.warmup_us,
         figures: MetricsJson(rows),
+        timelines: &result.timelines,
     });
     write_json_line(&list.collect::<Vec<_>>(), out)
 }
@@ -138,6 +141,7 @@ mod tests {
             program: (*program).to_owned(),
             monitor: ComparedKind::FullScan,
             runs: vec![run(40.0), run(50.0)],
+            timelines: vec![vec![Moment { at_us: 7, idle: 9, ..Moment::default() }], vec![]],
         };
         programs.iter().map(result).collect()
     }
@@ -172,6 +176,7 @@ mod tests {
             (Some("xz"), Some(5_000_000))
         );
         let told = &list[0]["figures"]["accessed_told_bytes"]["runs"];
+        assert_eq!(list[0]["timelines"][0][0]["idle"], 9);
         assert_eq!(told[1].as_f64(), Some(50.0 * 1024.0 * 1024.0));
     }
 }

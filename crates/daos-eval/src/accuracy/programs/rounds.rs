@@ -1,6 +1,6 @@
 //! All that is planned: round by round each program under the scan, then under each monitor.
 
-use super::comparison::{Pairs, compare};
+use super::comparison::{Moment, Pairs, compare};
 use super::program_metrics::ProgramMetrics;
 use super::run::Place;
 use super::scan::ScanLog;
@@ -90,6 +90,8 @@ pub struct ProgramResult {
     pub monitor: ComparedKind,
     /// One for each round that did not fail.
     pub runs: Vec<ProgramMetrics>,
+    /// What each of these is of, by rising time.
+    pub timelines: Vec<Vec<Moment>>,
 }
 
 impl ProgramResult {
@@ -159,6 +161,7 @@ pub fn measure(
         program: workload.name.clone(),
         monitor,
         runs: Vec::new(),
+        timelines: Vec::new(),
     };
     let mut results: Vec<Vec<ProgramResult>> = workloads
         .iter()
@@ -183,7 +186,10 @@ pub fn measure(
             let seed = plan.seed + u64::from(round);
             match place.round(workload, seed, &mut begins) {
                 Ok(runs) => {
-                    results[at].iter_mut().zip(runs).for_each(|(one, run)| one.runs.push(run));
+                    for (result, (metrics, timeline)) in results[at].iter_mut().zip(runs) {
+                        result.runs.push(metrics);
+                        result.timelines.push(timeline);
+                    }
                 }
                 Err(err) if err.ends_all() => return Err(err),
                 Err(err) => {
@@ -198,6 +204,9 @@ pub fn measure(
     Ok(results.filter(|result| !result.runs.is_empty()).collect())
 }
 
+/// What a run showed, and of which times.
+type Compared = (ProgramMetrics, Vec<Moment>);
+
 impl Place<'_> {
     /// A program under the scan, and under each monitor.
     fn round(
@@ -205,14 +214,14 @@ impl Place<'_> {
         workload: &Workload,
         seed: u64,
         begins: &mut impl FnMut(&str),
-    ) -> Result<Vec<ProgramMetrics>, SuiteError> {
+    ) -> Result<Vec<Compared>, SuiteError> {
         script::set_up(self.suite, self.store, workload)?;
         begins("full scan");
         let (truth, _) = self.scanned(workload)?;
         let mut runs = Vec::new();
         for &monitor in &self.plan.monitors {
             begins(monitor.name());
-            let metrics = match monitor {
+            let (metrics, timeline) = match monitor {
                 ComparedKind::FullScan => self.against_scan(&truth, workload)?,
                 _ => self.against_record(&truth, workload, monitor, seed)?,
             };
@@ -221,21 +230,17 @@ impl Place<'_> {
                 let warmup_s = warmup_us as f64 / 1e6;
                 return Err(EvalError::NothingToCompare { name, warmup_s }.into());
             }
-            runs.push(metrics);
+            runs.push((metrics, timeline));
         }
         Ok(runs)
     }
 
-    fn against_scan(
-        &self,
-        truth: &ScanLog,
-        workload: &Workload,
-    ) -> Result<ProgramMetrics, SuiteError> {
+    fn against_scan(&self, truth: &ScanLog, workload: &Workload) -> Result<Compared, SuiteError> {
         let (other, costs) = self.scanned(workload)?;
         let told = other.scans.iter().map(|scan| Ok::<_, Infallible>(other.told(scan)));
         let pairs = Pairs::of(&truth.processes, &other.processes);
         let Ok(comparison) = compare(truth, self.plan.warmup_us, &pairs, told, 0);
-        Ok(ProgramMetrics::of(&comparison, &costs))
+        Ok((ProgramMetrics::of(&comparison, &costs), comparison.timeline))
     }
 
     fn against_record(
@@ -244,7 +249,7 @@ impl Place<'_> {
         workload: &Workload,
         monitor: ComparedKind,
         seed: u64,
-    ) -> Result<ProgramMetrics, SuiteError> {
+    ) -> Result<Compared, SuiteError> {
         let scratch = tempfile::tempdir().map_err(EvalError::Scratch)?;
         let path = scratch.path().join("record");
         let begun_us = self.recorded(workload, monitor, seed, &path)?;
@@ -259,6 +264,6 @@ impl Place<'_> {
             Ok::<Snapshot, EvalError>(snapshot)
         });
         let comparison = compare(truth, self.plan.warmup_us, &pairs, said, offset_us)?;
-        Ok(ProgramMetrics::of(&comparison, &costs))
+        Ok((ProgramMetrics::of(&comparison, &costs), comparison.timeline))
     }
 }
