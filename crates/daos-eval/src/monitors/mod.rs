@@ -42,6 +42,32 @@ impl ComparedKind {
         matches!(self, Self::Product(kind) if kind.heeds_options())
     }
 
+    /// What is said to `daos record`, or `daos-eval record`, to record with it.
+    pub(crate) fn words(
+        self,
+        attrs: &MonitorAttrs,
+        options: &MonitorOptions,
+        seed: u64,
+    ) -> Vec<String> {
+        let mut words = vec![
+            format!("--sample={}us", attrs.sample_us),
+            format!("--aggr={}us", attrs.aggregation_us),
+            format!("--update={}us", attrs.update_us),
+            format!("--min-regions={}", attrs.min_regions),
+            format!("--max-regions={}", attrs.max_regions),
+            format!("--seed={seed}"),
+            format!("--monitor={}", self.name()),
+        ];
+        if self.heeds_options() {
+            words.extend(options.max_overhead.map(|o| format!("--max-overhead={}", 100.0 * o)));
+            words.extend(options.auto_intervals.then(|| "--auto-intervals".to_owned()));
+        }
+        if !self.is_yardstick() {
+            words.push("--quiet".to_owned());
+        }
+        words
+    }
+
     /// Whether it is there to compare others with, and not to be used.
     pub fn is_yardstick(self) -> bool {
         !matches!(self, Self::Product(_))

@@ -16,7 +16,6 @@ use daos_linux::User;
 use daos_monitor::MonitorOptions;
 use daos_record::Record;
 use std::convert::Infallible;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -45,40 +44,6 @@ pub struct ProgramPlan {
     pub options: MonitorOptions,
     /// Seed of the first round; each round has the next.
     pub seed: u64,
-}
-
-impl ProgramPlan {
-    /// What is said to the monitor that records process `pid` and what it starts.
-    pub(super) fn words(
-        &self,
-        pid: u32,
-        monitor: ComparedKind,
-        seed: u64,
-        record: &Path,
-    ) -> Vec<String> {
-        let attrs = &self.attrs;
-        let mut words = vec![
-            format!("--pid={pid}"),
-            "--children".to_owned(),
-            format!("--output={}", record.display()),
-            format!("--sample={}us", attrs.sample_us),
-            format!("--aggr={}us", attrs.aggregation_us),
-            format!("--update={}us", attrs.update_us),
-            format!("--min-regions={}", attrs.min_regions),
-            format!("--max-regions={}", attrs.max_regions),
-            format!("--seed={seed}"),
-            format!("--monitor={}", monitor.name()),
-        ];
-        if monitor.heeds_options() {
-            let options = &self.options;
-            words.extend(options.max_overhead.map(|o| format!("--max-overhead={}", 100.0 * o)));
-            words.extend(options.auto_intervals.then(|| "--auto-intervals".to_owned()));
-        }
-        if !monitor.is_yardstick() {
-            words.push("--quiet".to_owned());
-        }
-        words
-    }
 }
 
 /// A program under a monitor.

@@ -105,10 +105,12 @@ impl Place<'_> {
         record: &Path,
     ) -> Result<u64, SuiteError> {
         let started = self.start(workload, monitor.name())?;
-        let words = self.plan.words(started.running.pid(), monitor, seed, record);
+        let ProgramPlan { attrs, options, .. } = self.plan;
         let program = if monitor.is_yardstick() { &self.suite.eval } else { &self.suite.daos };
         let mut command = Command::new(program);
-        command.arg("record").args(words);
+        command.arg("record").args(monitor.words(attrs, options, seed));
+        command.arg(format!("--pid={}", started.running.pid())).arg("--children");
+        command.arg("--output").arg(record);
         let mut beside = Running::start_talkative(command, "daos record", Stdio::null())?;
         let begun_us = started.begun_us;
         let waited = started.wait(|| beside.has_ended());

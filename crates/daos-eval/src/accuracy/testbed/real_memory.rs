@@ -173,29 +173,12 @@ impl Run<'_> {
     }
 
     fn start_monitor(&self, pid: u32, record: &Path) -> Result<Running, EvalError> {
-        let attrs = &self.plan.attrs;
-        let mut args = vec![
-            format!("--pid={pid}"),
-            format!("--output={}", record.display()),
-            format!("--sample={}us", attrs.sample_us),
-            format!("--aggr={}us", attrs.aggregation_us),
-            format!("--update={}us", attrs.update_us),
-            format!("--min-regions={}", attrs.min_regions),
-            format!("--max-regions={}", attrs.max_regions),
-            format!("--seed={}", self.seed),
-            format!("--monitor={}", self.monitor.name()),
-        ];
-        if self.monitor.heeds_options() {
-            let options = &self.plan.options;
-            args.extend(options.max_overhead.map(|o| format!("--max-overhead={}", 100.0 * o)));
-            args.extend(options.auto_intervals.then(|| "--auto-intervals".to_owned()));
-        }
+        let AccuracyPlan { attrs, options, .. } = self.plan;
+        let mut args = self.monitor.words(attrs, options, self.seed);
+        args.extend([format!("--pid={pid}"), format!("--output={}", record.display())]);
         let Commands { daos, eval } = &self.testbed.commands;
-        if self.monitor.is_yardstick() {
-            return Running::start(eval, "record", &args);
-        }
-        args.push("--quiet".to_owned());
-        Running::start(daos, "record", &args)
+        let program = if self.monitor.is_yardstick() { eval } else { daos };
+        Running::start(program, "record", &args)
     }
 
     /// What the record shows, but the slowdown.
