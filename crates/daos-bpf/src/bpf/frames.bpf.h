@@ -337,7 +337,10 @@ static __always_inline int mapped_frame(__u64 mapping, __u64 index, __s32 mapcou
 	__u32 kind;
 
 	at.level = 1;
-	if (mapping & 2)
+	/* Of a driver, or never used: the kernel leaves what it does not manage all zeros. */
+	if (!mapping)
+		kind = FRAME_OTHER;
+	else if (mapping & 2)
 		kind = FRAME_KSM;
 	else if (mapcount > 1 << (order & 31))
 		kind = FRAME_SHARED;

@@ -173,8 +173,8 @@ mod tests {
                 .collect()
         };
         for (start, n) in [
-            (1 << 32, 1000u64),
-            (3 << 32, 1000),
+            (1 << 32, 10240u64),
+            (0, 1536),
             (frames[0] / 512 * HUGE_PAGE_SIZE, 1),
             (frames[2000] / 512 * HUGE_PAGE_SIZE, 1),
         ] {
@@ -197,6 +197,27 @@ mod tests {
                     began.elapsed().as_secs_f64() * 1e6 / n as f64
                 );
             }
+        }
+        let mut lost = Vec::new();
+        read(
+            &mut reader,
+            0,
+            &all(0, 12800),
+            Wanted::WANT_NO_OWNER,
+            |_, _| {},
+            |r| {
+                if r.found.kind == FrameKind::FRAME_LOST && r.found.nr > 20 {
+                    lost.push((r.frame, r.found.nr));
+                }
+            },
+        )
+        .unwrap();
+        println!("{} {:x?} .. {:x?}", lost.len(), &lost[..8.min(lost.len())], lost.last());
+        for (frame, _) in lost.iter().step_by(lost.len() / 5 + 1) {
+            let at = reader.layout.page_array + frame * 64;
+            let words: Vec<_> =
+                (0..8).map(|w| reader.programs.read_word(at + w * 8).unwrap()).collect();
+            println!("{frame:x} {words:x?}");
         }
         let own_pgd = reader.myself().unwrap().pgd;
         read(
