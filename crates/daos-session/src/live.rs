@@ -125,8 +125,8 @@ impl Targets {
         Ok(Self { goes_on: true, open_files, ..targets })
     }
 
-    /// The RAM of the machine, by physical address. `selection`: the processes that may be acted
-    /// on. `max_overhead` as with [`open`](Self::open).
+    /// The RAM of the machine, by physical address, as far as the processes that `selection`
+    /// means have it. `max_overhead` as with [`open`](Self::open).
     ///
     /// # Errors
     ///

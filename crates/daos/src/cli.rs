@@ -170,7 +170,7 @@ pub struct Target {
 
 /// Which of all processes.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "With --all, and --paddr where schemes act")]
+#[command(next_help_heading = "With --all or --paddr")]
 pub struct Selecting {
     /// Only processes in this cgroup, or below it; `*` stands for any text
     #[arg(long, value_name = "PATTERN", value_parser = CgroupPattern::new)]

@@ -287,14 +287,18 @@ static long extend_free(__u64 i, void *data)
 	return 0;
 }
 
-/* Frames of the aligned block around `frame` that is free as a whole, if it is of 512 or more. */
-__noinline long free_around(__u64 frame)
+/*
+ * Frames of the aligned block around `frame` that is free as a whole, if it is of 512 or more:
+ * up to `most`.
+ */
+__noinline long free_around(__u64 frame, __u64 most)
 {
 	struct free_search s = { .start = frame & ~(FREE_BLOCK - 1), .frames = FREE_BLOCK };
 
 	if (!is_free_block(s.start, MAX_FREE_ORDER))
 		return is_free_block(frame & ~511ULL, 9) ? 512 : 0;
-	bpf_loop(MOST_FREE / FREE_BLOCK, extend_free, &s, 0);
+	if (most > FREE_BLOCK)
+		bpf_loop(MOST_FREE / FREE_BLOCK, extend_free, &s, 0);
 	return s.frames;
 }
 
@@ -418,7 +422,7 @@ static __always_inline int next_request(void)
 	at.visits = 0;
 	at.head = 0;
 	at.group = ~0ULL;
-	req->free = free_around(at.frame);
+	req->free = free_around(at.frame, req->nr > 1 ? MOST_FREE : FREE_BLOCK);
 	if (req->free)
 		found_frames(FRAME_FREE, at.end - at.frame, 0, 0);
 	return 1;

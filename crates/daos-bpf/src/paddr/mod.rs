@@ -8,12 +8,14 @@
 //! | module | holds |
 //! |---|---|
 //! | this one | the [`AccessCheck`] |
+//! | `blocks` | where anything is mapped: the rest is not watched |
 //! | `frames` | what windows of page frames hold |
 //! | `owners` | the processes that have them |
 //! | `actions` | what schemes do to them |
 //! | `prices` | what looking and arming costs by frame, measured |
 
 mod actions;
+mod blocks;
 mod frames;
 mod owners;
 mod prices;
@@ -21,6 +23,7 @@ mod prices;
 use crate::BpfError;
 use crate::programs::Wanted;
 use crate::reader::Reader;
+use blocks::Blocks;
 use daos_core::access::MAX_WINDOW_PAGES;
 use daos_core::{
     AccessCheck, AddrRange, Capabilities, Mapping, Observation, Prices, Target, TargetId,
@@ -47,6 +50,7 @@ pub struct PhysicalMemory {
     own_pgd: u64,
     /// System RAM, as mappings of the target.
     ram: Vec<Mapping>,
+    blocks: Blocks,
     /// Frames that had to be left when they were last armed.
     left: HashSet<u64>,
     updates: u64,
@@ -58,7 +62,8 @@ pub struct PhysicalMemory {
 
 impl PhysicalMemory {
     /// Loads the eBPF programs and checks that they find the owners of page frames here.
-    /// `selection`: the processes whose memory may be acted on. `max_overhead`: the bound on what
+    /// `selection`: the processes whose memory is armed, and may be acted on; that of others is
+    /// not observed while it is in use. `max_overhead`: the bound on what
     /// watching costs in all, as a share of one CPU.
     ///
     /// Needs root, or the capabilities of [`VirtualMemory`](crate::VirtualMemory::new) and
@@ -73,6 +78,7 @@ impl PhysicalMemory {
         let looks = prices::measure_looks(&mut reader)?;
         let name = || "System RAM".to_owned();
         let ram = iomem::system_ram(Path::new("/"))?;
+        let blocks = Blocks::find(&mut reader, own_pgd, &ram, max_overhead)?;
         let ram = ram.into_iter().map(|range| Mapping { range, name: name(), shared: false });
         let owners = Owners::new(reader, selection, max_overhead);
         Ok(Self {
@@ -80,6 +86,7 @@ impl PhysicalMemory {
             owners,
             own_pgd,
             ram: ram.collect(),
+            blocks,
             left: HashSet::new(),
             updates: 0,
             is_described: false,
@@ -157,8 +164,8 @@ impl AccessCheck for PhysicalMemory {
         }
         let memory = ProcessMemory::of_machine(Path::new("/proc"));
         let resident_bytes = memory.map(|memory| memory.resident_bytes);
-        let ranges = self.ram.iter().map(|ram| ram.range).collect();
-        Ok(vec![Target { id: ALL, ranges, resident_bytes }])
+        self.blocks.go_on(&mut self.owners.processes.reader, self.own_pgd)?;
+        Ok(vec![Target { id: ALL, ranges: self.blocks.mapped(), resident_bytes }])
     }
 
     fn arm(&mut self, windows: &[Window]) -> Result<(), BpfError> {

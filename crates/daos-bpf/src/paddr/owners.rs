@@ -89,7 +89,7 @@ pub(super) struct Owners {
     pub(super) processes: VirtualMemory,
     /// By process number.
     known: HashMap<u32, TargetId>,
-    /// Those that can't be taken on: others watch them, or they have ended.
+    /// Those that can't be taken on: they are not meant, others watch them, or they have ended.
     refused: HashSet<u32>,
     census: Census,
     updates: u64,
@@ -98,7 +98,7 @@ pub(super) struct Owners {
 }
 
 impl Owners {
-    /// `selection`: those that may be acted on.
+    /// `selection`: those that are meant.
     pub(super) fn new(reader: Reader, selection: Selection, max_overhead: f64) -> Self {
         Self {
             processes: VirtualMemory::with_reader(reader).with_max_overhead(max_overhead),
@@ -143,9 +143,11 @@ impl Owners {
             return Ok(None);
         }
         self.new_left -= 1;
-        let added = Process::open(pid)
-            .ok()
-            .and_then(|process| self.processes.add_as(Origin::Found, process).ok());
+        // The verdict holds for who is held, if that is there until after.
+        let process = Process::open(pid).ok();
+        let meant = process.filter(|_| self.census.verdict_on(pid) == Verdict::Fits);
+        let added = meant.filter(Process::is_alive);
+        let added = added.and_then(|process| self.processes.add_as(Origin::Found, process).ok());
         let Some(id) = added else {
             self.refused.insert(pid);
             return Ok(None);

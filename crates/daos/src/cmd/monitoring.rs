@@ -32,7 +32,7 @@ pub fn simulated<'a>(
     let cli::Selecting { cgroup, min_rss, include_system } = &target.selecting;
     let cli::Forms { all, paddr, .. } = target.forms;
     if !(all || paddr) && (cgroup.is_some() || min_rss.is_some() || *include_system) {
-        let message = "--cgroup, --min-rss and --include-system choose among --all or, where schemes act, --paddr: give one of them";
+        let message = "--cgroup, --min-rss and --include-system choose among --all or --paddr: give one of these";
         return Err(Usage(message.into()).into());
     }
     let refused = match (&target.forms.sim, monitoring.looking.backend) {
