@@ -4,8 +4,8 @@
  * tree of its VMAs, mm, page table. An answer counts only if the entry found there maps the
  * frame: whatever was read on the way, from a tree that may change meanwhile, that proves it.
  *
- * Frames that follow each other are often mapped by one VMA, and by one table: both are tried
- * before the tree is. All is bounded: what takes longer is lost.
+ * Frames near each other are mapped by few VMAs and tables: those that were found are tried
+ * before a tree is searched. All is bounded: what takes longer is lost.
  */
 
 /* Frames whose `struct page`s are read at once: what a probe of the monitor looks at. */
@@ -17,6 +17,10 @@
 #define MAX_WINDOW_VISITS 8192
 /* VMAs whose tables are looked into for a frame. */
 #define MAX_TRIES 12
+/* VMAs and tables that are remembered; powers of two. */
+#define MAX_VMAS 128
+#define MAX_TABLES 512
+#define SLOT(key, max) (((__u64)(key) * 0x9e3779b97f4a7c15ULL >> 40) & ((max) - 1))
 /* Free blocks are of 1024 frames at most; free memory is told in up to 2^6 of them. */
 #define MAX_FREE_ORDER 10
 #define FREE_BLOCK (1ULL << MAX_FREE_ORDER)
@@ -49,8 +53,7 @@ static struct frame_look {
 	__u32 head_lru;
 	/* Frames of it that come before this one. */
 	__u64 before;
-	/* The VMA that was last found, its process, and what it is part of. */
-	__u64 mapping;
+	/* The VMA that was last found, and its process. */
 	__u64 vma_start;
 	__u64 vma_end;
 	__u64 vma_pgoff;
@@ -58,10 +61,9 @@ static struct frame_look {
 	__u64 pgd;
 	__u32 tgid;
 	__u32 is_opaque;
-	/* The entry that was last found to map a frame, its level, and the table it is in. */
+	/* The entry that was last found to map a frame, and its level. */
 	__u64 entry;
 	__u32 level;
-	__u64 pmd_in_ram;
 	/* The search in a tree. */
 	__u64 index;
 	__u32 is_anonymous;
@@ -69,6 +71,31 @@ static struct frame_look {
 	__u32 tries;
 } at;
 
+/* VMAs and tables that were found, for frames that follow: by a hash of what they are found by. */
+static struct seen_vma {
+	__u64 run;
+	__u64 mapping;
+	__u64 start;
+	__u64 end;
+	__u64 pgoff;
+	__u64 mm;
+	__u64 pgd;
+	__u32 tgid;
+	__u32 is_opaque;
+} vmas[MAX_VMAS];
+
+static struct seen_table {
+	__u64 run;
+	__u64 pgd;
+	/* The 2 MiB of addresses that it maps. */
+	__u64 block;
+	/* Where the level-2 entry is, and what it was. */
+	__u64 slot;
+	__u64 entry;
+} tables[MAX_TABLES];
+
+/* The call of the program that something is remembered from. */
+static __u64 at_run;
 static struct walk at_walk;
 static __u8 page_structs[GROUP * PAGE_STRUCT];
 static __u64 pending[MAX_VISITS];
@@ -79,47 +106,47 @@ __noinline int is_object(__u64 addr)
 	return addr >= at_walk.direct_map && is_ram(addr - at_walk.direct_map);
 }
 
+/* Finds the level-2 entry for `va` in the tables of `at.pgd`, to be remembered. */
+static __always_inline int find_table(struct seen_table *t, __u64 va)
+{
+	struct walk *w = &at_walk;
+
+	t->run = 0;
+	w->pgd = at.pgd;
+	descend(w, va);
+	if (has_changed(w) || !w->table)
+		return 0;
+	t->slot = w->table + ((va >> 21) & 511) * 8;
+	t->entry = read_u64(t->slot);
+	if (!(t->entry & ENTRY_PRESENT) || !is_ram(t->entry & w->frame_mask))
+		return 0;
+	t->run = at_run;
+	t->pgd = at.pgd;
+	t->block = va >> 21;
+	return 1;
+}
+
 /* Whether `va`, in the tables of `at.pgd`, maps this frame; if so, `at.entry` does. */
 __noinline int maps_frame(__u64 va, __u64 frame)
 {
-	struct walk *w = &at_walk;
-	__u64 slot, pmd, entry;
+	struct seen_table *t = &tables[SLOT(at.pgd >> 12 ^ va >> 21, MAX_TABLES)];
+	__u64 mask = at_walk.frame_mask, entry = 0;
 
-	if (w->pgd != at.pgd || w->gib != va >> 30) {
-		w->pgd = at.pgd;
-		w->gib = va >> 30;
-		descend(w, va);
-		if (has_changed(w)) {
-			w->gib = ~0ULL;
-			return 0;
-		}
+	if ((t->run != at_run || t->pgd != at.pgd || t->block != va >> 21) && !find_table(t, va))
+		return 0;
+	at.level = t->entry & ENTRY_LEAF ? 2 : 1;
+	if (at.level == 1)
+		entry = read_u64(at_walk.direct_map + (t->entry & mask) + ((va >> 12) & 511) * 8);
+	/* That it was accessed may be new. */
+	at.entry = read_u64(t->slot);
+	if ((at.entry ^ t->entry) & (mask | ENTRY_PRESENT | ENTRY_LEAF)) {
+		t->run = 0;
+		return 0;
 	}
-	if (!w->table)
-		return 0;
-	slot = w->table + ((va >> 21) & 511) * 8;
-	pmd = read_u64(slot);
-	if (!(pmd & ENTRY_PRESENT))
-		return 0;
-	if (pmd & ENTRY_LEAF) {
-		if (((pmd & w->frame_mask) >> 21) != frame >> 9)
-			return 0;
-		at.entry = pmd;
-		at.level = 2;
-		return 1;
-	}
-	if (pmd != at.pmd_in_ram) {
-		if (!is_ram(pmd & w->frame_mask))
-			return 0;
-		at.pmd_in_ram = pmd;
-	}
-	entry = read_u64(w->direct_map + (pmd & w->frame_mask) + ((va >> 12) & 511) * 8);
-	if (!(entry & ENTRY_PRESENT) || (entry & w->frame_mask) >> 12 != frame)
-		return 0;
-	if (read_u64(slot) != pmd)
-		return 0;
+	if (at.level == 2)
+		return (at.entry & mask) >> 21 == frame >> 9;
 	at.entry = entry;
-	at.level = 1;
-	return 1;
+	return entry & ENTRY_PRESENT && (entry & mask) >> 12 == frame;
 }
 
 /* Where the VMA that was last found has page `index` of what it maps; 0 if it has not. */
@@ -209,16 +236,12 @@ static long visit(__u64 i, void *found)
 	return 1;
 }
 
-/* Finds the entry that maps `at.frame`, page `index` of `mapping`. Whether there is one. */
-__noinline int find_entry(__u64 mapping, __u64 index)
+/* Searches the tree of those that may have page `index` of `mapping`. */
+__noinline int search(__u64 mapping, __u64 index)
 {
 	__u64 object = mapping & ~3ULL;
-	__u64 va = address_of(index);
 	__u32 found = 0;
 
-	if (mapping == at.mapping && at.mm && va && maps_frame(va, at.frame))
-		return 1;
-	at.mapping = 0;
 	if (!is_object(object))
 		return 0;
 	at.is_anonymous = mapping & 1;
@@ -230,9 +253,39 @@ __noinline int find_entry(__u64 mapping, __u64 index)
 	else
 		push((__u64)BPF_CORE_READ((struct address_space *)object, i_mmap.rb_root.rb_node));
 	bpf_loop(MAX_VISITS, visit, &found, 0);
-	if (found)
-		at.mapping = mapping;
 	return found;
+}
+
+/* Finds the entry that maps `at.frame`, page `index` of `mapping`. Whether there is one. */
+static __always_inline int find_entry(__u64 mapping, __u64 index)
+{
+	struct seen_vma *seen = &vmas[SLOT(mapping, MAX_VMAS)];
+	__u64 va;
+
+	if (seen->run == at_run && seen->mapping == mapping) {
+		at.vma_start = seen->start;
+		at.vma_end = seen->end;
+		at.vma_pgoff = seen->pgoff;
+		at.mm = seen->mm;
+		at.pgd = seen->pgd;
+		at.tgid = seen->tgid;
+		at.is_opaque = seen->is_opaque;
+		va = address_of(index);
+		if (va && maps_frame(va, at.frame))
+			return 1;
+	}
+	if (!search(mapping, index))
+		return 0;
+	seen->run = at_run;
+	seen->mapping = mapping;
+	seen->start = at.vma_start;
+	seen->end = at.vma_end;
+	seen->pgoff = at.vma_pgoff;
+	seen->mm = at.mm;
+	seen->pgd = at.pgd;
+	seen->tgid = at.tgid;
+	seen->is_opaque = at.is_opaque;
+	return 1;
 }
 
 /* A member of the `struct page` of `at.frame`. */
@@ -497,7 +550,8 @@ int read_frames(struct frames_ctx *ctx)
 	at_walk.frame_mask = ctx->frame_mask;
 	at_walk.page_array = ctx->page_array;
 	at_walk.levels = ctx->levels;
-	at_walk.gib = ~0ULL;
+	/* What was remembered is of another time. */
+	at_run++;
 	at.nr_requests = ctx->nr;
 	at.want = ctx->want;
 	at.own_pgd = ctx->own_pgd;

@@ -75,10 +75,10 @@ impl PhysicalMemory {
     pub fn new(selection: Selection, max_overhead: f64) -> Result<Self, BpfError> {
         let mut reader = Reader::with_frames()?;
         let own_pgd = reader.myself()?.pgd;
-        let looks = prices::measure_looks(&mut reader)?;
         let name = || "System RAM".to_owned();
         let ram = iomem::system_ram(Path::new("/"))?;
         let blocks = Blocks::find(&mut reader, own_pgd, &ram, max_overhead)?;
+        let looks = prices::measure_looks(&mut reader, &blocks.mapped())?;
         let ram = ram.into_iter().map(|range| Mapping { range, name: name(), shared: false });
         let owners = Owners::new(reader, selection, max_overhead);
         Ok(Self {

@@ -9,13 +9,15 @@ use crate::entry::{Entry, FRAME_MASK};
 use crate::programs::{Facts, Wanted};
 use crate::reader::{Answer, Reader};
 use crate::scratch::ScratchMemory;
-use daos_core::{HUGE_PAGE_SIZE, PAGE_SIZE, Prices, TargetId, Window, median};
+use daos_core::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE, Prices, TargetId, Window, median};
 use std::time::Instant;
 
 /// Pages of our own that are looked at. Chosen: a few windows of frames, found in a millisecond.
 const PAGES: u64 = 2048;
 /// Pages that are looked at by themselves, one in so many: neighbours of none.
 const STRIDE: usize = 8;
+/// Blocks of mapped memory that are looked at. Chosen: they take a millisecond or two.
+const BLOCKS: usize = 64;
 /// Measurements of which the median is taken.
 const REPEATS: usize = 5;
 /// The part of our own pages that has to be found. Chosen: some may be moved meanwhile.
@@ -30,8 +32,8 @@ pub(super) struct Looks {
     page: f64,
 }
 
-/// Measures them, and checks that owners are found.
-pub(super) fn measure_looks(reader: &mut Reader) -> Result<Looks, BpfError> {
+/// Measures them, where memory is `mapped`, and checks that owners are found.
+pub(super) fn measure_looks(reader: &mut Reader, mapped: &[AddrRange]) -> Result<Looks, BpfError> {
     let missing = || BpfError::Layout("the owners of pages of daos itself");
     let own = ScratchMemory::map(PAGES * PAGE_SIZE).ok_or_else(missing)?;
     (0..PAGES).for_each(|page| own.write(own.start() + page * PAGE_SIZE));
@@ -41,18 +43,8 @@ pub(super) fn measure_looks(reader: &mut Reader) -> Result<Looks, BpfError> {
     }
     let one = |&frame: &u64| Window { target: TargetId(0), start: frame * PAGE_SIZE, pages: 1 };
     let scattered: Vec<_> = pages.iter().step_by(STRIDE).map(one).collect();
-    let mut blocks: Vec<_> = pages.iter().map(|frame| frame * PAGE_SIZE / HUGE_PAGE_SIZE).collect();
-    blocks.sort_unstable();
-    blocks.dedup();
-    let block = |block: u64| Window {
-        target: TargetId(0),
-        start: block * HUGE_PAGE_SIZE,
-        pages: (HUGE_PAGE_SIZE / PAGE_SIZE) as u32,
-    };
-    let blocks: Vec<_> = blocks.into_iter().map(block).collect();
     let window = time(reader, &scattered)?;
-    let of_block = time(reader, &blocks)?;
-    let page = ((of_block - window) / (HUGE_PAGE_SIZE / PAGE_SIZE - 1) as f64).max(0.001);
+    let page = of_mapped(reader, mapped)?.max(0.001);
     Ok(Looks { window: (window - page).max(0.05), page })
 }
 
@@ -68,6 +60,23 @@ pub(super) fn with(looks: Looks, virtual_: Prices) -> Prices {
     }
 }
 
+/// Microseconds to look at a frame, as the frames of `ranges` are: of some blocks the mean, once,
+/// since the caches are as cold then as they will be.
+fn of_mapped(reader: &mut Reader, ranges: &[AddrRange]) -> Result<f64, BpfError> {
+    let blocks: Vec<_> = ranges.iter().flat_map(|range| range.blocks(HUGE_PAGE_SIZE)).collect();
+    let step = (blocks.len() / BLOCKS).max(1);
+    let window = |block: &AddrRange| Window {
+        target: TargetId(0),
+        start: block.start,
+        pages: block.pages() as u32,
+    };
+    let some: Vec<_> = blocks.iter().step_by(step).map(window).collect();
+    let frames: u32 = some.iter().map(|window| window.pages).sum();
+    let began = Instant::now();
+    frames::read(reader, 0, &some, Wanted::WANT_NO_OWNER, |_, _| {}, |_| {})?;
+    Ok(began.elapsed().as_secs_f64() * 1e6 / f64::from(frames.max(1)))
+}
+
 /// Microseconds for a window, the median.
 fn time(reader: &mut Reader, windows: &[Window]) -> Result<f64, BpfError> {
     let mut all = Vec::new();
@@ -80,7 +89,7 @@ fn time(reader: &mut Reader, windows: &[Window]) -> Result<f64, BpfError> {
 }
 
 /// The frames of our own pages from `start` on, in their order.
-pub(super) fn own_frames(reader: &mut Reader, start: u64) -> Result<Vec<u64>, BpfError> {
+fn own_frames(reader: &mut Reader, start: u64) -> Result<Vec<u64>, BpfError> {
     let me = reader.myself()?;
     let first = Window { target: TargetId(0), start, pages: PAGES as u32 };
     let mut frames = Vec::new();

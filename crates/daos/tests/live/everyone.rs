@@ -50,7 +50,7 @@ impl Cgroup {
 }
 
 /// A workload that is mostly idle, and has no huge pages.
-pub fn mostly_idle(scratch: &Scratch) -> Workload {
+fn mostly_idle(scratch: &Scratch) -> Workload {
     scratch.workload(MOSTLY_IDLE, &["--thp", "never"])
 }
 

@@ -2,10 +2,10 @@
 //!
 //! Each test means a cgroup of its own, so that it takes no process from others.
 
-use crate::everyone::{Cgroup, mostly_idle};
+use crate::everyone::{Cgroup, MOSTLY_IDLE};
 use daos_core::{AddrRange, PAGE_SIZE, Snapshot};
 use daos_testing::{
-    Process, Scratch, WINDOWS, ZramSize, eventually, resident, sleep_s, snapshots, until,
+    Process, Scratch, WINDOWS, Workload, ZramSize, eventually, resident, sleep_s, snapshots, until,
 };
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -16,6 +16,12 @@ const MIB: u64 = 1 << 20;
 /// `/proc/PID/pagemap`: the page is there, and in which frame.
 const IS_PRESENT: u64 = 1 << 63;
 const FRAME: u64 = (1 << 55) - 1;
+
+/// A workload that is mostly idle, in huge pages: small ones may be scattered over the machine, and
+/// then its neighbours tell nothing of a frame.
+fn mostly_idle(scratch: &Scratch) -> Workload {
+    scratch.workload(MOSTLY_IDLE, &["--thp", "always"])
+}
 
 /// Which frames a process has at which addresses, of its mappings without a file.
 fn frames_of(pid: u32) -> HashMap<u64, u64> {
