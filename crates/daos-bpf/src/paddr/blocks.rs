@@ -1,17 +1,19 @@
-//! Which of the machine's RAM anybody has mapped, in blocks of 2 MiB: only there is anything to
-//! be watched. The rest is free, page cache that nobody maps, or the kernel's.
+//! Which of the machine's RAM processes that are meant have mapped, in blocks of 2 MiB: only there
+//! is anything to be watched. The rest is free, page cache that nobody maps, or the kernel's.
 //!
 //! Of each block some frames are looked at, others each time. That is done again and again, as
 //! far as a part of the bound allows.
 
 use super::ALL;
 use super::frames;
+use super::owners::Owners;
 use crate::BpfError;
 use crate::programs::Wanted;
-use crate::reader::Reader;
 use daos_core::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE, Window};
 use daos_linux::allowance::Allowance;
+use daos_linux::census::Verdict;
 use daos_linux::cpu;
+use std::collections::HashMap;
 
 /// Frames of a block that are looked at in turn. Chosen: of a block of which an eighth is mapped
 /// one is found nine times in ten.
@@ -37,12 +39,14 @@ pub(super) struct Blocks {
     /// Which frames of a block come next.
     round: u64,
     allowance: Allowance,
+    /// Whether processes are meant, as far as that was asked in this round.
+    meant: HashMap<u32, bool>,
 }
 
 impl Blocks {
-    /// Looks at all blocks of `ram` once.
+    /// Looks at all blocks of `ram` twice.
     pub(super) fn find(
-        reader: &mut Reader,
+        owners: &mut Owners,
         own_pgd: u64,
         ram: &[AddrRange],
         max_overhead: f64,
@@ -50,16 +54,16 @@ impl Blocks {
         let blocks = ram.iter().flat_map(|range| range.blocks(HUGE_PAGE_SIZE));
         let blocks: Vec<_> = blocks.map(|block| (block, 0)).collect();
         let allowance = Allowance::new(SHARE * max_overhead);
-        let mut all = Self { blocks, next: 0, round: 0, allowance };
+        let mut all = Self { blocks, next: 0, round: 0, allowance, meant: HashMap::new() };
         // Each of its places once, as nothing is known yet.
         for _ in 0..2 * all.blocks.len().div_ceil(IN_A_STEP) {
-            all.step(reader, own_pgd)?;
+            all.step(owners, own_pgd)?;
         }
         Ok(all)
     }
 
     /// Goes on as far as is allowed.
-    pub(super) fn go_on(&mut self, reader: &mut Reader, own_pgd: u64) -> Result<(), BpfError> {
+    pub(super) fn go_on(&mut self, owners: &mut Owners, own_pgd: u64) -> Result<(), BpfError> {
         self.allowance.fill(cpu::monotonic_us());
         let most = self.blocks.len().div_ceil(IN_A_STEP);
         for _ in 0..most {
@@ -67,19 +71,21 @@ impl Blocks {
                 break;
             }
             let begun_us = cpu::used_us();
-            self.step(reader, own_pgd)?;
+            self.step(owners, own_pgd)?;
             self.allowance.spend(cpu::used_us() - begun_us);
         }
         Ok(())
     }
 
-    /// Where anything is mapped: sorted, disjoint.
+    /// Where they have anything mapped: sorted, disjoint.
     pub(super) fn mapped(&self) -> Vec<AddrRange> {
         let mapped = self.blocks.iter().filter(|(_, looks)| *looks > 0);
         joined_to(AddrRange::joined(mapped.map(|(block, _)| *block)), MOST_RANGES)
     }
 
-    fn step(&mut self, reader: &mut Reader, own_pgd: u64) -> Result<(), BpfError> {
+    fn step(&mut self, owners: &mut Owners, own_pgd: u64) -> Result<(), BpfError> {
+        let Owners { processes, census, .. } = owners;
+        let reader = &mut processes.reader;
         let end = (self.next + IN_A_STEP).min(self.blocks.len());
         let these = &mut self.blocks[self.next..end];
         // The golden ratio spreads the places of many rounds evenly.
@@ -109,14 +115,16 @@ impl Blocks {
                 of.push(at);
             }
         }
+        let is_meant = |pid| census.verdict_on(pid) == Verdict::Fits;
         frames::read(
             reader,
             own_pgd,
             &windows,
-            Wanted::WANT_NO_OWNER,
+            Wanted::WANT_OWNER,
             |_, _| {},
             |run| {
-                if run.is_mapped() {
+                let pid = run.found.tgid;
+                if run.is_mapped() && *self.meant.entry(pid).or_insert_with(|| is_meant(pid)) {
                     these[of[run.window]].1 = LOOKS;
                 }
             },
@@ -125,6 +133,7 @@ impl Blocks {
         if end == self.blocks.len() {
             self.next = 0;
             self.round += 1;
+            self.meant.clear();
         }
         Ok(())
     }

@@ -77,10 +77,10 @@ impl PhysicalMemory {
         let own_pgd = reader.myself()?.pgd;
         let name = || "System RAM".to_owned();
         let ram = iomem::system_ram(Path::new("/"))?;
-        let blocks = Blocks::find(&mut reader, own_pgd, &ram, max_overhead)?;
-        let looks = prices::measure_looks(&mut reader, &blocks.mapped())?;
+        let mut owners = Owners::new(reader, selection, max_overhead);
+        let blocks = Blocks::find(&mut owners, own_pgd, &ram, max_overhead)?;
+        let looks = prices::measure_looks(&mut owners.processes.reader, &blocks.mapped())?;
         let ram = ram.into_iter().map(|range| Mapping { range, name: name(), shared: false });
-        let owners = Owners::new(reader, selection, max_overhead);
         Ok(Self {
             prices: prices::with(looks, owners.processes.prices()),
             owners,
@@ -164,7 +164,7 @@ impl AccessCheck for PhysicalMemory {
         }
         let memory = ProcessMemory::of_machine(Path::new("/proc"));
         let resident_bytes = memory.map(|memory| memory.resident_bytes);
-        self.blocks.go_on(&mut self.owners.processes.reader, self.own_pgd)?;
+        self.blocks.go_on(&mut self.owners, self.own_pgd)?;
         Ok(vec![Target { id: ALL, ranges: self.blocks.mapped(), resident_bytes }])
     }
 

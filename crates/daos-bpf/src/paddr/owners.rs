@@ -91,7 +91,7 @@ pub(super) struct Owners {
     known: HashMap<u32, TargetId>,
     /// Those that can't be taken on: they are not meant, others watch them, or they have ended.
     refused: HashSet<u32>,
-    census: Census,
+    pub(super) census: Census,
     updates: u64,
     /// How many may still be taken on in this tick.
     new_left: usize,
