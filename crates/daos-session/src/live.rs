@@ -100,7 +100,7 @@ impl Targets {
         }
         let max_overhead = max_overhead.unwrap_or(DEFAULT_MAX_OVERHEAD);
         let memory = VirtualMemory::new()?.with_children(children).with_max_overhead(max_overhead);
-        let mut targets = Self::of(LiveMemory::Processes(memory), max_overhead);
+        let mut targets = Self::of(LiveMemory::Processes(Box::new(memory)), max_overhead);
         processes.into_iter().try_for_each(|process| targets.add(process))?;
         Ok(targets)
     }
@@ -121,7 +121,7 @@ impl Targets {
         // Each of them takes some.
         let open_files = Some(RaisedOpenFiles::raise());
         memory.watch_everyone(selection, most)?;
-        let targets = Self::of(LiveMemory::Processes(memory), max_overhead);
+        let targets = Self::of(LiveMemory::Processes(Box::new(memory)), max_overhead);
         Ok(Self { goes_on: true, open_files, ..targets })
     }
 
@@ -137,7 +137,7 @@ impl Targets {
     ) -> Result<Self, LiveError> {
         let max_overhead = max_overhead.unwrap_or(DEFAULT_MAX_OVERHEAD);
         let memory = PhysicalMemory::new(selection, max_overhead)?;
-        Ok(Self::of(LiveMemory::Machine(memory), max_overhead))
+        Ok(Self::of(LiveMemory::Machine(Box::new(memory)), max_overhead))
     }
 
     fn of(memory: LiveMemory, max_overhead: f64) -> Self {

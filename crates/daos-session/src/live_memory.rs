@@ -10,9 +10,9 @@ use daos_core::{
 #[derive(Debug)]
 pub enum LiveMemory {
     /// Processes, by virtual address.
-    Processes(VirtualMemory),
+    Processes(Box<VirtualMemory>),
     /// The machine, by physical address.
-    Machine(PhysicalMemory),
+    Machine(Box<PhysicalMemory>),
 }
 
 /// The same of whichever it is.

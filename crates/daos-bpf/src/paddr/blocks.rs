@@ -28,7 +28,7 @@ const LOOKS: u8 = 4;
 const SHARE: f64 = 0.15;
 /// Most ranges that are watched: beyond that, those with the smallest gaps between them are one.
 /// Chosen: each takes a region at least.
-const MOST_RANGES: usize = 256;
+const MOST_RANGES: usize = 750;
 
 /// What is known of each block.
 #[derive(Debug)]
