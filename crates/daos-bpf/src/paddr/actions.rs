@@ -179,3 +179,36 @@ fn physical(pieces: &[Piece], ranges: &[AddrRange]) -> Vec<AddrRange> {
     }
     found
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::programs::FrameRun;
+
+    #[test]
+    fn what_was_done_at_virtual_addresses_is_told_by_physical_ones() {
+        let piece = |va: u64, frame, nr| {
+            let kind = FrameKind::FRAME_OLD;
+            let va = va * PAGE_SIZE;
+            let found = FrameRun { kind, nr, va, tgid: 1, level: 1, ..FrameRun::default() };
+            Piece::of(&frames::Run { window: 0, page: 0, frame, found: &found }).unwrap()
+        };
+        let pages = |start: u64, end: u64| AddrRange::new(start * PAGE_SIZE, end * PAGE_SIZE);
+        let pieces = [piece(5, 90, 1), piece(6, 20, 1), piece(7, 30, 4), piece(20, 10, 1)];
+        let done = [pages(5, 9), pages(10, 11)];
+        let expected = [pages(90, 91), pages(20, 21), pages(30, 32), pages(33, 34)];
+        assert_eq!(physical(&pieces, &done), expected);
+    }
+
+    #[test]
+    fn part_of_a_huge_page_has_its_own_address_and_is_armed_as_a_whole() {
+        let kind = FrameKind::FRAME_YOUNG;
+        let (va, nr) = (HUGE_PAGE_SIZE, 8);
+        let found = FrameRun { kind, nr, va, tgid: 1, level: 2, order: 9, ..FrameRun::default() };
+        let run = frames::Run { window: 0, page: 0, frame: 512 * 3 + 16, found: &found };
+        let piece = Piece::of(&run).unwrap();
+        assert_eq!(piece.range().start, HUGE_PAGE_SIZE + 16 * PAGE_SIZE);
+        assert_eq!(piece.entry_va(), HUGE_PAGE_SIZE);
+        assert_eq!(piece.folio(), AddrRange::new(3 * HUGE_PAGE_SIZE, 4 * HUGE_PAGE_SIZE));
+    }
+}

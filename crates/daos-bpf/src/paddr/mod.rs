@@ -271,3 +271,51 @@ fn note(seen: &mut Observation, run: &frames::Run<'_>, is_left: impl Fn(u64) -> 
     seen.entries += one(present);
     one(accessed)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::programs::{FrameKind, FrameRun};
+
+    fn noted(runs: &[(FrameKind, u32, u16)], left: &[u64]) -> (Observation, u32) {
+        let mut seen = Observation::default();
+        let (mut page, mut set) = (0, 0);
+        for &(kind, nr, level) in runs {
+            let found = FrameRun { kind, nr, level, ..FrameRun::default() };
+            let run = frames::Run { window: 0, page, frame: 100 + u64::from(page), found: &found };
+            set += note(&mut seen, &run, |frame| left.contains(&frame));
+            page += nr;
+        }
+        (seen, set)
+    }
+
+    #[test]
+    fn what_nobody_maps_is_not_there_and_what_many_map_is_unknown() {
+        let runs = [
+            (FrameKind::FRAME_FREE, 2, 1),
+            (FrameKind::FRAME_YOUNG, 3, 1),
+            (FrameKind::FRAME_UNMAPPED, 1, 1),
+            (FrameKind::FRAME_OLD, 2, 1),
+            (FrameKind::FRAME_SHARED, 1, 1),
+            (FrameKind::FRAME_LOST, 1, 1),
+        ];
+        let (seen, set) = noted(&runs, &[]);
+        assert_eq!((seen.present, seen.accessed, seen.entries, seen.unobservable), (5, 3, 5, 2));
+        assert_eq!(seen.pages.unwrap()[0], 0b1_1100);
+        assert_eq!((seen.unknown.unwrap()[0], set), (0b11_0000_0000, 3));
+    }
+
+    #[test]
+    fn what_could_not_be_armed_is_unknown_while_its_bit_is_set() {
+        let runs = [(FrameKind::FRAME_YOUNG, 2, 1), (FrameKind::FRAME_OLD, 1, 1)];
+        let (seen, set) = noted(&runs, &[101, 102]);
+        assert_eq!((seen.present, seen.accessed, seen.unobservable, set), (2, 1, 1, 1));
+    }
+
+    #[test]
+    fn a_huge_page_has_one_bit() {
+        let (seen, set) = noted(&[(FrameKind::FRAME_YOUNG, 512, 2)], &[]);
+        assert_eq!((seen.present, seen.accessed, seen.entries, set), (512, 512, 1, 1));
+        assert!(seen.is_huge(512));
+    }
+}

@@ -194,6 +194,31 @@ mod tests {
     }
 
     #[test]
+    fn memory_of_several_owners_is_decided_by_who_has_it() {
+        let owned = |at, name: &str, shared, cgroup: &str| {
+            let mapping = Mapping { range: pages(at, at + 1), name: name.into(), shared };
+            OwnedMemory { mapping, cgroup: Some(cgroup.into()), is_huge: false }
+        };
+        let all = [
+            owned(0, "", false, "/a/b"),
+            owned(1, "[heap]", false, "/a"),
+            owned(2, "", false, "/c"),
+            owned(4, "/file", false, "/a"),
+            owned(5, "/file", true, "/a"),
+        ];
+        let text = "4K max min min 5s max pageout";
+        let mut scheme = crate::parse(text, "test").unwrap().remove(0);
+        assert!(are_by_owner(&scheme), "shared files are spared");
+        assert_eq!(of_owned(&scheme, &all), [pages(0, 3), pages(4, 5)]);
+        scheme.filters = vec![filter(FilterType::Cgroup("/a".into()), true)];
+        assert_eq!(of_owned(&scheme, &all), [pages(0, 2), pages(4, 5)]);
+        scheme.filters.insert(0, filter(FilterType::File, false));
+        assert_eq!(of_owned(&scheme, &all), [pages(0, 2)]);
+        scheme.filters = vec![filter(FilterType::Addresses(pages(1, 3)), false)];
+        assert_eq!(of_owned(&scheme, &all), [pages(0, 1), pages(4, 5)]);
+    }
+
+    #[test]
     fn a_page_that_is_meant_in_part_is_left() {
         let AddrRange { start, end } = pages(8, 25);
         let odd = |allow| filter(FilterType::Addresses(AddrRange::new(start + 5, end - 7)), allow);
