@@ -6,6 +6,9 @@ use daos_core::{AccessCheck, HUGE_PAGE_SIZE, Observation, Window};
 use daos_linux::census::Selection;
 use std::time::Instant;
 
+/// Whether a window is of a kind, by what was found there.
+type IsOfKind = fn(&Observation) -> bool;
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut memory = PhysicalMemory::new(Selection::default(), 0.01)?;
     println!("{:?}", memory.prices());
@@ -29,6 +32,24 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             sum(|o| o.unobservable),
         );
     }
+    let kinds: [(&str, IsOfKind); 4] = [
+        ("free", |seen| seen.empty_bytes > 0),
+        ("of one huge page", |seen| seen.is_huge(512)),
+        ("of other memory, some of it mapped", |seen| seen.present > 0 && seen.entries > 1),
+        ("of which nothing is mapped", |seen| seen.present == 0 && seen.empty_bytes == 0),
+    ];
+    let all: Vec<_> = windows.iter().copied().zip(std::mem::take(&mut found)).collect();
+    for (name, is_of) in kinds {
+        let these = all.iter().filter(|(_, seen)| is_of(seen));
+        let (these, seen): (Vec<_>, Vec<_>) = these.copied().unzip();
+        let began = Instant::now();
+        memory.check(&these, &mut found)?;
+        let us = began.elapsed().as_secs_f64() * 1e6;
+        let mapped: u32 = seen.iter().map(|seen| seen.present + seen.unobservable).sum();
+        let each = us / these.len().max(1) as f64;
+        println!("{} windows {name}: {each:.2} us each, {mapped} pages mapped", these.len());
+    }
+    found = all.iter().map(|(_, seen)| *seen).collect();
     let is_used = |(window, seen): (&Window, &Observation)| (seen.accessed > 0).then_some(*window);
     let used: Vec<_> = windows.iter().zip(&found).filter_map(is_used).collect();
     for pages in [8, 512] {

@@ -131,9 +131,9 @@ mod tests {
         windows
     }
 
-    fn read_all(reader: &mut Reader, own: u64, windows: &[Window], mut each: impl FnMut(Run<'_>)) {
+    fn read_all(reader: &mut Reader, own: u64, windows: &[Window], each: impl FnMut(Run<'_>)) {
         let want = Wanted::WANT_OWNER;
-        read(reader, own, windows, want, |_, _| {}, |run| each(run)).unwrap();
+        read(reader, own, windows, want, |_, _| {}, each).unwrap();
     }
 
     #[tag(root)]
