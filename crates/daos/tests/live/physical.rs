@@ -1,8 +1,10 @@
 //! `--paddr`: the machine's memory by physical address, whoever has it.
 //!
-//! Each test means a cgroup of its own, so that it takes no process from others.
+//! Tests mean a cgroup of their own, so that they take no process from others, or run by themselves.
 
+use crate::bound::overhead;
 use crate::everyone::{Cgroup, MOSTLY_IDLE};
+use crate::hostile::hostile;
 use daos_core::{AddrRange, PAGE_SIZE, Snapshot};
 use daos_testing::{
     Process, Scratch, WINDOWS, Workload, ZramSize, eventually, resident, sleep_s, snapshots, until,
@@ -120,5 +122,26 @@ fn idle_frames_are_paged_out_of_who_is_meant_alone() {
         for load in [outside, other, inside] {
             assert!(load.stop()[0].regions[1].accesses > 0);
         }
+    });
+}
+
+#[tag(root, quiet)]
+#[test]
+fn the_bound_holds_on_a_crowd_and_a_storm() {
+    eventually(|| {
+        let scratch = Scratch::new();
+        let crowd = hostile(&["crowd", "300", "256"]);
+        let storm = hostile(&["forks"]);
+        let args = ["--paddr", "--duration", "12s", "--max-overhead", "1"];
+        let mut recorder = Process::start(&mut scratch.recorder(&args));
+        assert!(recorder.end().success());
+        drop((crowd, storm));
+        let overhead = overhead(&scratch);
+        println!("{overhead}");
+        let worst = overhead["worst_10s_percent"].as_f64().expect("it took ten seconds");
+        assert!(worst <= 1.1, "{worst} %: {overhead}");
+        let most = scratch.record().header().attrs.max_regions as usize;
+        let last = snapshots(&scratch.record()).pop().expect("it took a while");
+        assert!((10..=most).contains(&last.targets[0].regions.len()), "{}", last.nr_regions());
     });
 }
