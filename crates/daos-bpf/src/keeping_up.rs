@@ -199,6 +199,16 @@ impl VirtualMemory {
         }
     }
 
+    /// Begins a look at what a target has mapped, unless one goes on. It is spent from what
+    /// upkeep allows later.
+    pub(crate) fn look_now(&mut self, at: usize) {
+        if self.spaces[at].seen.look.is_none() {
+            let begun_us = cpu::used_us();
+            self.spaces[at].begin_look(false, cpu::monotonic_us());
+            self.upkeep.allowance.spend(cpu::used_us() - begun_us);
+        }
+    }
+
     /// The share of what goes into looking at targets like this that is for this one: the same
     /// for each, and of those that were found half by what they have resident.
     fn share_of_looking(&self, at: usize) -> f64 {

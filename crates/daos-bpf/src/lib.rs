@@ -18,6 +18,7 @@
 //! | `target_cost` | what arming cost the targets, estimated |
 //! | `prices` | what checking and arming cost on this machine, measured |
 //! | [`vaddr`] | the [`AccessCheck`](daos_core::AccessCheck) of processes |
+//! | [`paddr`] | the same of physical addresses: the RAM of the machine, whoever uses it |
 //! | `keeping_up`, `upkeep` | what targets have mapped, their children, and what that may cost |
 //! | `everyone` | targets that are found among all processes |
 //! | `actions` | what schemes do to their memory |
@@ -35,6 +36,7 @@ mod folio;
 mod keeping_up;
 mod kernel_layout;
 mod load_log;
+pub mod paddr;
 mod prices;
 mod programs;
 mod ranges;
@@ -50,6 +52,7 @@ mod skel {
     include!(concat!(env!("OUT_DIR"), "/ptwalk.skel.rs"));
 }
 
+pub use paddr::PhysicalMemory;
 pub use vaddr::VirtualMemory;
 
 use daos_linux::iomem::IomemError;

@@ -14,10 +14,17 @@ use std::io::{self, Read};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-pub(crate) use types::{frame_facts as FrameFacts, reply as Reply, request as Request};
+pub(crate) use types::{
+    frame_facts as FrameFacts, frame_kind as FrameKind, frame_request as FrameRequest,
+    frame_run as FrameRun, frame_wanted as Wanted, reply as Reply, request as Request,
+};
 
 /// Requests that fit in a batch.
 pub(crate) const MAX_REQUESTS: usize = 4096;
+/// Windows of page frames that fit in a batch.
+pub(crate) const MAX_FRAME_REQUESTS: usize = 2048;
+/// Frames that a batch may ask for.
+pub(crate) const MAX_FRAMES: usize = 8192;
 /// Ranges of RAM that there is room for.
 const MAX_RAM: usize = 256;
 /// Level-1 entries that a batch can bring back. A request may need up to 512 that
@@ -95,15 +102,17 @@ impl std::fmt::Debug for Programs {
 }
 
 impl Programs {
-    /// Loads the programs. Needs CAP_BPF and CAP_PERFMON, and a kernel with BTF.
-    pub(crate) fn load() -> Result<Self, BpfError> {
+    /// Loads the programs. Needs CAP_BPF and CAP_PERFMON, and a kernel with BTF. `with_frames`:
+    /// that which goes from page frames to their owners, too.
+    pub(crate) fn load(with_frames: bool) -> Result<Self, BpfError> {
         load_log::keep();
         // The skeleton borrows this for as long as it lives, which is as long as
         // the process does: some hundred bytes, once.
         let storage: &'static mut MaybeUninit<OpenObject> =
             Box::leak(Box::new(MaybeUninit::uninit()));
-        let open: OpenPtwalkSkel<'static> =
+        let mut open: OpenPtwalkSkel<'static> =
             PtwalkSkelBuilder::default().open(storage).map_err(BpfError::load)?;
+        open.progs.read_frames.set_autoload(with_frames);
         Ok(Self { skel: open.load().map_err(BpfError::load)?, struct_page_size: 0 })
     }
 
@@ -171,6 +180,45 @@ impl Programs {
             has_secondary_tables: ctx.secondary_tables != 0,
         };
         Ok((ctx.mm != 0).then_some(there))
+    }
+
+    /// Room for the requests of the next [`read_frames`](Self::read_frames).
+    pub(crate) fn frame_requests(&mut self) -> &mut [FrameRequest; MAX_FRAME_REQUESTS] {
+        &mut self.shared().frame_requests
+    }
+
+    /// The requests of the last [`read_frames`](Self::read_frames), and the runs that it found.
+    pub(crate) fn found_frames(
+        &mut self,
+    ) -> (&[FrameRequest; MAX_FRAME_REQUESTS], &[FrameRun; MAX_FRAMES]) {
+        let shared = self.shared();
+        (&shared.frame_requests, &shared.frame_runs)
+    }
+
+    /// Answers the first `nr` requests about page frames, [`MAX_FRAMES`] at most in all.
+    /// `own_pgd`: the tables of this process. Whether this kernel has what it takes. The
+    /// program must have been [loaded](Self::load).
+    pub(crate) fn read_frames(
+        &mut self,
+        layout: &KernelLayout,
+        own_pgd: u64,
+        want: Wanted,
+        nr: usize,
+    ) -> Result<bool, BpfError> {
+        let mut ctx = types::frames_ctx {
+            direct_map: layout.direct_map,
+            frame_mask: layout.frame_mask,
+            page_array: layout.page_array,
+            own_pgd,
+            levels: layout.levels,
+            nr: nr.min(MAX_FRAME_REQUESTS) as u32,
+            want,
+            can: 0,
+        };
+        // SAFETY: plain old data, of which the program may change any byte but those of `want`,
+        // which it leaves.
+        unsafe { run(&self.skel.progs.read_frames, &mut ctx) }?;
+        Ok(ctx.can != 0)
     }
 
     /// The word at `addr` of the kernel's memory; 0 where there is none.

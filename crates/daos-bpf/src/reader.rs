@@ -44,8 +44,8 @@ pub(crate) enum Answer<'a> {
 /// Reads page tables and page frames, knowing where this kernel keeps them.
 #[derive(Debug)]
 pub(crate) struct Reader {
-    programs: Programs,
-    layout: KernelLayout,
+    pub(crate) programs: Programs,
+    pub(crate) layout: KernelLayout,
     parts: Vec<WindowPart>,
 }
 
@@ -53,8 +53,17 @@ impl Reader {
     /// Loads the programs and finds this kernel's layout, checking it on the
     /// tables of the calling process.
     pub(crate) fn new() -> Result<Self, BpfError> {
+        Self::load(false)
+    }
+
+    /// The same, and page frames can be read, too.
+    pub(crate) fn with_frames() -> Result<Self, BpfError> {
+        Self::load(true)
+    }
+
+    fn load(with_frames: bool) -> Result<Self, BpfError> {
         let ram = iomem::system_ram(Path::new("/"))?;
-        let mut programs = Programs::load()?;
+        let mut programs = Programs::load(with_frames)?;
         programs.set_ram(&ram)?;
         let me = myself(&mut programs)?;
         let layout = crate::kernel_layout::find(&mut programs, &me, &ram)?;

@@ -113,7 +113,7 @@ pub struct VirtualMemory {
     /// Where targets are found, if all processes are meant.
     pub(crate) everyone: Option<Everyone>,
     ends: Option<Ends>,
-    target_cost: TargetCost,
+    pub(crate) target_cost: TargetCost,
     prices: Prices,
     /// Where set bits were cleared, if anyone wants to know.
     pub(crate) cleared: Option<Vec<(TargetId, AddrRange)>>,
@@ -126,9 +126,12 @@ impl VirtualMemory {
     ///
     /// Needs root, or CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE and CAP_SYS_NICE.
     pub fn new() -> Result<Self, BpfError> {
-        let mut reader = Reader::new()?;
+        Ok(Self::with_reader(Reader::new()?))
+    }
+
+    pub(crate) fn with_reader(mut reader: Reader) -> Self {
         let measured = prices::measure(&mut reader);
-        Ok(Self {
+        Self {
             reader,
             spaces: Vec::new(),
             next_id: 0,
@@ -149,7 +152,7 @@ impl VirtualMemory {
             unobservable: Vec::new(),
             cleared: None,
             advise: Vec::new(),
-        })
+        }
     }
 
     /// Watches `process` from the next regions update on, unless another `daos` does.
@@ -341,6 +344,11 @@ impl VirtualMemory {
             space.task = found.filter(|_| space.process.is_alive());
         }
         Ok(space.task)
+    }
+
+    /// Whether the page or huge page at `addr` had to be left when it was last armed.
+    pub(crate) fn is_left(&self, target: TargetId, addr: u64) -> bool {
+        self.unobservable.binary_search(&(target, addr)).is_ok()
     }
 
     /// What is armed now may be observable again.

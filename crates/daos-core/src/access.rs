@@ -77,7 +77,7 @@ impl Observation {
 /// What an implementation can and can't do, said before it is asked to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Capabilities {
-    /// Short name, as records show it: `ebpf-vaddr`, `sim`.
+    /// Short name, as records show it: `ebpf-vaddr`, `ebpf-paddr`, `sim`.
     pub name: &'static str,
     /// Largest window that it takes, in pages, `1..=`[`MAX_WINDOW_PAGES`].
     pub max_window_pages: u32,

@@ -54,7 +54,7 @@ pub use host::Host;
 pub use metrics::{Metric, Metrics};
 pub use page_runs::PageRuns;
 pub use rng::Rng;
-pub use sink::{ActionReport, ActionSink, BATCH_BYTES};
+pub use sink::{ActionReport, ActionSink, BATCH_BYTES, OwnedMemory};
 pub use snapshot::{
     Cost, HOT_RATE, Interval, PageRun, Part, RegionSnapshot, Snapshot, SnapshotSource,
     TargetSnapshot,

@@ -93,6 +93,33 @@ pub trait ActionSink: AccessCheck {
 
     /// The cgroup that `target` is in, as a path from the root of the hierarchy.
     fn cgroup(&self, target: TargetId) -> Option<String>;
+
+    /// Whether targets are memory of several owners, as physical memory is: then mappings and
+    /// cgroup are those of [`owned`](Self::owned), and not the target's.
+    fn has_owners(&self) -> bool {
+        false
+    }
+
+    /// Who has the memory in sorted `ranges` of `target` now, by rising address, without what
+    /// nobody has, or what can't be acted on.
+    fn owned(
+        &mut self,
+        _target: TargetId,
+        _ranges: &[AddrRange],
+    ) -> Result<Vec<OwnedMemory>, Self::Error> {
+        Ok(Vec::new())
+    }
+}
+
+/// Memory of a target with several owners: who has it, and as what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnedMemory {
+    /// Where it is in the target, under the name that its owner has mapped it by.
+    pub mapping: Mapping,
+    /// The cgroup of its owner, as a path from the root of the hierarchy.
+    pub cgroup: Option<String>,
+    /// Whether a huge page maps it.
+    pub is_huge: bool,
 }
 
 /// Most bytes that a sink is asked to act on at once, and so how exactly quotas are kept.

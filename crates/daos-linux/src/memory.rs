@@ -48,6 +48,18 @@ impl ProcessMemory {
             Some(Self { resident_bytes: bytes("VmRSS")?, swap_bytes })
         })
     }
+
+    /// That of all processes together, each page once, from `/proc/meminfo`: anonymous memory,
+    /// and what they map of files. What is in swap is all that is there.
+    pub fn of_machine(proc: &Path) -> Option<Self> {
+        let meminfo = fs::read_to_string(proc.join("meminfo")).ok()?;
+        let bytes = |name| kib_field(&meminfo, name);
+        let free_swap = bytes("SwapFree").unwrap_or(0);
+        Some(Self {
+            resident_bytes: bytes("AnonPages")? + bytes("Mapped")?,
+            swap_bytes: bytes("SwapTotal").unwrap_or(0).saturating_sub(free_swap),
+        })
+    }
 }
 
 /// What process `pid` has of each kind of memory, from the same file; `None` as there.

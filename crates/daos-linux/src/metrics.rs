@@ -24,6 +24,8 @@ const MAX_OVERHEAD: f64 = 0.005;
 pub struct HostMetrics {
     proc: PathBuf,
     targets: TargetsMemory,
+    /// Whether all processes together are the target.
+    of_machine: bool,
 }
 
 impl HostMetrics {
@@ -34,7 +36,7 @@ impl HostMetrics {
 
     /// Of a tree like `/proc`.
     pub fn at(proc: &Path) -> Self {
-        Self { proc: proc.to_owned(), targets: TargetsMemory::new(MAX_OVERHEAD) }
+        Self { proc: proc.to_owned(), targets: TargetsMemory::new(MAX_OVERHEAD), of_machine: false }
     }
 
     /// The bound on what watching costs in all, as a share of one CPU, 0.5 % unless this is
@@ -42,6 +44,11 @@ impl HostMetrics {
     pub fn with_max_overhead(mut self, share: f64) -> Self {
         self.targets = TargetsMemory::new(share);
         self
+    }
+
+    /// All processes of the machine are the target, and what is in swap is theirs.
+    pub fn of_machine(self) -> Self {
+        Self { of_machine: true, ..self }
     }
 
     /// Whose resident set counts from now on, by process number. Those that have
@@ -53,6 +60,9 @@ impl HostMetrics {
     /// What the targets have in memory and in swap together. Of many, some were asked a while
     /// ago; `None` until all were, and while none has any.
     pub fn memory_of_targets(&mut self) -> Option<ProcessMemory> {
+        if self.of_machine {
+            return ProcessMemory::of_machine(&self.proc);
+        }
         self.targets.read(&self.proc)
     }
 

@@ -32,7 +32,7 @@ pub struct Header {
     /// Whether the monitor chose its intervals; those of `attrs` are the first ones then.
     #[serde(default)]
     pub auto_intervals: bool,
-    /// The primitives under it: `ebpf-vaddr`, `sim`.
+    /// The primitives under it: `ebpf-vaddr`, `ebpf-paddr`, `sim`.
     pub backend: String,
     /// The target as the user asked for it, word by word.
     pub command: Vec<String>,

@@ -21,7 +21,7 @@ pub struct Info {
     pub seed: u64,
     /// What was monitored.
     pub targets: Vec<InfoTarget>,
-    /// What checked the accesses: `ebpf-vaddr`, `sim`.
+    /// What checked the accesses: `ebpf-vaddr`, `ebpf-paddr`, `sim`.
     pub backend: String,
     /// How it was monitored: `windows`, `reference`.
     pub monitor: String,

@@ -12,6 +12,7 @@
 //! | [`account`], [`memory_series`] | what it cost, and what the targets took of memory |
 //! | [`schemes`], [`scheme_source`] | schemes at work, and where they come from, read again when that changes |
 //! | [`live`] | processes under watch, from those that were named, or a command, to their end |
+//! | [`live_memory`] | what they have: the memory of processes, or of the machine |
 //! | [`command`] | a command that was started |
 //! | [`driver`] | a monitor in real time: the one place that sleeps |
 //! | [`simulated`] | a monitor over a simulated space, in simulated time |
@@ -22,6 +23,7 @@ pub mod account;
 pub mod command;
 pub mod driver;
 pub mod live;
+pub mod live_memory;
 pub mod memory_series;
 pub mod scheme_source;
 pub mod schemes;
@@ -32,6 +34,7 @@ pub use account::Account;
 pub use command::{CommandError, Ended, Started, Surroundings};
 pub use driver::{Driver, DriverError, Stop};
 pub use live::{Live, LiveError, Targets};
+pub use live_memory::LiveMemory;
 pub use memory_series::{ByteSeries, MemorySeries, MemoryUse};
 pub use scheme_source::{SchemeSource, SchemeSourceError};
 pub use schemes::{ActiveSchemes, SchemesError};

@@ -2,9 +2,10 @@
 
 use crate::command::{CommandError, Ended, Started};
 use crate::driver::{Driver, DriverError, Stop};
+use crate::live_memory::LiveMemory;
 use crate::memory_series::MemoryUse;
 use crate::session::Source;
-use daos_bpf::{BpfError, VirtualMemory};
+use daos_bpf::{BpfError, PhysicalMemory, VirtualMemory};
 use daos_core::{Action, ActionSink, CpuCost, Metrics, Snapshot, SnapshotSource, TargetInfo};
 use daos_linux::census::Selection;
 use daos_linux::claim::Claimed;
@@ -63,7 +64,7 @@ pub enum LiveError {
 /// Processes that are there and may be watched; nothing was started or changed yet.
 #[derive(Debug)]
 pub struct Targets {
-    memory: VirtualMemory,
+    memory: LiveMemory,
     pidfds: Vec<OwnedFd>,
     max_overhead: f64,
     /// Whether others may come when all have ended.
@@ -99,9 +100,7 @@ impl Targets {
         }
         let max_overhead = max_overhead.unwrap_or(DEFAULT_MAX_OVERHEAD);
         let memory = VirtualMemory::new()?.with_children(children).with_max_overhead(max_overhead);
-        keep_at_hand(AT_HAND);
-        let (goes_on, open_files) = (false, None);
-        let mut targets = Self { memory, pidfds: Vec::new(), max_overhead, goes_on, open_files };
+        let mut targets = Self::of(LiveMemory::Processes(Box::new(memory)), max_overhead);
         processes.into_iter().try_for_each(|process| targets.add(process))?;
         Ok(targets)
     }
@@ -117,17 +116,41 @@ impl Targets {
         most: usize,
         max_overhead: Option<f64>,
     ) -> Result<Self, LiveError> {
-        let mut targets = Self::open(&[], false, false, max_overhead)?;
+        let max_overhead = max_overhead.unwrap_or(DEFAULT_MAX_OVERHEAD);
+        let mut memory = VirtualMemory::new()?.with_max_overhead(max_overhead);
         // Each of them takes some.
-        targets.open_files = Some(RaisedOpenFiles::raise());
-        targets.memory.watch_everyone(selection, most)?;
-        targets.goes_on = true;
-        Ok(targets)
+        let open_files = Some(RaisedOpenFiles::raise());
+        memory.watch_everyone(selection, most)?;
+        let targets = Self::of(LiveMemory::Processes(Box::new(memory)), max_overhead);
+        Ok(Self { goes_on: true, open_files, ..targets })
+    }
+
+    /// The RAM of the machine, by physical address, as far as the processes that `selection`
+    /// means have it. `max_overhead` as with [`open`](Self::open).
+    ///
+    /// # Errors
+    ///
+    /// [`LiveError`] where this host lacks what watching takes.
+    pub fn open_machine(
+        selection: Selection,
+        max_overhead: Option<f64>,
+    ) -> Result<Self, LiveError> {
+        let max_overhead = max_overhead.unwrap_or(DEFAULT_MAX_OVERHEAD);
+        let memory = PhysicalMemory::new(selection, max_overhead)?;
+        Ok(Self::of(LiveMemory::Machine(Box::new(memory)), max_overhead))
+    }
+
+    fn of(memory: LiveMemory, max_overhead: f64) -> Self {
+        keep_at_hand(AT_HAND);
+        Self { memory, pidfds: Vec::new(), max_overhead, goes_on: false, open_files: None }
     }
 
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.memory.pids().count()
+        match &self.memory {
+            LiveMemory::Processes(memory) => memory.pids().count(),
+            LiveMemory::Machine(_) => 1,
+        }
     }
 
     /// Whether there are none.
@@ -145,7 +168,9 @@ impl Targets {
         let pidfd = process.as_fd().try_clone_to_owned();
         let what = "keeping a hold of the target";
         self.pidfds.push(pidfd.map_err(|source| LiveError::Wait { what, source })?);
-        self.memory.add(process)?;
+        if let LiveMemory::Processes(memory) = &mut self.memory {
+            memory.add(process)?;
+        }
         Ok(())
     }
 
@@ -182,7 +207,10 @@ impl Targets {
         }
         let setup_cpu_us = cpu::used_us();
         driver.begin()?;
-        let metrics = HostMetrics::new().with_max_overhead(max_overhead);
+        let mut metrics = HostMetrics::new().with_max_overhead(max_overhead);
+        if let LiveMemory::Machine(_) = driver.access() {
+            metrics = metrics.of_machine();
+        }
         Ok(Live {
             driver,
             metrics,
@@ -201,7 +229,7 @@ impl Targets {
 /// Processes under watch.
 #[derive(Debug)]
 pub struct Live<M = AnyMonitor> {
-    driver: Driver<VirtualMemory, M>,
+    driver: Driver<LiveMemory, M>,
     metrics: HostMetrics,
     swap: Option<TempSwap>,
     /// Processes of which it was told that their memory can't be observed.
@@ -231,7 +259,7 @@ impl<M: Monitor> Live<M> {
     }
 
     /// The primitives.
-    pub fn memory(&self) -> &VirtualMemory {
+    pub fn memory(&self) -> &LiveMemory {
         self.driver.access()
     }
 
@@ -247,7 +275,7 @@ impl<M: Monitor> Live<M> {
 
     fn processes(&self) -> impl Iterator<Item = ProcessMemory> + '_ {
         let memory = |pid| ProcessMemory::read(Path::new("/proc"), pid);
-        self.memory().pids().filter_map(memory)
+        self.memory().pids().into_iter().filter_map(memory)
     }
 
     /// Watches no more, and waits for the command, if there is one, to end, or ends it:
@@ -315,11 +343,11 @@ impl<M: Monitor> SnapshotSource for Live<M> {
 }
 
 impl<M: Monitor> Source for Live<M> {
-    type Memory = VirtualMemory;
+    type Memory = LiveMemory;
 
     fn lend<T>(
         &mut self,
-        work: impl FnOnce(&mut VirtualMemory, &mut dyn Metrics) -> T,
+        work: impl FnOnce(&mut LiveMemory, &mut dyn Metrics) -> T,
     ) -> (T, CpuCost) {
         self.metrics.set_targets(self.driver.access().pids());
         let metrics = &mut self.metrics;
@@ -350,8 +378,9 @@ impl<M: Monitor> Source for Live<M> {
     }
 
     fn take_notes(&mut self) -> Vec<String> {
+        let Some(memory) = self.driver.access().processes() else { return Vec::new() };
         let told = &mut self.told_opaque;
-        let new = self.driver.access().opaque_pids().filter(|pid| told.insert(*pid));
+        let new = memory.opaque_pids().filter(|pid| told.insert(*pid));
         let note = |pid| {
             format!(
                 "note: process {pid} owns a virtual machine, or shares its memory with a device: \
@@ -360,7 +389,6 @@ impl<M: Monitor> Source for Live<M> {
             )
         };
         let mut notes: Vec<_> = new.map(note).collect();
-        let memory = self.driver.access();
         let first = |told: &mut bool, nr: usize| nr > 0 && !std::mem::replace(told, true);
         let left_out = memory.nr_left_out();
         if first(&mut self.told_left_out, left_out) {

@@ -102,6 +102,7 @@ pub struct Doctor {
 #[command(override_usage = "daos record [OPTIONS] -- COMMAND [ARG]...\n       \
     daos record [OPTIONS] --pid PID[,PID]...\n       \
     daos record [OPTIONS] --all\n       \
+    daos record [OPTIONS] --paddr\n       \
     daos record [OPTIONS] --sim FILE")]
 #[command(after_help = "Examples:\n  \
     daos record -- ./program --with args       from its start to its end\n  \
@@ -109,6 +110,7 @@ pub struct Doctor {
     daos record --pid 1234 --children          and the processes that it starts\n  \
     daos record --all --min-rss 64M -d 5m      all of the machine that are larger than that\n  \
     daos record --all --cgroup 'system.slice/*'      all in such a cgroup\n  \
+    daos record --paddr -d 1m                  the machine's RAM, by physical address\n  \
     daos record -o - --pid 1234 | jq .         as JSON lines, as they come\n  \
     daos record --sim workloads/demo.cfg       a simulated address space, at once")]
 pub struct Record {
@@ -144,6 +146,9 @@ pub struct Forms {
     /// All processes of the machine, as they come and go: the largest first
     #[arg(long)]
     pub all: bool,
+    /// The RAM of the machine by physical address, whoever uses it
+    #[arg(long)]
+    pub paddr: bool,
     /// Simulate the access pattern of this file instead of watching a process
     #[arg(long, value_name = "FILE")]
     pub sim: Option<PathBuf>,
@@ -157,7 +162,7 @@ pub struct Target {
     #[command(flatten)]
     pub forms: Forms,
     /// Watch the processes that the targets start, too
-    #[arg(long, conflicts_with_all = ["sim", "all"])]
+    #[arg(long, conflicts_with_all = ["sim", "all", "paddr"])]
     pub children: bool,
     #[command(flatten)]
     pub selecting: Selecting,
@@ -165,7 +170,7 @@ pub struct Target {
 
 /// Which of all processes.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "With --all")]
+#[command(next_help_heading = "With --all or --paddr")]
 pub struct Selecting {
     /// Only processes in this cgroup, or below it; `*` stands for any text
     #[arg(long, value_name = "PATTERN", value_parser = CgroupPattern::new)]

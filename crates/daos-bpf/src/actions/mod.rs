@@ -99,7 +99,7 @@ pub(crate) enum Found {
 }
 
 impl VirtualMemory {
-    fn apply_in_parts(
+    pub(crate) fn apply_in_parts(
         &mut self,
         action: Action,
         target: TargetId,

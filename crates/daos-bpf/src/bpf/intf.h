@@ -96,6 +96,82 @@ struct frame_facts {
 	__u8 unused[4];
 };
 
+/* Windows of page frames in a batch, and runs of frames that it can bring: powers of two. */
+#define MAX_FRAME_REQUESTS 2048
+#define MAX_FRAME_RUNS 8192
+/* Frames in a window. */
+#define MAX_WINDOW_FRAMES 512
+
+/* What is known of a page frame. */
+enum frame_kind {
+	/* Nobody's. */
+	FRAME_FREE,
+	/* The kernel's, or reserved. */
+	FRAME_OTHER,
+	/* On a list of what reclaim takes, but mapped by nobody: page cache. */
+	FRAME_UNMAPPED,
+	/* Mapped by one, with a clear accessed bit. */
+	FRAME_OLD,
+	/* The same with a set one. */
+	FRAME_YOUNG,
+	/* Mapped more than once. */
+	FRAME_SHARED,
+	/* Merged with others of the same content. */
+	FRAME_KSM,
+	/* Of who shares memory with a device, or owns a virtual machine. */
+	FRAME_OPAQUE,
+	/* Of who asks. */
+	FRAME_OWN,
+	/* Mapped, but not found where. */
+	FRAME_LOST,
+};
+
+/* Whose address of a mapped frame is to be told. */
+enum frame_wanted {
+	WANT_NO_OWNER,
+	WANT_OWNER_OF_YOUNG,
+	WANT_OWNER,
+};
+
+/* Look at `nr` frames from `frame` on: at most MAX_WINDOW_FRAMES, aligned by as many. */
+struct frame_request {
+	__u64 frame;
+	__u32 nr;
+	/* Out: the place behind its last run. */
+	__u32 end;
+	/* Out: frames of the aligned block around the first one that is free as a whole. */
+	__u64 free;
+};
+
+/* Neighbouring frames that are alike or, if their owner is told, are neighbours there. */
+struct frame_run {
+	/* Where the first is mapped, if that was asked for, by whom and in which tables. */
+	__u64 va;
+	__u64 pgd;
+	__u32 tgid;
+	enum frame_kind kind;
+	__u32 nr;
+	/* Of the page-table entry that maps it. */
+	__u16 level;
+	/* Of the folio that it is part of, with `va`. */
+	__u16 order;
+};
+
+struct frames_ctx {
+	/* In, as in `tables_ctx`. */
+	__u64 direct_map;
+	__u64 frame_mask;
+	__u64 page_array;
+	/* In: the tables of who asks. */
+	__u64 own_pgd;
+	__u32 levels;
+	__u32 nr;
+	/* In. */
+	enum frame_wanted want;
+	/* Out: whether this kernel has what it takes. */
+	__u32 can;
+};
+
 struct found_task {
 	__u64 task;
 	__u64 start_boottime;

@@ -30,9 +30,12 @@ enum bpf_map_type {
 
 #define CORE __attribute__((preserve_access_index))
 
+struct task_struct;
+
 struct mm_struct {
 	void *pgd;
 	void *notifier_subscriptions;
+	struct task_struct *owner;
 } CORE;
 
 struct signal_struct {
@@ -48,6 +51,7 @@ struct task_struct {
 	struct mm_struct *mm;
 	struct signal_struct *signal;
 	__u64 start_boottime;
+	int tgid;
 } CORE;
 
 typedef struct {
@@ -80,6 +84,54 @@ struct folio___wrapped {
 struct page {
 	atomic_t compound_mapcount;
 	unsigned long compound_head;
+	unsigned long private;
+	atomic_t _mapcount;
+	atomic_t _refcount;
+} CORE;
+
+/* What a page is that is not mapped, in the highest byte of its mapcount; since 6.12. */
+enum pagetype {
+	PGTY_buddy,
+};
+
+struct rb_node {
+	struct rb_node *rb_right;
+	struct rb_node *rb_left;
+} CORE;
+
+struct rb_root {
+	struct rb_node *rb_node;
+} CORE;
+
+struct rb_root_cached {
+	struct rb_root rb_root;
+} CORE;
+
+struct vm_area_struct {
+	unsigned long vm_start;
+	unsigned long vm_end;
+	unsigned long vm_pgoff;
+	struct mm_struct *vm_mm;
+	struct {
+		struct rb_node rb;
+		unsigned long rb_subtree_last;
+	} shared;
+} CORE;
+
+/* Who may have an anonymous page: those that have the process it comes from, or were forked. */
+struct anon_vma {
+	struct rb_root_cached rb_root;
+} CORE;
+
+struct anon_vma_chain {
+	struct vm_area_struct *vma;
+	struct rb_node rb;
+	unsigned long rb_subtree_last;
+} CORE;
+
+/* Who maps a file. */
+struct address_space {
+	struct rb_root_cached i_mmap;
 } CORE;
 
 enum pageflags {

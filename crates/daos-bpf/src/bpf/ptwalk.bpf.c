@@ -271,6 +271,8 @@ static long walk_one(__u64 i, void *data)
 	return 0;
 }
 
+#include "frames.bpf.h"
+
 /* Answers `ctx->nr` requests about the address space of a task. */
 SEC("syscall")
 int read_tables(struct tables_ctx *ctx)

@@ -4,7 +4,7 @@ use super::interval_map::IntervalMap;
 use super::proof::sample;
 use daos_core::{
     AccessCheck, Action, ActionReport, ActionSink, AddrRange, Capabilities, Mapping, Observation,
-    PAGE_SIZE, Prices, Target, TargetId, TargetInfo, Window,
+    OwnedMemory, PAGE_SIZE, Prices, Target, TargetId, TargetInfo, Window,
 };
 use std::collections::BTreeMap;
 
@@ -76,6 +76,18 @@ impl<S: ActionSink> ActionSink for DryRun<'_, S> {
 
     fn cgroup(&self, target: TargetId) -> Option<String> {
         self.real.cgroup(target)
+    }
+
+    fn has_owners(&self) -> bool {
+        self.real.has_owners()
+    }
+
+    fn owned(
+        &mut self,
+        target: TargetId,
+        ranges: &[AddrRange],
+    ) -> Result<Vec<OwnedMemory>, S::Error> {
+        self.real.owned(target, ranges)
     }
 }
 

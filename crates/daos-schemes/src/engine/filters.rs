@@ -1,7 +1,7 @@
 //! Deciding by a scheme's filters which memory may be acted on.
 
 use crate::scheme::{Filter, FilterType, Scheme};
-use daos_core::{Action, AddrRange, Mapping, PAGE_SIZE};
+use daos_core::{Action, AddrRange, Mapping, OwnedMemory, PAGE_SIZE};
 
 /// What filters have to know of the target whose memory they decide about.
 #[derive(Debug, Clone, Copy)]
@@ -45,6 +45,38 @@ pub(super) fn without_shared_files(range: AddrRange, mappings: &[Mapping]) -> Ve
     parts.push(AddrRange::new(start, range.end));
     parts.retain(|part| !part.is_empty());
     parts
+}
+
+/// Whether a filter decides by who has the memory, or as what.
+fn is_by_owner(filter: &Filter) -> bool {
+    match filter.filter_type {
+        FilterType::Anonymous | FilterType::File | FilterType::Cgroup(_) => true,
+        FilterType::Addresses(_) | FilterType::Huge => false,
+    }
+}
+
+/// Whether the scheme has to know who has memory, or as what, where a target has several owners.
+pub(super) fn are_by_owner(scheme: &Scheme) -> bool {
+    spare_shared_files(scheme) || scheme.filters.iter().any(is_by_owner)
+}
+
+/// What the scheme may act on of memory that somebody has: sorted, as `owned` is.
+pub(super) fn of_owned(scheme: &Scheme, owned: &[OwnedMemory]) -> Vec<AddrRange> {
+    let spare_shared = spare_shared_files(scheme);
+    let mut allowed = Vec::new();
+    for OwnedMemory { mapping, cgroup, is_huge } in owned {
+        if spare_shared && mapping.is_of_shared_file() {
+            continue;
+        }
+        let mappings = std::slice::from_ref(mapping);
+        let target = FilteredTarget { mappings, cgroup: cgroup.as_deref() };
+        cut(&scheme.filters, mapping.range, target, |part| {
+            if allows(&scheme.filters, part, target, *is_huge) {
+                part.push_joined(&mut allowed);
+            }
+        });
+    }
+    allowed
 }
 
 /// Cuts `range` where filters may decide differently on the two sides.
@@ -159,6 +191,31 @@ mod tests {
         assert_eq!(allowed(&both), [(5, 8), (25, 35)]);
         let inverted = Filter { inverted: true, ..filter(FilterType::File, false) };
         assert_eq!(allowed(&[inverted]), [(10, 20)]);
+    }
+
+    #[test]
+    fn memory_of_several_owners_is_decided_by_who_has_it() {
+        let owned = |at, name: &str, shared, cgroup: &str| {
+            let mapping = Mapping { range: pages(at, at + 1), name: name.into(), shared };
+            OwnedMemory { mapping, cgroup: Some(cgroup.into()), is_huge: false }
+        };
+        let all = [
+            owned(0, "", false, "/a/b"),
+            owned(1, "[heap]", false, "/a"),
+            owned(2, "", false, "/c"),
+            owned(4, "/file", false, "/a"),
+            owned(5, "/file", true, "/a"),
+        ];
+        let text = "4K max min min 5s max pageout";
+        let mut scheme = crate::parse(text, "test").unwrap().remove(0);
+        assert!(are_by_owner(&scheme), "shared files are spared");
+        assert_eq!(of_owned(&scheme, &all), [pages(0, 3), pages(4, 5)]);
+        scheme.filters = vec![filter(FilterType::Cgroup("/a".into()), true)];
+        assert_eq!(of_owned(&scheme, &all), [pages(0, 2), pages(4, 5)]);
+        scheme.filters.insert(0, filter(FilterType::File, false));
+        assert_eq!(of_owned(&scheme, &all), [pages(0, 2)]);
+        scheme.filters = vec![filter(FilterType::Addresses(pages(1, 3)), false)];
+        assert_eq!(of_owned(&scheme, &all), [pages(0, 1), pages(4, 5)]);
     }
 
     #[test]

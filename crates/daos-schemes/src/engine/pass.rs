@@ -1,6 +1,7 @@
 //! Acting on what a scheme selected, batch by batch, until it is done or a bound is reached.
 
 use super::History;
+use super::filters;
 use super::scheme_state::SchemeState;
 use super::selection::Selected;
 use daos_core::{Action, ActionSink, AddrRange, BATCH_BYTES, Done, HUGE_PAGE_SIZE, TargetId};
@@ -129,6 +130,14 @@ impl<S: ActionSink> Pass<'_, S> {
         }
         let action = self.state.scheme.action;
         let clock_us = self.sink.clock_us();
+        let of_allowed;
+        let ranges = if self.sink.has_owners() && filters::are_by_owner(&self.state.scheme) {
+            let owned = self.sink.owned(target, ranges)?;
+            of_allowed = filters::of_owned(&self.state.scheme, &owned);
+            &of_allowed
+        } else {
+            ranges
+        };
         let outcome = if self.state.needs_proof() {
             self.sink.apply_to_idle(action, target, ranges)?
         } else {

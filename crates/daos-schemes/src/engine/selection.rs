@@ -45,6 +45,8 @@ impl SchemeState {
             cgroups.extend(ids.map(|id| (id, sink.cgroup(id))));
         }
         let spare_shared = filters::spare_shared_files(&self.scheme);
+        // Who has it is asked right before it is acted on.
+        let is_decided_later = sink.has_owners() && filters::are_by_owner(&self.scheme);
         let mut found = Vec::new();
         self.stats.fitting_bytes = 0;
         for candidate in candidates {
@@ -62,7 +64,7 @@ impl SchemeState {
                 fits: candidate.age_us >= min_us,
                 priority: if is_bounded { self.priority(candidate) } else { 0.0 },
             };
-            if self.scheme.filters.is_empty() && !spare_shared {
+            if is_decided_later || (self.scheme.filters.is_empty() && !spare_shared) {
                 self.count(selected);
                 self.add(selected, snapshot.end_us, &mut found);
                 continue;

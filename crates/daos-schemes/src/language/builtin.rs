@@ -1,8 +1,9 @@
 //! The schemes that come with the program: the files in `schemes/`.
 
 /// File name and content of each.
-const FILES: [(&str, &str); 4] = [
+const FILES: [(&str, &str); 5] = [
     ("prcl.scheme", include_str!("../../../../schemes/prcl.scheme")),
+    ("pprcl.scheme", include_str!("../../../../schemes/pprcl.scheme")),
     ("ethp.scheme", include_str!("../../../../schemes/ethp.scheme")),
     ("lock.scheme", include_str!("../../../../schemes/lock.scheme")),
     ("prcl-gentle.toml", include_str!("../../../../schemes/prcl-gentle.toml")),
@@ -40,6 +41,7 @@ mod tests {
     #[test]
     fn are_the_papers() {
         assert_eq!(lines("prcl"), ["4K max min min 5s max pageout"]);
+        assert_eq!(lines("pprcl"), lines("prcl"));
         assert_eq!(
             lines("ethp"),
             ["min max 5% max min max hugepage", "2M max min min 7s max nohugepage"]
@@ -48,7 +50,7 @@ mod tests {
 
     #[test]
     fn all_can_be_read() {
-        assert_eq!(names().collect::<Vec<_>>(), ["prcl", "ethp", "lock", "prcl-gentle"]);
+        assert_eq!(names().collect::<Vec<_>>(), ["prcl", "pprcl", "ethp", "lock", "prcl-gentle"]);
         assert!(names().all(|name| !lines(name).is_empty()));
         assert_eq!(get("prcl"), get("prcl.scheme"));
         assert_eq!(get("prcl.toml"), None);

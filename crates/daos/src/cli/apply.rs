@@ -9,6 +9,7 @@ use std::path::PathBuf;
 #[command(override_usage = "daos apply [OPTIONS] --scheme SCHEME -- COMMAND [ARG]...\n       \
     daos apply [OPTIONS] --scheme SCHEME --pid PID[,PID]...\n       \
     daos apply [OPTIONS] --scheme SCHEME --all\n       \
+    daos apply [OPTIONS] --scheme SCHEME --paddr\n       \
     daos apply [OPTIONS] --scheme SCHEME --sim FILE")]
 #[command(mut_arg("schemes", |arg| arg.required(true)))]
 #[command(mut_arg("max_overhead", super::max_overhead_where_schemes_act))]
@@ -17,6 +18,7 @@ use std::path::PathBuf;
     daos apply --scheme '4K max min min 30s max pageout' --pid 1234\n  \
     daos apply --scheme ethp --scheme my.toml --pid 1234 --children\n  \
     daos apply --scheme prcl --all --user alice --min-rss 64M    all large ones of a user\n  \
+    daos apply --scheme pprcl --paddr --zram 4G      all that nobody uses, by physical address\n  \
     daos apply --scheme prcl --dry-run -d 1m --pid 1234   says what it would do\n  \
     daos record --scheme prcl -- ./server              records what was seen and done\n\
     A scheme's text: MIN-SIZE MAX-SIZE MIN-FREQUENCY MAX-FREQUENCY MIN-AGE MAX-AGE ACTION, with \

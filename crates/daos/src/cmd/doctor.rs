@@ -7,12 +7,14 @@ mod unit;
 
 use crate::cli::{self, Plain};
 use anyhow::Result;
-use daos_bpf::VirtualMemory;
+use daos_bpf::{PhysicalMemory, VirtualMemory};
 use daos_core::Host;
 use daos_core::text::{safe, safe_lines};
 use daos_core::units::display;
+use daos_linux::census::Selection;
 use daos_linux::support::{HugePages, Rights, Swap, has_btf};
 use daos_linux::{damon, host, pid_namespace, zram};
+use daos_monitor::windows::DEFAULT_MAX_OVERHEAD;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -89,11 +91,16 @@ impl Diagnosis {
             None => ebpf(&host, rights, sys),
         };
         let actions = actions::findings(memory.as_ref().ok());
+        let physical = memory.as_ref().map_err(String::clone).and_then(|_| by_frame());
         let ebpf = memory.map(|_| "read our own page tables with eBPF".to_owned()).into();
         let simulated =
             Finding { ok: true, why: "needs nothing; give `daos record --sim FILE`".to_owned() };
         Self {
-            backends: BTreeMap::from([("ebpf-vaddr", ebpf), ("sim", simulated)]),
+            backends: BTreeMap::from([
+                ("ebpf-paddr", physical.into()),
+                ("ebpf-vaddr", ebpf),
+                ("sim", simulated),
+            ]),
             actions,
             zram: on_zram(zram),
             leftovers: leftovers::found(),
@@ -167,6 +174,14 @@ fn ebpf(host: &Host, rights: Rights, sys: &Path) -> Result<VirtualMemory, String
             why
         }),
         missing => Err(format!("missing {}: run daos as root", missing.join(", "))),
+    }
+}
+
+/// Whether page frames can be followed to those who have them: likewise, by doing it.
+fn by_frame() -> Result<String, String> {
+    match PhysicalMemory::new(Selection::default(), DEFAULT_MAX_OVERHEAD) {
+        Ok(_) => Ok("found our own page frames with eBPF".to_owned()),
+        Err(err) => Err(err.to_string()),
     }
 }
 

@@ -1,4 +1,4 @@
-//! `--all`: which of the machine's processes are meant.
+//! `--all` and `--paddr`: which of the machine's processes are meant.
 
 use crate::cli;
 use anyhow::Result;
@@ -27,8 +27,8 @@ pub fn most(looking: &cli::Looking) -> usize {
 }
 
 /// What is watched, as it was asked for.
-pub fn named(selecting: &cli::Selecting) -> Vec<String> {
-    let mut words = vec!["--all".to_owned()];
+pub fn named(form: &str, selecting: &cli::Selecting) -> Vec<String> {
+    let mut words = vec![form.to_owned()];
     words.extend(selecting.cgroup.iter().map(|pattern| format!("--cgroup {pattern}")));
     words.extend(selecting.min_rss.map(|bytes| format!("--min-rss {bytes}")));
     words

@@ -30,8 +30,9 @@ pub fn simulated<'a>(
     user: Option<&str>,
 ) -> Result<Option<&'a Path>> {
     let cli::Selecting { cgroup, min_rss, include_system } = &target.selecting;
-    if !target.forms.all && (cgroup.is_some() || min_rss.is_some() || *include_system) {
-        let message = "--cgroup, --min-rss and --include-system choose among --all: give that";
+    let cli::Forms { all, paddr, .. } = target.forms;
+    if !(all || paddr) && (cgroup.is_some() || min_rss.is_some() || *include_system) {
+        let message = "--cgroup, --min-rss and --include-system choose among --all or --paddr: give one of these";
         return Err(Usage(message.into()).into());
     }
     let refused = match (&target.forms.sim, monitoring.looking.backend) {

@@ -52,7 +52,7 @@ pub fn run(args: &cli::Owners) -> Result<i32> {
         last = Some(interval.snapshot);
     }
     bar.finish_and_clear();
-    let watched: Vec<u32> = session.source().memory().pids().collect();
+    let watched: Vec<u32> = session.source().memory().pids();
     let others = others(selection, &watched);
     let infos: Vec<TargetInfo> = infos.into_values().collect();
     let bill = watching.bill(last.as_ref(), &infos, &others, args.by.into());

@@ -42,6 +42,9 @@ impl Prepared {
         let targets = if target.forms.all {
             let selection = everyone::selection(&target.selecting, managing.act(), user)?;
             Targets::open_everyone(selection, everyone::most(looking), max_overhead)?
+        } else if target.forms.paddr {
+            let selection = everyone::selection(&target.selecting, managing.act(), user)?;
+            Targets::open_machine(selection, max_overhead)?
         } else {
             Targets::open(pids, children, managing.act(), max_overhead)?
         };
@@ -123,9 +126,9 @@ pub fn user(asked: Option<&str>) -> Result<Option<User>> {
 /// As whom the command runs, if one was given.
 pub fn user_of_command(target: &cli::Target, asked: Option<&str>) -> Result<Option<User>> {
     match (target.forms.command.is_empty(), asked) {
-        (true, Some(_)) if target.forms.all => Ok(None),
+        (true, Some(_)) if target.forms.all || target.forms.paddr => Ok(None),
         (true, Some(_)) => {
-            bail!(Usage("--user is for a command, or for --all: give one behind --".into()))
+            bail!(Usage("--user is for a command, --all or --paddr: give one behind --".into()))
         }
         (true, None) => Ok(None),
         (false, _) => user(asked),
@@ -223,7 +226,8 @@ pub fn simulation(
 /// What is watched, as it was named.
 pub fn named(target: &cli::Target) -> Vec<String> {
     match target.forms.command.as_slice() {
-        [] if target.forms.all => everyone::named(&target.selecting),
+        [] if target.forms.all => everyone::named("--all", &target.selecting),
+        [] if target.forms.paddr => everyone::named("--paddr", &target.selecting),
         [] => target.forms.pid.iter().map(|pid| format!("--pid {pid}")).collect(),
         command => command.to_vec(),
     }

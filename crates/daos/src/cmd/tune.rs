@@ -28,7 +28,7 @@ const INTERRUPTED: i32 = 130;
 /// Tunes until the limit is reached or Ctrl-C. Exit status 1 if nothing is known then.
 pub fn run(args: &cli::Tune) -> Result<i32> {
     // A score may be a command, too.
-    if args.target.forms.all {
+    if args.target.forms.all || args.target.forms.paddr {
         let message = "there is no one score of all processes: tune for a command, or --pid";
         return Err(Usage(message.into()).into());
     }

@@ -20,16 +20,16 @@ use test_tag::tag;
 
 const MIB: u64 = 1 << 20;
 /// 32 MiB in use, 128 MiB idle.
-const MOSTLY_IDLE: &str = "cold, 64M\nhot, 32M\nidle, 64M\n\nbusy\n300s\nhot, random, 1, 1\n";
+pub const MOSTLY_IDLE: &str = "cold, 64M\nhot, 32M\nidle, 64M\n\nbusy\n300s\nhot, random, 1, 1\n";
 
 /// A cgroup; there is one for a test process at a time.
-struct Cgroup {
-    cgroup: TempCgroup,
+pub struct Cgroup {
+    pub cgroup: TempCgroup,
     _alone: MutexGuard<'static, ()>,
 }
 
 impl Cgroup {
-    fn make() -> Self {
+    pub fn make() -> Self {
         static ALONE: Mutex<()> = Mutex::new(());
         let alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let cgroup = TempCgroup::make(Path::new("/"), 4 << 30).expect("a cgroup can be made");
@@ -37,12 +37,12 @@ impl Cgroup {
     }
 
     /// Moves a process into it. Memory that it has stays counted where it was.
-    fn take(&self, pid: u32) {
+    pub fn take(&self, pid: u32) {
         fs::write(self.cgroup.processes(), pid.to_string()).expect("it can be moved");
     }
 
     /// Its name as a pattern: from which hierarchy's root its path is told is no matter then.
-    fn pattern(&self) -> String {
+    pub fn pattern(&self) -> String {
         let dir = self.cgroup.processes();
         let name = dir.parent().and_then(Path::file_name).expect("it is a directory");
         format!("*/{}", name.to_str().expect("text"))

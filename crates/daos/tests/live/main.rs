@@ -16,6 +16,7 @@ mod hostile;
 mod killed;
 mod kinds;
 mod moves;
+mod physical;
 mod rights;
 mod swap;
 mod tune;
