@@ -60,6 +60,9 @@ pub(crate) fn measure(reader: &mut Reader) -> MeasuredPrices {
         if let Some((run, page)) = armer.price() {
             prices.arm_run = believable(run, default.arm_run);
             prices.arm_page = believable(page, default.arm_page);
+            if let Some(gap) = armer.gap(run, page) {
+                prices.arm_gap = believable(gap, default.arm_gap);
+            }
         }
         if let Some(set_again) = armer.set_again() {
             prices.set_again = believable(set_again, default.set_again);
@@ -163,7 +166,7 @@ impl<'a> PageArmer<'a> {
             pages: r.pages() as u32,
         });
         let began = Instant::now();
-        self.reader.read(&self.me, windows, Facts::OfYoung, |_, _| {}).ok()??;
+        self.reader.read(&self.me, windows, Facts::OfYoung { most_gap: 2 }, |_, _| {}).ok()??;
         clear(self.pidfd.as_fd(), ranges)?;
         Some(us(began))
     }
@@ -181,6 +184,17 @@ impl<'a> PageArmer<'a> {
         })? / SINGLES as f64;
         let page = (long - single) / (RUN - 1) as f64;
         Some((single - page, page))
+    }
+
+    /// What a page costs that is passed over between two that are armed, where a run costs so
+    /// much, and a page in it.
+    fn gap(&mut self, run: f64, page: f64) -> Option<f64> {
+        let bridged = self.run(0, 3 * SINGLES);
+        let all = median_of(|| {
+            self.singles(SINGLES).iter().for_each(|single| self.own.write(single.start));
+            self.arm(&[bridged])
+        })?;
+        Some((all - run - page * SINGLES as f64) / (2 * SINGLES) as f64)
     }
 
     /// What touching a page costs more when its bit was cleared. The TLB is flushed
@@ -294,6 +308,7 @@ mod tests {
         assert!(window > 0.0 && page > 0.0 && page < window, "{window} {page}");
         let (run, page) = armer.price().unwrap();
         assert!(run > 0.0 && page > 0.0 && page < run, "{run} {page}");
+        assert!(armer.gap(run, page).unwrap() < run);
         assert!(armer.set_again().unwrap() > 0.0);
     }
 }

@@ -60,8 +60,9 @@ pub(crate) struct KernelLayout {
 pub(crate) enum Facts {
     /// Only the tables.
     None,
-    /// Those behind young entries: what it takes to arm them.
-    OfYoung,
+    /// Those behind young entries: what it takes to arm them. Of so many other pages
+    /// between two of them, or fewer, only whether they are part of large folios.
+    OfYoung { most_gap: u32 },
     /// Those behind all present entries.
     OfPresent,
     /// Those behind young entries, and whose memory they are.
@@ -169,6 +170,10 @@ impl Programs {
             nr: nr.min(MAX_REQUESTS) as u32,
             owners: u32::from(with == Facts::Owners),
             all: u32::from(with == Facts::OfPresent),
+            most_gap: match with {
+                Facts::OfYoung { most_gap } => most_gap,
+                _ => 0,
+            },
             ..Default::default()
         };
         // SAFETY: plain old data, of which the program may change any byte.

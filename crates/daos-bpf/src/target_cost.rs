@@ -2,18 +2,24 @@
 //!
 //! Two things cost a target: the interrupt of each flush of the TLB, if it did not
 //! happen on the target's own CPU, and to set the accessed bit of an armed page anew.
-//! The second is counted when a check finds the bit set. A bit that is set later than
+//! Whether the first came is told by how long the call took: who flushes waits for all who
+//! are interrupted. The second is counted when a check finds the bit set. A bit that is set later than
 //! the last check that looks at it is not seen, and one that nobody armed is counted
 //! only while there are armed ones that were not found set.
 
 use crate::prices::MeasuredPrices;
-use daos_core::{AddrRange, PAGE_SIZE};
+use daos_core::Prices;
+
+/// What a flush leaves of the costs of those before it. Chosen: some fifty count.
+const KEEP: f64 = 0.98;
 
 /// What the targets were charged, and what that is derived from.
 #[derive(Debug, Default)]
 pub(crate) struct TargetCost {
     interrupt_us: f64,
-    set_again_us: f64,
+    prices: Prices,
+    /// The share of flushes that interrupted a target, of those of late.
+    interrupting: f64,
     /// Pages that were armed and not found accessed since.
     armed: u64,
     due_us: f64,
@@ -21,26 +27,38 @@ pub(crate) struct TargetCost {
 
 impl TargetCost {
     pub(crate) fn new(measured: &MeasuredPrices) -> Self {
-        Self {
-            interrupt_us: measured.interrupt_us,
-            set_again_us: measured.prices.set_again,
-            ..Self::default()
-        }
+        Self { interrupt_us: measured.interrupt_us, prices: measured.prices, ..Self::default() }
     }
 
-    /// These ranges are being armed, each with a flush, which interrupts the target or not.
-    pub(crate) fn arms(&mut self, ranges: &[AddrRange], interrupts: bool) {
-        self.armed += ranges.iter().map(|r| r.len() / PAGE_SIZE).sum::<u64>();
-        if interrupts {
-            self.due_us += ranges.len() as f64 * self.interrupt_us;
+    /// So many ranges with so many pages in use were armed, each with a flush. `took_us`: what
+    /// that took us, which is much more where others are interrupted, as we wait for them;
+    /// `may_interrupt`: the target may have run on another CPU.
+    pub(crate) fn armed(&mut self, ranges: u64, pages: u64, took_us: f64, may_interrupt: bool) {
+        if ranges == 0 {
+            return;
         }
+        self.armed += pages;
+        let quiet_us = self.prices.arm_run * ranges as f64 + self.prices.arm_page * pages as f64;
+        let waited_us = (took_us - quiet_us).max(0.0);
+        let most_us = ranges as f64 * self.interrupt_us;
+        let interrupts_us = if may_interrupt { waited_us.min(most_us) } else { 0.0 };
+        self.due_us += interrupts_us;
+        let keep = KEEP.powi(ranges.min(1000) as i32);
+        let share = if most_us > 0.0 { interrupts_us / most_us } else { 0.0 };
+        self.interrupting = self.interrupting * keep + share * (1.0 - keep);
+    }
+
+    /// What a flush costs us beside what it does where nobody is interrupted, in microseconds:
+    /// we wait for the interrupt.
+    pub(crate) fn of_a_flush_us(&self) -> f64 {
+        self.interrupting * self.interrupt_us
     }
 
     /// A check found this many bits set.
     pub(crate) fn found_set(&mut self, bits: u32) {
         let bits = u64::from(bits).min(self.armed);
         self.armed -= bits;
-        self.due_us += bits as f64 * self.set_again_us;
+        self.due_us += bits as f64 * self.prices.set_again;
     }
 
     /// Microseconds since this was last asked.
@@ -55,18 +73,29 @@ mod tests {
 
     #[test]
     fn interrupts_and_bits_set_anew_are_charged_once() {
-        let mut cost =
-            TargetCost { interrupt_us: 10.0, set_again_us: 0.5, ..TargetCost::default() };
+        let prices = Prices { arm_run: 1.0, arm_page: 0.1, set_again: 0.5, ..Prices::default() };
+        let mut cost = TargetCost { interrupt_us: 10.0, prices, ..TargetCost::default() };
         cost.found_set(5);
         assert_eq!(cost.take(), 0.0, "nothing was armed");
-        let ranges = [AddrRange::new(0, 4 * PAGE_SIZE), AddrRange::new(1 << 20, (1 << 20) + 4096)];
-        cost.arms(&ranges, false);
+        cost.armed(2, 5, 50.0, false);
         assert_eq!(cost.take(), 0.0);
         cost.found_set(3);
         cost.found_set(3);
         assert_eq!(cost.take(), 2.5);
-        cost.arms(&ranges, true);
+        cost.armed(2, 0, 60.0, true);
         assert_eq!(cost.take(), 20.0);
         assert_eq!(cost.take(), 0.0);
+    }
+
+    #[test]
+    fn who_did_not_wait_interrupted_nobody() {
+        let prices = Prices { arm_run: 1.0, arm_page: 0.1, ..Prices::default() };
+        let mut cost = TargetCost { interrupt_us: 10.0, prices, ..TargetCost::default() };
+        cost.armed(100, 10, 80.0, true);
+        assert_eq!((cost.take(), cost.of_a_flush_us()), (0.0, 0.0));
+        cost.armed(500, 0, 5500.0, true);
+        assert!(cost.of_a_flush_us() > 9.5);
+        cost.armed(500, 0, 400.0, true);
+        assert!(cost.of_a_flush_us() < 0.5);
     }
 }

@@ -25,7 +25,7 @@ use daos_linux::claim::{Claim, Claimed};
 use daos_linux::cpu::Placement;
 use daos_linux::ends::Ends;
 use daos_linux::madvise::Advice;
-use daos_linux::{Process, host, support};
+use daos_linux::{Process, cpu, host, support};
 use rustix::io::Errno;
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -211,21 +211,29 @@ impl VirtualMemory {
         let Some(task) = self.task(at)? else { return Ok(()) };
         let pid = self.spaces[at].process.pid();
         let mut advise = std::mem::take(&mut self.advise);
-        let mut whole = Vec::new();
+        let (mut whole, mut bridges) = (Vec::new(), Vec::new());
+        let most_gap = self.prices().most_gap();
         let (reader, space) = (&mut self.reader, &self.spaces[at]);
-        let there =
-            reader.read(&task, windows.iter().copied(), Facts::OfYoung, |part, answer| {
-                for_each_young(&part, answer, |page, facts| {
-                    let refused = space.refused.iter().any(|r| r.contains(page.range.start));
-                    match arming(&page, facts, self.whole_folios) {
-                        Arming::Advise(range) if !refused => advise.push(range),
-                        Arming::WholeFolio(range, first) if !refused => {
-                            whole.push((page.range.start, range, first));
-                        }
-                        _ => self.unobservable.push((space.id, page.range.start)),
+        let with = Facts::OfYoung { most_gap };
+        let there = reader.read(&task, windows.iter().copied(), with, |part, answer| {
+            let mut before: Option<AddrRange> = None;
+            for_each_young(&part, answer, |page, facts| {
+                let refused = space.refused.iter().any(|r| r.contains(page.range.start));
+                let left = before.take();
+                match arming(&page, facts, self.whole_folios) {
+                    Arming::Advise(range) if !refused => {
+                        advise.push(range);
+                        before = Some(range);
+                        let gap = left.map(|left| AddrRange::new(left.end, range.start));
+                        bridges.extend(gap.filter(|gap| is_bridge(&part, answer, *gap, most_gap)));
                     }
-                });
-            })?;
+                    Arming::WholeFolio(range, first) if !refused => {
+                        whole.push((page.range.start, range, first));
+                    }
+                    _ => self.unobservable.push((space.id, page.range.start)),
+                }
+            });
+        })?;
         if let Some(there) = there {
             self.spaces[at].is_opaque = there.has_secondary_tables;
             for (page, range, first) in whole {
@@ -238,6 +246,13 @@ impl VirtualMemory {
                     self.unobservable.push((space.id, page));
                 }
             }
+            let id = self.spaces[at].id;
+            // All that is asked for, whole folios too, even if the call stops in the middle.
+            if let Some(cleared) = &mut self.cleared {
+                cleared.extend(advise.iter().map(|range| (id, *range)));
+            }
+            let armed: u64 = advise.iter().map(AddrRange::pages).sum();
+            advise.append(&mut bridges);
             // Two windows may lie in one folio.
             ranges::join(&mut advise, ranges::MAX_ARMED_BYTES, |addr| {
                 self.spaces[at].mapping_around(addr)
@@ -246,13 +261,11 @@ impl VirtualMemory {
             if alone && advise.len() >= WORTH_A_MOVE {
                 self.placement.follow_process(pid, there.cpu);
             }
-            let id = self.spaces[at].id;
-            // All that is asked for, whole folios too, even if the call stops in the middle.
-            if let Some(cleared) = &mut self.cleared {
-                cleared.extend(advise.iter().map(|range| (id, *range)));
-            }
-            self.target_cost.arms(&advise, self.placement.interrupts(there.cpu, there.nr_threads));
+            let may_interrupt = self.placement.interrupts(there.cpu, there.nr_threads);
+            let begun_us = cpu::used_us();
             self.advise_cold(at, &advise);
+            let took_us = (cpu::used_us() - begun_us) as f64;
+            self.target_cost.armed(advise.len() as u64, armed, took_us, may_interrupt);
             self.placement.follow(None);
         } else {
             self.spaces[at].task = None;
@@ -300,7 +313,11 @@ impl VirtualMemory {
         let mut set = 0;
         let there = self.reader.read(&task, windows_of, Facts::None, |part, answer| {
             let start = windows[part.window].start;
-            set += note(&mut found[part.window], start, &part, answer, left);
+            let is_in = |(of, addr): &(TargetId, u64)| *of == id && part.range.contains(*addr);
+            let from = unobservable.partition_point(|left| *left < (id, part.range.start));
+            let may_be_left =
+                matches!(answer, Answer::Huge(..)) || unobservable.get(from).is_some_and(is_in);
+            set += note(&mut found[part.window], start, &part, answer, may_be_left, left);
         })?;
         self.target_cost.found_set(set);
         match there {
@@ -441,7 +458,8 @@ impl AccessCheck for VirtualMemory {
     }
 
     fn prices(&self) -> Prices {
-        self.prices
+        let arm_run = self.prices.arm_run + self.target_cost.of_a_flush_us();
+        Prices { arm_run, ..self.prices }
     }
 
     fn take_target_us(&mut self) -> f64 {
@@ -551,6 +569,19 @@ fn for_each_young(part: &WindowPart, answer: Answer<'_>, mut each: impl FnMut(Yo
     }
 }
 
+/// Whether pages between two that are armed, no more than `most_gap`, can be passed over: none
+/// of them is part of a large folio, which would be split.
+fn is_bridge(part: &WindowPart, answer: Answer<'_>, gap: AddrRange, most_gap: u32) -> bool {
+    let Answer::Pages(ptes, facts) = answer else { return false };
+    if gap.is_empty() || gap.pages() > u64::from(most_gap) {
+        return false;
+    }
+    let first = ((gap.start - part.range.start) / PAGE_SIZE) as usize;
+    let pages = first..first + gap.pages() as usize;
+    let mut between = ptes[pages.clone()].iter().zip(&facts[pages]);
+    between.all(|(pte, facts)| !Entry(*pte).is_present() || facts.large == 0)
+}
+
 /// Nothing can be said of a window.
 fn set_unknown(window: &Window, seen: &mut Observation) {
     seen.unobservable = window.pages;
@@ -559,13 +590,15 @@ fn set_unknown(window: &Window, seen: &mut Observation) {
 }
 
 /// Adds what the tables say of a part of a window to the observation of the window, which
-/// starts at `start`. `left`: could the page or huge page at an address not be armed?
+/// starts at `start`. `left`: could the page or huge page at an address not be armed? None of
+/// them, unless `may_be_left`.
 /// Returns how many entries were found accessed, of pages or huge pages.
 fn note(
     seen: &mut Observation,
     start: u64,
     part: &WindowPart,
     answer: Answer<'_>,
+    may_be_left: bool,
     left: impl Fn(u64) -> bool,
 ) -> u32 {
     let bits: &mut PageBits = seen.pages.get_or_insert_default();
@@ -599,6 +632,25 @@ fn note(
                 (first..first + pages).for_each(|page| bits[page / 64] |= 1 << (page % 64));
             }
         }
+        Answer::Pages(ptes, _) if !part.is_opaque && !may_be_left => {
+            let mut entries = ptes;
+            let mut at = first;
+            while !entries.is_empty() {
+                // As many as are in the same word.
+                let (these, rest) = entries.split_at(entries.len().min(64 - at % 64));
+                let (mut present, mut young) = (0u64, 0u64);
+                for (page, pte) in these.iter().enumerate() {
+                    present |= u64::from(Entry(*pte).is_present()) << page;
+                    young |= u64::from(Entry(*pte).is_young()) << page;
+                }
+                bits[at / 64] |= young << (at % 64);
+                seen.present += present.count_ones();
+                seen.entries += present.count_ones();
+                seen.accessed += young.count_ones();
+                set += young.count_ones();
+                (entries, at) = (rest, at + these.len());
+            }
+        }
         Answer::Pages(ptes, _) => {
             for (page, pte) in ptes.iter().enumerate() {
                 let entry = Entry(*pte);
@@ -630,7 +682,7 @@ mod tests {
     fn noted(start: u64, part: AddrRange, answer: Answer<'_>) -> (Observation, u32) {
         let mut seen = Observation::default();
         let part = WindowPart { window: 0, range: part, is_opaque: false };
-        let set = note(&mut seen, start, &part, answer, |_| false);
+        let set = note(&mut seen, start, &part, answer, false, |_| false);
         (seen, set)
     }
 
@@ -649,11 +701,14 @@ mod tests {
         let range = AddrRange::new(TABLE, TABLE + 4 * PAGE_SIZE);
         let part = WindowPart { window: 0, range, is_opaque: true };
         let mut seen = Observation::default();
-        let set = note(&mut seen, TABLE, &part, Answer::Pages(&[0x21, 0x01, 0, 0], &[]), |_| false);
+        let set =
+            note(&mut seen, TABLE, &part, Answer::Pages(&[0x21, 0x01, 0, 0], &[]), false, |_| {
+                false
+            });
         assert_eq!((seen.present, seen.unobservable, seen.accessed, set), (0, 2, 0, 0));
         assert_eq!(seen.unknown.unwrap()[0], 0b0011);
         let facts = FrameFacts::default();
-        note(&mut seen, TABLE, &part, Answer::Huge(Entry(0xa1), 2, &facts), |_| false);
+        note(&mut seen, TABLE, &part, Answer::Huge(Entry(0xa1), 2, &facts), false, |_| false);
         assert_eq!((seen.present, seen.unobservable), (0, 6));
         let mut young = 0;
         for_each_young(&part, Answer::Huge(Entry(0xa1), 2, &facts), |_, _| young += 1);

@@ -103,8 +103,18 @@ pub struct Prices {
     pub arm_run: f64,
     /// To clear the bit of one page in it.
     pub arm_page: f64,
+    /// To pass over a page whose bit is clear, so that those on both sides are one run.
+    pub arm_gap: f64,
     /// To the target, when it accesses an armed page again.
     pub set_again: f64,
+}
+
+impl Prices {
+    /// Most pages between two that are armed which it is cheaper to pass over than to begin
+    /// another run.
+    pub fn most_gap(&self) -> u32 {
+        (self.arm_run / self.arm_gap.max(1e-9)).min(f64::from(MAX_WINDOW_PAGES)) as u32
+    }
 }
 
 impl Default for Prices {
@@ -117,6 +127,7 @@ impl Default for Prices {
             read_page: 0.85 / 512.0,
             arm_run: 0.8,
             arm_page: 0.04,
+            arm_gap: 0.06,
             set_again: 0.38,
         }
     }

@@ -22,6 +22,8 @@ pub struct Counters {
     pub ranges_armed: u64,
     /// Entries whose accessed bit was set, and had to be cleared.
     pub entries_cleared: u64,
+    /// Entries passed over between them.
+    pub entries_passed: u64,
     /// Flushes of the TLB: one for each range with entries to clear.
     pub flushes: u64,
     /// Armed entries that the target accessed, and so set anew. Counted when
@@ -40,6 +42,7 @@ impl Add for Counters {
             entries_read: self.entries_read + other.entries_read,
             ranges_armed: self.ranges_armed + other.ranges_armed,
             entries_cleared: self.entries_cleared + other.entries_cleared,
+            entries_passed: self.entries_passed + other.entries_passed,
             flushes: self.flushes + other.flushes,
             entries_set_again: self.entries_set_again + other.entries_set_again,
         }
@@ -57,6 +60,7 @@ impl Sub for Counters {
             entries_read: self.entries_read - earlier.entries_read,
             ranges_armed: self.ranges_armed - earlier.ranges_armed,
             entries_cleared: self.entries_cleared - earlier.entries_cleared,
+            entries_passed: self.entries_passed - earlier.entries_passed,
             flushes: self.flushes - earlier.flushes,
             entries_set_again: self.entries_set_again - earlier.entries_set_again,
         }
@@ -76,6 +80,8 @@ pub struct CostModel {
     pub arm_range_us: f64,
     /// To clear one entry.
     pub clear_entry_us: f64,
+    /// To pass over an entry between two that are cleared.
+    pub pass_entry_us: f64,
     /// To flush the TLB, for the monitor.
     pub flush_us: f64,
     /// The same for the target, when that interrupts it.
@@ -98,6 +104,7 @@ impl CostModel {
         read_entry_us: 0.8 / 512.0,
         arm_range_us: 0.4,
         clear_entry_us: 0.13,
+        pass_entry_us: 0.06,
         flush_us: 0.54,
         interrupt_us: 0.0,
         set_again_us: 0.38,
@@ -116,6 +123,7 @@ impl CostModel {
             read_page: self.read_entry_us,
             arm_run: self.arm_range_us + self.flush_us + self.interrupt_us,
             arm_page: self.clear_entry_us,
+            arm_gap: self.pass_entry_us,
             set_again: self.set_again_us,
         }
     }
@@ -127,6 +135,7 @@ impl CostModel {
             + self.read_entry_us * c.entries_read as f64
             + self.arm_range_us * c.ranges_armed as f64
             + self.clear_entry_us * c.entries_cleared as f64
+            + self.pass_entry_us * c.entries_passed as f64
             + self.flush_us * c.flushes as f64
     }
 

@@ -199,6 +199,7 @@ fn counts_what_it_was_asked_for() {
             entries_read: 8,
             ranges_armed: 3,
             entries_cleared: 520,
+            entries_passed: 0,
             flushes: 2,
             entries_set_again: 8,
         }
@@ -249,19 +250,23 @@ fn several_regions_share_a_block() {
 }
 
 #[test]
-fn a_flush_clears_a_run_of_neighbours() {
+fn a_flush_clears_a_run_of_neighbours_and_short_gaps_are_passed_over() {
     let mut space = packed(&[1024], SimOptions::default());
     let start = space.ranges()[0].start;
-    space.arm(&[window(start + 10 * PAGE_SIZE, 2), window(start + 63 * PAGE_SIZE, 2)]).unwrap();
-    assert_eq!(space.counters().flushes, 2);
-    // 0..10, 12..63 and 65..512 are left to clear, across words.
-    space.arm(&[window(start, 512)]).unwrap();
-    let counters = space.counters();
-    assert_eq!((counters.ranges_armed, counters.flushes), (5, 5));
-    assert_eq!(counters.entries_cleared, 512);
+    let arm = |space: &mut SimSpace, first, pages| {
+        space.arm(&[window(start + first * PAGE_SIZE, pages)]).unwrap();
+        let counters = space.counters();
+        (counters.ranges_armed, counters.flushes, counters.entries_passed)
+    };
+    assert_eq!(arm(&mut space, 10, 2), (1, 1, 0));
+    assert_eq!(arm(&mut space, 63, 200), (2, 2, 0));
+    // 0..10 and 12..60 are left to clear.
+    assert_eq!(arm(&mut space, 0, 60), (3, 3, 2));
+    // 60..63 and 263..512: what lies between is too much to pass over.
+    assert_eq!(arm(&mut space, 0, 512), (5, 5, 2));
+    assert_eq!(space.counters().entries_cleared, 512);
     // Nothing is left: a range all the same, but no flush.
-    space.arm(&[window(start, 512)]).unwrap();
-    assert_eq!((space.counters().ranges_armed, space.counters().flushes), (6, 5));
+    assert_eq!(arm(&mut space, 0, 512), (6, 5, 2));
 }
 
 #[test]

@@ -61,6 +61,12 @@ struct tables_ctx {
 	__u32 owners;
 	/* In: whether frames behind all present entries are to be looked up. */
 	__u32 all;
+	/*
+	 * In: so many pages between two whose frames are looked up, or fewer, are looked up,
+	 * too, but only whether they are part of large folios.
+	 */
+	__u32 most_gap;
+	__u32 unused;
 	/* Out: the address space that was read, or 0: throw everything away. */
 	__u64 mm;
 	__u32 cpu;

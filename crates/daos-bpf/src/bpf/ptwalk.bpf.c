@@ -41,6 +41,9 @@ struct walk {
 	__u32 owners;
 	/* Where the current request's entries go. */
 	__u32 out;
+	/* As in `tables_ctx`; the entry behind the last that was wanted, of this request. */
+	__u32 most_gap;
+	__u32 gap;
 	/*
 	 * The last level-2 table, of the GiB `gib`, which consecutive requests share;
 	 * the entries that led there or to an end, from the top, and where they stand.
@@ -150,14 +153,33 @@ static __always_inline __s32 large_mapcount(__u64 head, __u64 size)
 	return 0;
 }
 
+/* A member of a `struct page`, of which the beginning was read to `words`. */
+#define MEMBER(words, kind, offset) \
+	(*(kind *)((char *)(words) + ((offset) & (sizeof(struct page_words) - sizeof(kind)))))
+
+/* The beginning of a `struct page`: one read for all that is asked of a small page. */
+struct page_words {
+	__u64 word[8];
+};
+
+static __always_inline unsigned long flags_in(struct page_words *it)
+{
+	if (bpf_core_field_exists(struct folio___wrapped, flags.f))
+		return MEMBER(it, __u64, bpf_core_field_offset(struct folio___wrapped, flags.f));
+	return MEMBER(it, __u64, bpf_core_field_offset(struct folio, flags));
+}
+
 /* What the page frame is part of. */
 static __always_inline void look_up(struct frame_facts *f, struct walk *w, __u64 frame)
 {
 	__u64 size = bpf_core_type_size(struct page);
 	__u64 page = w->page_array + frame * size;
-	__u64 head = (__u64)BPF_CORE_READ((struct page *)page, compound_head);
+	struct page_words it = {};
 	unsigned long flags;
+	__u64 head;
 
+	bpf_probe_read_kernel(&it, sizeof(it), (void *)page);
+	head = MEMBER(&it, __u64, bpf_core_field_offset(struct page, compound_head));
 	/*
 	 * Behind a wrong page array, which is tried when the right one is searched, this
 	 * is any number. Don't follow it: nothing is known of what is there. (The pages
@@ -172,7 +194,7 @@ static __always_inline void look_up(struct frame_facts *f, struct walk *w, __u64
 		*f = (struct frame_facts){};
 		return;
 	}
-	flags = folio_flags(head);
+	flags = head == page ? flags_in(&it) : folio_flags(head);
 	f->lru = (flags >> bpf_core_enum_value(enum pageflags, PG_lru)) & 1;
 	f->active = (flags >> bpf_core_enum_value(enum pageflags, PG_active) |
 		     flags >> bpf_core_enum_value(enum pageflags, PG_unevictable)) & 1;
@@ -181,11 +203,33 @@ static __always_inline void look_up(struct frame_facts *f, struct walk *w, __u64
 	f->order = f->large ? read_u64(head + size) & 0xff : 0;
 	f->index_in_folio = (page - head) / size;
 	f->mapcount = f->large ? large_mapcount(head, size)
-			       : BPF_CORE_READ((struct folio *)page, _mapcount.counter) + 1;
+			       : MEMBER(&it, __s32, bpf_core_field_offset(struct folio, _mapcount)) + 1;
 	if (!w->owners)
 		return;
 	f->mapping = (__u64)BPF_CORE_READ((struct folio *)head, mapping);
 	f->index = BPF_CORE_READ((struct folio *)head, index);
+}
+
+/* Of a page between two that are to be armed: whether it is part of a large folio. */
+static long look_up_size(__u64 i, void *data)
+{
+	struct walk *w = data;
+	__u64 at = w->gap + i, entry, page;
+
+	if (at >= MAX_ENTRIES)
+		return 1;
+	entry = entries[at];
+	if (!(entry & ENTRY_PRESENT))
+		return 0;
+	facts[at].large = 1;
+	if (!is_ram(entry & w->frame_mask))
+		return 0;
+	page = w->page_array +
+	       ((entry & w->frame_mask) >> 12) * bpf_core_type_size(struct page);
+	if (!((__u64)BPF_CORE_READ((struct page *)page, compound_head) & 1))
+		facts[at].large =
+			(folio_flags(page) >> bpf_core_enum_value(enum pageflags, PG_head)) & 1;
+	return 0;
 }
 
 static long look_up_one(__u64 i, void *data)
@@ -203,6 +247,9 @@ static long look_up_one(__u64 i, void *data)
 		look_up(&facts[at], w, (entry & w->frame_mask) >> 12);
 	else
 		facts[at] = (struct frame_facts){};
+	if (w->gap && at - w->gap - 1 < w->most_gap)
+		bpf_loop(at - w->gap, look_up_size, w, 0);
+	w->gap = at + 1;
 	return 0;
 }
 
@@ -264,6 +311,7 @@ static long walk_one(__u64 i, void *data)
 			return 0;
 		if (w->page_array && read_u64(slot) == pmd) {
 			w->out = out;
+			w->gap = 0;
 			bpf_loop(pages, look_up_one, w, 0);
 		}
 	}
@@ -293,6 +341,7 @@ int read_tables(struct tables_ctx *ctx)
 	w.page_array = ctx->page_array;
 	w.levels = ctx->levels;
 	w.owners = ctx->owners;
+	w.most_gap = ctx->most_gap;
 	w.wanted = ctx->all ? ENTRY_PRESENT : ENTRY_YOUNG;
 	w.gib = ~0ULL;
 	ctx->struct_page_size = bpf_core_type_size(struct page);

@@ -61,6 +61,7 @@ mod tests {
             read_page: 0.75 / 512.0,
             arm_run: 1.5,
             arm_page: 0.1,
+            arm_gap: 0.1,
             set_again: 0.4,
         };
         let small = Budget::new(0.01, &prices, 1 << 30, 4096);

@@ -66,6 +66,7 @@ impl Scan {
             entries_read: whole(entries) * self.reads,
             ranges_armed: whole(young_tables),
             entries_cleared: whole(young),
+            entries_passed: 0,
             flushes: whole(young_tables),
             entries_set_again: whole(young),
         };

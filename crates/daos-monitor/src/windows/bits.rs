@@ -84,6 +84,21 @@ impl Pages {
         })
     }
 
+    /// How many runs it has if pages between two of them are passed over where they are no more
+    /// than so many, and how many pages that is.
+    pub fn bridged(&self, most_gap: u32) -> (u32, u32) {
+        let (mut runs, mut gaps) = (0, 0);
+        let mut end = None;
+        for (from, to) in self.ranges() {
+            match end.map(|end| from - end) {
+                Some(gap) if gap <= most_gap => gaps += gap,
+                _ => runs += 1,
+            }
+            end = Some(to);
+        }
+        (runs, gaps)
+    }
+
     /// How many runs of neighbouring pages are in it.
     pub fn runs(&self) -> u32 {
         let mut before = 0;
@@ -123,6 +138,9 @@ mod tests {
             prop_assert_eq!(pages.runs() as usize, starts);
             let ranges: Vec<_> = pages.ranges().collect();
             prop_assert_eq!(ranges.len(), starts);
+            prop_assert_eq!(pages.bridged(0), (starts as u32, 0));
+            let span = pages.iter().last().map_or(0, |last| last + 1 - pages.nth(0).unwrap());
+            prop_assert_eq!(pages.bridged(512), (u32::from(span > 0), span - pages.len()));
             prop_assert!(pages.iter().eq(ranges.into_iter().flat_map(|(from, to)| from..to)));
         }
     }

@@ -117,6 +117,11 @@ impl Budget {
         self.wake = prices.wake;
     }
 
+    /// What arming costs by now: it depends on what the targets do.
+    pub fn set_arming_prices(&mut self, prices: Prices) {
+        self.prices.arm_run = prices.arm_run;
+    }
+
     /// Lets time pass.
     pub fn fill(&mut self, now_us: u64) {
         let passed = now_us.saturating_sub(self.filled_us) as f64;
@@ -287,14 +292,12 @@ impl Budget {
     /// To arm the pages of `set` in a window of `pages`, and to read the window later; `rate`
     /// of those armed are accessed in between.
     pub fn arming(&self, set: &Pages, pages: u64, rate: f64) -> Price {
-        let Prices { arm_run, arm_page, set_again, .. } = self.prices;
+        let Prices { arm_run, arm_page, arm_gap, set_again, .. } = self.prices;
         let reading = 2.0 * self.reading(pages).monitor;
-        let (nr, runs) = (f64::from(set.len()), f64::from(set.runs()));
-        Price {
-            monitor: arm_run * runs + arm_page * nr + reading,
-            target: set_again * rate * nr,
-            wakes: 0.0,
-        }
+        let (runs, gaps) = set.bridged(self.prices.most_gap());
+        let nr = f64::from(set.len());
+        let clearing = arm_run * f64::from(runs) + arm_gap * f64::from(gaps) + arm_page * nr;
+        Price { monitor: clearing + reading, target: set_again * rate * nr, wakes: 0.0 }
     }
 }
 

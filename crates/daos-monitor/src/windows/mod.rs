@@ -362,6 +362,7 @@ impl Monitor for Windows {
             if now_us >= self.next_update_us {
                 self.update(access)?;
                 self.budget.note_update();
+                self.budget.set_arming_prices(access.prices());
                 self.next_update_us = now_us + self.attrs.update_us;
             }
             if now_us >= self.round_us {
