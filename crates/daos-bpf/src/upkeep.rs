@@ -18,7 +18,7 @@ const MOST: f64 = 0.005;
 /// The part of the bound that goes into looking again at the targets that were named, at
 /// most, and the same again into looking at their children, or at those that were found among
 /// all processes. Chosen: small, as what is mapped seldom changes; the rest is for first looks.
-const LOOKING: f64 = 0.1;
+const LOOKING: f64 = 0.05;
 /// The part of the bound that goes into going over all processes. Chosen: with the usual bound
 /// some hundred in a second.
 const COUNTING: f64 = 0.2;

@@ -16,6 +16,7 @@
 //! | [`snapshot`] | what a monitor hands out, and the seam to its users: [`SnapshotSource`] |
 //! | [`action`] | what schemes do to memory, and what came of it |
 //! | [`sink`] | the seam to who does it: [`ActionSink`] |
+//! | [`working_sets`] | how much is accessed within which time |
 //! | [`metrics`] | the seam to what is measured beside accesses: [`Metrics`] |
 //! | [`host`] | the machine that something was measured on |
 //! | [`rng`] | the seeded random generator |
@@ -44,6 +45,7 @@ pub mod target;
 pub mod testing;
 pub mod text;
 pub mod units;
+pub mod working_sets;
 
 pub use access::{AccessCheck, Capabilities, CpuCost, Observation, PageBits, Prices, Window};
 pub use action::{Action, Done, Refusal, SchemeStats};
@@ -61,3 +63,4 @@ pub use snapshot::{
 };
 pub use stats::median;
 pub use target::{KindsOfMemory, Mapping, Target, TargetId, TargetInfo};
+pub use working_sets::{WITHIN_US, WorkingSets};

@@ -6,6 +6,7 @@ use crate::addr::AddrRange;
 use crate::checks::Checks;
 use crate::page_runs::PageRuns;
 use crate::target::{TargetId, TargetInfo};
+use crate::working_sets::WorkingSets;
 
 /// The access rate, 0 to 1, from which on memory is called hot. Chosen: at the paper's
 /// sampling interval of 5 ms, a page that is accessed sixty times a second.
@@ -50,6 +51,21 @@ impl Snapshot {
     }
 }
 
+impl Snapshot {
+    /// Bytes of `target`, which is one of its targets, that are accessed within so many
+    /// microseconds: as the monitor says, or else as the access rates of its parts do. No more
+    /// than are resident, where that is known.
+    pub fn bytes_accessed(&self, target: &TargetSnapshot, within_us: u64) -> f64 {
+        let of_part =
+            |part: Part| part.range.len() as f64 * self.share_accessed(part.access_rate, within_us);
+        let bytes = match &target.working_sets {
+            Some(sets) => sets.within(within_us),
+            None => target.parts().map(of_part).sum(),
+        };
+        bytes.min(target.resident_bytes.map_or(f64::MAX, |resident| resident as f64))
+    }
+}
+
 impl Interval {
     /// Keeps only what lies in `range`, of all targets; regions, and what schemes acted on,
     /// are cut at its edges.
@@ -77,6 +93,9 @@ pub struct TargetSnapshot {
     pub regions: Vec<RegionSnapshot>,
     /// What is known to the page inside regions whose pages differ. Sorted, disjoint.
     pub pages: PageRuns,
+    /// How much of it is accessed within which time, where the monitor knows it better than its
+    /// regions tell.
+    pub working_sets: Option<WorkingSets>,
 }
 
 /// A region as it was in one aggregation interval.
@@ -178,9 +197,9 @@ impl TargetSnapshot {
     }
 
     /// Keeps only what lies in `range`; regions at its edges are cut. How much of that is
-    /// resident is not known.
+    /// resident, and how much is accessed within which time, is not known.
     pub fn crop(&mut self, range: AddrRange) {
-        self.resident_bytes = None;
+        (self.resident_bytes, self.working_sets) = (None, None);
         keep_within(&mut self.regions, range, |region| &mut region.range);
         self.pages.crop(range);
     }

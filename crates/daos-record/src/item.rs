@@ -1,6 +1,7 @@
 //! From frames to what they hold.
 
 use crate::codec::run_state::RunState;
+use crate::codec::working_sets::{self, ByTarget};
 use crate::codec::{self, done};
 use crate::damage::Flaw;
 use crate::error::ReadError;
@@ -31,6 +32,7 @@ pub struct Decoder {
     runs: RunState,
     /// Read already, for the snapshot that comes next.
     done: Option<Vec<Done>>,
+    working_sets: Option<ByTarget>,
 }
 
 impl Decoder {
@@ -49,10 +51,21 @@ impl Decoder {
                 }
                 _ => Err(Flaw::Corrupt("what schemes did can't be decoded")),
             },
+            frame::WORKING_SETS => match (working_sets::decode(payload), &self.working_sets) {
+                (Some(sets), None) => {
+                    self.working_sets = Some(sets);
+                    Ok(Item::Part)
+                }
+                _ => Err(Flaw::Corrupt("working sets can't be decoded")),
+            },
             frame::SNAPSHOT => match codec::decode(payload) {
                 Some(mut snapshot) => {
                     let filled = self.runs.fill(&mut snapshot);
                     filled.ok_or(Flaw::Corrupt("page runs are repeated too often"))?;
+                    let mut sets = self.working_sets.take().unwrap_or_default();
+                    for target in &mut snapshot.targets {
+                        target.working_sets = sets.remove(&target.id);
+                    }
                     let done = self.done.take().unwrap_or_default();
                     Ok(Item::Interval(Interval { snapshot: snapshot.restored(), done }))
                 }

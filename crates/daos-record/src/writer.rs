@@ -7,7 +7,7 @@
 
 use crate::codec::run_state::RunState;
 use crate::codec::stored::StoredSnapshot;
-use crate::codec::{self, done};
+use crate::codec::{self, done, working_sets};
 use crate::error::WriteError;
 use crate::frame::{self, MAGIC};
 use crate::header::{End, Header};
@@ -99,6 +99,12 @@ impl<W: Write> Writer<W> {
         let done = Done::joined(done.iter().map(number));
         if !done.is_empty() {
             frame::append(&mut self.buffer, frame::DONE, |out| done::encode(&done, out))?;
+        }
+        if working_sets::are_in(snapshot) {
+            frame::append(&mut self.buffer, frame::WORKING_SETS, |out| {
+                working_sets::encode(snapshot, out);
+                Ok(())
+            })?;
         }
         frame::append(&mut self.buffer, frame::SNAPSHOT, |out| codec::encode(snapshot, out))
     }

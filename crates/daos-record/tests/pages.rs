@@ -29,6 +29,7 @@ fn interval(index: u64, targets: &[(u32, &[PageRun])]) -> Interval {
         resident_bytes: None,
         regions: regions.clone(),
         pages: pages.to_vec().into(),
+        ..TargetSnapshot::default()
     };
     interval.snapshot.targets = targets.iter().map(target).collect();
     interval

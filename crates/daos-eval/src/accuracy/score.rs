@@ -120,6 +120,9 @@ impl Scorer {
                 }
             }
         }
+        if let Some(sets) = &target.working_sets {
+            reported_wss = sets.within(phase.within_us);
+        }
         let mut true_wss = 0.0;
         for truth in ranges {
             let busy = truth.bytes_in(truth.range);

@@ -115,7 +115,7 @@ impl FullScan {
             let (regions, pages) =
                 regions::regions_of(&target.tables, share, self.attrs.aggregation_us);
             let (id, resident_bytes) = (target.id, target.resident_bytes);
-            TargetSnapshot { id, resident_bytes, regions, pages: pages.into() }
+            TargetSnapshot { id, resident_bytes, regions, pages: pages.into(), working_sets: None }
         });
         Snapshot {
             start_us: std::mem::replace(&mut self.interval_start_us, now_us),

@@ -270,6 +270,7 @@ impl Reference {
                 })
                 .collect(),
             pages: Default::default(),
+            working_sets: None,
         });
         Snapshot {
             start_us: std::mem::replace(&mut self.interval_start_us, now_us),

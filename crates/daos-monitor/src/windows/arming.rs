@@ -17,7 +17,7 @@ const USED_PAGES: u64 = 16;
 const BUSY_RATE: f64 = 10.0;
 /// The part of what there is for page tables that those have that are known, while others are
 /// not. Chosen: a change is to be noticed meanwhile.
-const FOR_KNOWN: f64 = 0.3;
+const FOR_KNOWN: f64 = 0.05;
 /// Turns of tables that are known begin here: those of others come first.
 const KNOWN: u64 = 10;
 

@@ -20,6 +20,9 @@ pub(super) const BETWEEN_TABLES_US: u64 = 1_000_000;
 /// By how much earlier than others, in microseconds, comes what is unsure. Chosen: others
 /// have their turn, too.
 const HEAD_START_US: u64 = 1_000_000;
+/// The same of page tables that were armed a moment ago. Chosen: of those most is learned by a
+/// reading, and others may wait for seconds where there are many.
+const HEAD_START_OF_NEW_US: u64 = 5_000_000;
 
 impl Subregion {
     /// The pages that are to be read next, by number; `None` if they have to be armed first.
@@ -51,12 +54,10 @@ impl Subregion {
         let wait_us = wait_us(rate, sample_us);
         let since_us = now_us.saturating_sub(self.armed.at_us);
         if let Some(table) = &self.table {
-            if table.used().is_empty() {
-                // As much time again as has passed, up to the usual.
-                return now_us + since_us.clamp(sample_us, BETWEEN_TABLES_US);
-            }
-            if self.next_look(now_us).is_some() {
-                return now_us + since_us.clamp(sample_us, BETWEEN_TABLES_US);
+            if table.used().is_empty() || self.next_look(now_us).is_some() {
+                // When four times as much time has passed, up to the usual: as the times do
+                // within which accesses are counted.
+                return now_us + (3 * since_us).clamp(sample_us, BETWEEN_TABLES_US);
             }
             if self.unsure || table.suspect.is_some() {
                 return now_us;
@@ -87,7 +88,14 @@ impl Subregion {
 
 /// By what subregions that are due are ordered.
 pub(super) fn key(subregion: &Subregion) -> u64 {
-    if subregion.unsure { subregion.due_us.saturating_sub(HEAD_START_US) } else { subregion.due_us }
+    let is_new = subregion.table.is_some()
+        && subregion.due_us.saturating_sub(subregion.armed.at_us) < 2 * BETWEEN_TABLES_US;
+    let head_start_us = match subregion.unsure {
+        _ if is_new => HEAD_START_OF_NEW_US,
+        true => HEAD_START_US,
+        false => 0,
+    };
+    subregion.due_us.saturating_sub(head_start_us)
 }
 
 /// How long pages in use are left armed, in microseconds.

@@ -30,12 +30,14 @@
 //! | `subregion`, `target` | a subregion, and those of a target |
 //! | `table`, `bits` | the pages of a page table, each for itself |
 //! | `estimate` | from looks to rates |
+//! | `curve` | how many pages are accessed within which time |
 //! | `regions` | aggregation: from subregions to regions and runs of pages |
 //! | `budget`, `intervals` | what it may cost, and how often to sample |
 
 mod arming;
 mod bits;
 mod budget;
+mod curve;
 mod estimate;
 mod intervals;
 mod looks;
@@ -283,6 +285,7 @@ impl Windows {
             resident_bytes: target.resident_bytes,
             regions,
             pages: target.runs.clone(),
+            working_sets: target.working_sets(),
         };
         let snapshot = Snapshot {
             start_us: self.start_us,

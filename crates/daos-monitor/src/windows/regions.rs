@@ -10,12 +10,13 @@ use super::table::TablePart;
 use super::target::{TargetSubregions, pieces};
 use daos_core::{AddrRange, PAGE_SIZE, PageRun, RegionSnapshot};
 
-/// Most runs of pages of all targets together. Chosen: every snapshot has them all.
-const MAX_RUNS: usize = 1 << 16;
+/// Most runs of pages of all targets together. Chosen: as many as a gigabyte has in which every
+/// other page is in use; they take ten megabytes.
+const MAX_RUNS: usize = 1 << 18;
 /// What a run of pages costs, to be found and to be recorded, in microseconds of CPU time.
 const RUN_US: f64 = 0.15;
 /// The share of what may be spent that finding runs may take. Chosen.
-const FOR_RUNS: f64 = 0.1;
+const FOR_RUNS: f64 = 0.05;
 /// Shares in use that differ by no more are alike, where pages differ. Chosen.
 const SHARES_ALIKE: f64 = 0.25;
 

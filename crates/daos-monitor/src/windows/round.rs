@@ -28,7 +28,7 @@ const FOR_LOOKS: f64 = 0.55;
 const MANY_CHANGE: usize = 32;
 /// The same while there are page tables, or parts of a large memory, that nothing is known of,
 /// and not much changes. Chosen: those come first.
-const WHILE_LEARNING: (f64, f64) = (0.25, 0.4);
+const WHILE_LEARNING: (f64, f64) = (0.25, 0.33);
 const WHILE_EXPLORING: (f64, f64) = (0.15, 0.3);
 /// Places that are explored for each region that there may be before memory counts as known.
 /// Chosen: blocks in a hundredth of it were found by then.

@@ -5,6 +5,7 @@
 //! and they are aggregated into regions.
 
 use super::bits::{Pages, page_range};
+use super::curve::Curve;
 use super::estimate::{Estimate, Look, chance};
 use super::table::{Summary, Table};
 use daos_core::{AddrRange, HUGE_PAGE_SIZE, Observation, PAGE_SIZE};
@@ -18,6 +19,8 @@ const LIKELY: f64 = 0.6;
 const SATURATED: f64 = 0.8;
 /// Exposure in seconds that is short: few of the pages in use are accessed in it.
 const SHORT: f64 = 0.05;
+/// Rates that differ by no more than this part have one curve. Chosen.
+const CURVES_ALIKE: f64 = 0.05;
 /// Ages that differ by no more than this are alike, in microseconds. Chosen: one regions
 /// update interval by default.
 pub(super) const AGES_ALIKE_US: u64 = 1_000_000;
@@ -70,6 +73,10 @@ pub(super) struct Subregion {
     pub table: Option<Box<Table>>,
     /// Of the table, as it was when it was last read.
     pub summary: Summary,
+    /// How many of its pages are accessed within which time; of a rate, where it has no table,
+    /// which was this when that was worked out, or was not yet.
+    pub curve: Curve,
+    pub curve_of: f64,
     /// When all pages in use of the table are to be armed next; 0 for as soon as can be.
     pub arm_all_us: u64,
 }
@@ -96,6 +103,8 @@ impl Subregion {
             unobserved: 0.0,
             table: None,
             summary: Summary::default(),
+            curve: Curve::default(),
+            curve_of: f64::INFINITY,
             arm_all_us: 0,
         };
         new.centre_probe(pages);
@@ -118,7 +127,10 @@ impl Subregion {
         self.known = self.probe;
         self.waiting = Pages::default();
         self.armed = Armed::default();
-        (self.table, self.summary) = (None, Summary::default());
+        if self.table.is_some() {
+            (self.table, self.summary) = (None, Summary::default());
+            self.curve_of = f64::INFINITY;
+        }
         debug_assert!(self.probe.intersect(&self.range) == Some(self.probe) && start < end);
     }
 
@@ -142,6 +154,11 @@ impl Subregion {
         let window = Pages::range(from, to);
         if let Some(table) = &mut self.table {
             table.arm(&window.without(&self.waiting), now_us);
+            if to - from == self.probe.pages() as u32 {
+                table.counts.begin(now_us);
+            } else {
+                table.counts.lose(&window.and(&self.waiting));
+            }
         }
         if self.estimate.is_empty() && self.waiting.is_empty() {
             self.since_us = now_us;
@@ -156,6 +173,10 @@ impl Subregion {
 
     /// Corrects when it was armed, once that is over.
     pub fn was_armed(&mut self, at_us: u64) {
+        let all = (self.armed.from, self.armed.to) == (0, self.nr_pages());
+        if let Some(table) = self.table.as_mut().filter(|_| all) {
+            table.counts.begun(at_us);
+        }
         self.armed.at_us = at_us;
         self.armed.read_us = self.armed.read_us.max(at_us);
     }
@@ -236,6 +257,7 @@ impl Subregion {
                 self.summary = table.summary(self.probe.pages() as u32);
             }
         }
+        self.count(changed, &fresh, all_read, now_us);
         self.waiting = self.waiting.without(&read).or(&clear);
         self.armed.read_us = now_us;
         if all_read {
@@ -245,6 +267,25 @@ impl Subregion {
             self.since_us = now_us;
         }
         changed
+    }
+
+    /// Counts those that were accessed, and keeps what is known of how many are.
+    fn count(&mut self, changed: bool, fresh: &Pages, all_read: bool, now_us: u64) {
+        let rate = self.estimate.rate();
+        let rate = if rate < IDLE_RATE { 0.0 } else { rate };
+        if let Some(table) = &mut self.table {
+            if changed {
+                table.counts.outdate(now_us);
+            }
+            table.counts.take(fresh, all_read.then_some(self.summary.known), now_us);
+            if self.summary.used == 0 {
+                self.curve = Curve::default();
+            } else if all_read || changed {
+                self.curve = table.counts.curve(rate, self.summary.used_share());
+            }
+        } else if (rate - self.curve_of).abs() > CURVES_ALIKE * rate.min(self.curve_of) {
+            (self.curve, self.curve_of) = (Curve::of_rate(rate, 1.0), rate);
+        }
     }
 
     /// Accesses a second of a page, on average over its pages; 0 where there is as good as

@@ -1,6 +1,7 @@
 //! The pages of one page table, each known for itself.
 
 use super::bits::{Pages, page_range};
+use super::curve::Counts;
 use super::estimate::chance;
 use super::subregion::AGES_ALIKE_US;
 use daos_core::PageRun;
@@ -45,7 +46,7 @@ pub(super) struct Summary {
     /// Pages in use.
     pub used: u32,
     /// Pages of which anything is known.
-    known: u32,
+    pub known: u32,
     /// Most are.
     pub is_known: bool,
     /// When the page that was left alone for the shortest time was last in use.
@@ -94,6 +95,8 @@ pub(super) struct Table {
     period_us: u64,
     /// Pages in use when all were armed last.
     used_then: Pages,
+    /// How many are accessed within which time.
+    pub counts: Counts,
 }
 
 impl Table {
@@ -106,6 +109,7 @@ impl Table {
             suspect: None,
             period_us: FIRST_PERIOD_US,
             used_then: Pages::default(),
+            counts: Counts::default(),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::IDLE_PAGES;
 use super::subregion::Subregion;
-use daos_core::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE, PageRuns, TargetId};
+use daos_core::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE, PageRuns, TargetId, WITHIN_US, WorkingSets};
 
 /// Sorted, disjoint subregions that cover what a target has mapped.
 #[derive(Debug, Clone)]
@@ -34,6 +34,18 @@ impl TargetSubregions {
     /// Bytes mapped.
     pub fn bytes(&self) -> u64 {
         self.ranges.iter().map(AddrRange::len).sum()
+    }
+
+    /// How much of it is accessed within which time; `None` where regions tell as much.
+    pub fn working_sets(&self) -> Option<WorkingSets> {
+        let mut sum = [0.0; WITHIN_US.len()];
+        for subregion in &self.subregions {
+            let bytes = subregion.range.len() as f64;
+            for (sum, share) in sum.iter_mut().zip(subregion.curve.shares) {
+                *sum += bytes * f64::from(share);
+            }
+        }
+        (self.subregions.len() > 1).then(|| WorkingSets::new(sum))
     }
 
     /// Page tables that map it.
@@ -250,6 +262,7 @@ impl Subregion {
             estimate,
             since_us: self.since_us,
             unobserved: self.unobserved,
+            curve: self.curve,
             ..Self::new(range, IDLE_PAGES, now_us)
         }
     }

@@ -10,6 +10,7 @@
 //! | [`stored`] | a snapshot whose rates and ages are whole numbers, as all here are |
 //! | [`runs`], [`run_state`] | page runs, as changes of those of the snapshot before |
 //! | [`done`] | what schemes did |
+//! | [`working_sets`] | how much is accessed within which time |
 //! | [`varint`] | numbers in as few bytes as they need |
 
 pub mod done;
@@ -17,6 +18,7 @@ pub mod run_state;
 mod runs;
 pub mod stored;
 mod varint;
+pub mod working_sets;
 
 use crate::damage::Flaw;
 use crate::item::json;
@@ -250,8 +252,7 @@ mod tests {
                 id: TargetId(id),
                 resident_bytes: resident.map(|pages| pages * PAGE_SIZE),
                 regions,
-                pages: Vec::new(),
-                as_expected: false,
+                ..StoredTarget::default()
             };
             StoredSnapshot {
                 start_us,
@@ -353,8 +354,7 @@ mod tests {
                 id: TargetId(0),
                 resident_bytes: Some(0x8_1000),
                 regions,
-                pages: Vec::new(),
-                as_expected: false,
+                ..StoredTarget::default()
             }],
             cost: Cost {
                 checks: vec![2; 20].into(),

@@ -4,7 +4,9 @@
 //! count of the highest count of its snapshot, an age a number of aggregation intervals, so
 //! that most of them take a byte.
 
-use daos_core::{AddrRange, Cost, PageRun, RegionSnapshot, Snapshot, TargetId, TargetSnapshot};
+use daos_core::{
+    AddrRange, Cost, PageRun, RegionSnapshot, Snapshot, TargetId, TargetSnapshot, WorkingSets,
+};
 
 /// The highest count of what is written: rates are kept to a millionth.
 const HIGHEST: u32 = 1_000_000;
@@ -30,6 +32,7 @@ pub struct StoredTarget {
     pub pages: Vec<StoredRun>,
     /// They are those that are expected, and left out here.
     pub as_expected: bool,
+    pub working_sets: Option<WorkingSets>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,6 +78,7 @@ impl StoredSnapshot {
                 regions: target.regions.iter().map(region).collect(),
                 pages: pages.map(run).collect(),
                 as_expected,
+                working_sets: target.working_sets,
             }
         };
         Self {
@@ -109,6 +113,7 @@ impl StoredSnapshot {
             resident_bytes: target.resident_bytes,
             regions: target.regions.into_iter().map(region).collect(),
             pages: target.pages.into_iter().map(run).collect(),
+            working_sets: target.working_sets,
         };
         Snapshot {
             start_us: self.start_us,

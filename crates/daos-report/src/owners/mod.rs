@@ -3,8 +3,8 @@
 //! As it is at the end of the last snapshot. What is said of a part of a target's memory is what
 //! its access rate and its age say: of memory with accesses, the share that is expected to have
 //! had one within a time; memory without any is as old as it says. What was mapped but never
-//! touched is as old as can be, and is not resident: so what regions have beyond the resident set
-//! is taken off the idle memory.
+//! touched is as old as can be, or can't be observed, and is not resident: so what regions have
+//! beyond the resident set and what can't be observed is taken off the idle memory.
 //!
 //! Of what was watched for less than a time, nothing is said about that time.
 
@@ -237,10 +237,9 @@ impl Amounts {
         watched_us: u64,
     ) -> Self {
         let kinds = info.and_then(|info| info.memory);
-        let mapped: u64 = target.regions.iter().map(|region| region.range.len()).sum();
+        let mapped = || target.regions.iter().map(|region| region.range.len()).sum();
         let resident = target.resident_bytes.or(kinds.map(|kinds| kinds.resident_bytes()));
-        let resident = resident.unwrap_or(mapped);
-        let absent = mapped.saturating_sub(resident) as f64;
+        let resident = resident.unwrap_or_else(mapped);
         let mut observed = 0.0;
         // Within each of the times, first those of accesses.
         let times = WITHIN_US.into_iter().chain(IDLE_US);
@@ -256,6 +255,14 @@ impl Amounts {
                     };
             }
         }
+        if let Some(sets) = &target.working_sets {
+            // Where pages differ they were counted.
+            for (sum, time_us) in within.iter_mut().zip(WITHIN_US) {
+                *sum = if time_us <= sets.longest_us() { sets.within(time_us) } else { *sum };
+            }
+        }
+        // What is mapped and was never touched can't be observed, or else is idle.
+        let absent = (observed - resident as f64).max(0.0);
         let most = |bytes: f64| (bytes.max(0.0).round() as u64).min(resident);
         let known = |time_us: u64, bytes: u64| (time_us <= watched_us).then_some(bytes);
         let (accessed, idle) = within.split_at(WITHIN_US.len());

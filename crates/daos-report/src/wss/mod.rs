@@ -132,18 +132,17 @@ fn resident_set(snapshot: &Snapshot, options: &WssOptions) -> Option<u64> {
 fn working_set(snapshot: &Snapshot, options: &WssOptions, ids: &mut BTreeSet<TargetId>) -> u64 {
     let wanted = |id| options.target.is_none_or(|target| target == id);
     let within_us = options.within_us.unwrap_or(snapshot.aggregation_us);
-    let share = |rate: f64| match options.min_rate {
-        _ if rate <= 0.0 => 0.0,
-        Some(least) => f64::from(u8::from(rate >= least)),
-        None => snapshot.share_accessed(rate, within_us),
-    };
     let mut bytes = 0u64;
     for target in snapshot.targets.iter().filter(|target| wanted(target.id)) {
         ids.insert(target.id);
-        let used = target.parts().map(|part| part.range.len() as f64 * share(part.access_rate));
-        let used = used.sum::<f64>().round() as u64;
-        let most = target.resident_bytes.filter(|_| options.min_rate.is_none());
-        bytes = bytes.saturating_add(used.min(most.unwrap_or(u64::MAX)));
+        let used = match options.min_rate {
+            Some(least) => {
+                let parts = target.parts().filter(|part| part.access_rate > 0.0);
+                parts.filter(|part| part.access_rate >= least).map(|part| part.range.len()).sum()
+            }
+            None => snapshot.bytes_accessed(target, within_us).round() as u64,
+        };
+        bytes = bytes.saturating_add(used);
     }
     bytes
 }

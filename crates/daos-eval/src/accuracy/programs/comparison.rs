@@ -171,9 +171,12 @@ impl Told {
                 false => bytes,
             };
         }
-        // What is mapped and was never touched is as idle as can be.
+        if let Some(sets) = &target.working_sets {
+            accessed = sets.within(log.every_us);
+        }
+        // What is mapped and was never touched can't be observed, or is as idle as can be.
         let resident = target.resident_bytes.map_or(mapped, |bytes| bytes as f64);
-        let absent = (mapped - resident).max(0.0);
+        let absent = (observed - resident).max(0.0);
         let used = used.min(resident);
         let most = |bytes: f64| bytes.clamp(0.0, resident);
         Self { accessed: most(accessed), idle: most(observed - used - absent).min(resident - used) }
@@ -304,6 +307,7 @@ mod tests {
                 resident_bytes: Some(100 * 4096),
                 regions: regions.iter().map(region).collect(),
                 pages: Vec::new().into(),
+                working_sets: None,
             }],
             ..Snapshot::default()
         }

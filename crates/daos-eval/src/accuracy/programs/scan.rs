@@ -145,7 +145,7 @@ impl ScanLog {
             }
             let resident_bytes = Some(process.bytes(|table| &table.present));
             let (id, pages) = (process.id, Vec::new().into());
-            TargetSnapshot { id, resident_bytes, regions, pages }
+            TargetSnapshot { id, resident_bytes, regions, pages, working_sets: None }
         });
         Snapshot {
             start_us: scan.at_us.saturating_sub(self.every_us),

@@ -1,0 +1,181 @@
+//! How many pages are accessed within which time.
+//!
+//! Where pages of a table are accessed at rates that differ, no one rate tells how many are
+//! accessed within a tenth of a second and how many within ten. But that can be counted: all
+//! are armed at once, and each reading says how many were accessed since.
+
+use super::bits::Pages;
+use super::estimate::chance;
+use daos_core::WITHIN_US;
+
+const TIMES: usize = WITHIN_US.len();
+/// What a counting leaves of those before it. Chosen: half, since use changes.
+const KEEP: f32 = 0.5;
+
+/// How long pages that come are those that were not known yet, in microseconds. Chosen.
+const A_MOMENT_US: u64 = 2_000_000;
+
+/// The shares of pages, 0 to 1, that are accessed within each of [`WITHIN_US`].
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct Curve {
+    pub shares: [f32; TIMES],
+}
+
+impl Curve {
+    /// Of pages that are all accessed so many times a second, but for a part of them that never
+    /// is: `used` are.
+    pub fn of_rate(rate: f64, used: f64) -> Self {
+        if rate <= 0.0 {
+            return Self::default();
+        }
+        Self { shares: WITHIN_US.map(|us| (used * chance(rate, us as f64 / 1e6)) as f32) }
+    }
+}
+
+/// Counts of the pages of a page table: the present one, and what was counted before.
+///
+/// Some are armed again in between, and whether they had been accessed is not known any more.
+/// They leave the count, as those do that are lost to a study: what is counted is which share of
+/// those that are left is accessed in each step (Kaplan and Meier's estimate, 1958).
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Counts {
+    /// When all were armed; `None` before, and after their use changed.
+    begun_us: Option<u64>,
+    /// Those accessed since, or lost.
+    out: Pages,
+    /// Accessed since all were read last.
+    fresh: u32,
+    /// When that was, in microseconds since all were armed, and the share that was not accessed.
+    read_us: u64,
+    left: f32,
+    curve: Curve,
+    /// How many of the times are counted; how many of them in the present count.
+    counted: usize,
+    present: usize,
+}
+
+impl Counts {
+    /// All pages are armed now: a new count.
+    pub fn begin(&mut self, now_us: u64) {
+        self.begun_us = Some(now_us);
+        (self.out, self.fresh, self.read_us) = (Pages::default(), 0, 0);
+        (self.left, self.present) = (1.0, 0);
+    }
+
+    /// Corrects when that was.
+    pub fn begun(&mut self, at_us: u64) {
+        if let Some(begun_us) = &mut self.begun_us {
+            *begun_us = at_us;
+        }
+    }
+
+    /// Pages are used in another way than was thought: what was counted does not hold. What is
+    /// being counted since a moment ago does.
+    pub fn outdate(&mut self, now_us: u64) {
+        if self.begun_us.is_none_or(|begun_us| now_us > begun_us + A_MOMENT_US) {
+            *self = Self::default();
+        } else {
+            self.counted = self.present;
+        }
+    }
+
+    /// Whether these had been accessed is not known any more.
+    pub fn lose(&mut self, pages: &Pages) {
+        self.out = self.out.or(pages);
+    }
+
+    /// These were accessed. If `pages` is given, all were read now, of so many that are known.
+    pub fn take(&mut self, fresh: &Pages, pages: Option<u32>, now_us: u64) {
+        let Some(begun_us) = self.begun_us else { return };
+        let new = fresh.without(&self.out);
+        self.fresh += new.len();
+        self.out = self.out.or(&new);
+        let since_us = now_us.saturating_sub(begun_us);
+        let Some(pages) = pages.filter(|_| since_us > self.read_us) else { return };
+        let there = (pages + self.fresh).saturating_sub(self.out.len()).max(self.fresh);
+        let before = 1.0 - self.left;
+        if there > 0 {
+            self.left *= 1.0 - self.fresh as f32 / there as f32;
+        }
+        let share = 1.0 - self.left;
+        while self.present < TIMES && WITHIN_US[self.present] <= since_us {
+            let us = WITHIN_US[self.present] as f32;
+            let part = match self.read_us {
+                0 => us / since_us as f32,
+                read_us => (us / read_us as f32).ln() / (since_us as f32 / read_us as f32).ln(),
+            };
+            let counted = before + (share - before) * part;
+            let was_counted = self.present < self.counted;
+            let known = &mut self.curve.shares[self.present];
+            *known = if was_counted { counted + (*known - counted) * KEEP } else { counted };
+            self.present += 1;
+        }
+        self.counted = self.counted.max(self.present);
+        (self.read_us, self.fresh) = (since_us, 0);
+    }
+
+    /// The curve as far as it is counted; beyond, pages in use that were not accessed yet, a
+    /// share `used` of all with those that were, come at this rate.
+    pub fn curve(&self, rate: f64, used: f64) -> Curve {
+        let mut curve = self.curve;
+        if self.counted == 0 {
+            return Curve::of_rate(rate, used);
+        }
+        let (last_us, last) =
+            (WITHIN_US[self.counted - 1], f64::from(curve.shares[self.counted - 1]));
+        for (share, us) in curve.shares.iter_mut().zip(WITHIN_US).skip(self.counted) {
+            let later = chance(rate, (us - last_us) as f64 / 1e6);
+            *share = (last + (used - last).max(0.0) * later) as f32;
+        }
+        curve
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn near(curve: &Curve, expected: [f32; TIMES]) {
+        for (share, expected) in curve.shares.iter().zip(expected) {
+            assert!((share - expected).abs() < 0.02, "{curve:?}");
+        }
+    }
+
+    #[test]
+    fn pages_of_two_rates_are_counted_as_they_come() {
+        let mut counts = Counts::default();
+        counts.begin(0);
+        counts.begun(1_000);
+        // Half of them at once, a quarter within a second, none of the others.
+        for (us, from, to) in [(5_000, 0, 256), (80_000, 0, 256), (1_280_000, 256, 384)] {
+            counts.take(&Pages::range(from, to), Some(512), us + 1_000);
+        }
+        near(&counts.curve(0.0, 0.75), [0.5, 0.5, 0.5, 0.625, 0.75, 0.75, 0.75]);
+        near(&counts.curve(0.1, 1.0), [0.5, 0.5, 0.5, 0.625, 0.75, 0.83, 0.96]);
+    }
+
+    #[test]
+    fn pages_that_are_lost_are_not_counted() {
+        let mut counts = Counts::default();
+        counts.begin(0);
+        counts.take(&Pages::range(0, 128), Some(512), 5_000);
+        // As many of these were accessed as of the others.
+        counts.lose(&Pages::range(128, 384));
+        counts.take(&Pages::range(320, 448), Some(512), 5_120_000);
+        let shares = counts.curve(0.0, 1.0).shares;
+        assert!((shares[0] - 0.25).abs() < 0.01 && (shares[5] - 0.625).abs() < 0.01, "{shares:?}");
+    }
+
+    #[test]
+    fn the_last_count_weighs_most_and_what_changed_is_forgotten() {
+        let mut counts = Counts::default();
+        for share in [0, 512, 512] {
+            counts.begin(0);
+            counts.take(&Pages::range(0, share), Some(512), 20_480_000);
+        }
+        near(&counts.curve(0.0, 1.0), [0.0, 0.0, 0.0, 0.01, 0.05, 0.19, 0.75]);
+        counts.outdate(30_000_000);
+        assert_eq!(counts.curve(0.0, 1.0), Curve::default());
+        near(&counts.curve(1e9, 0.5), [0.5; TIMES]);
+    }
+}
