@@ -8,7 +8,7 @@ use daos_core::{
     Metrics, Observation, PAGE_SIZE, RegionSnapshot, Rng, Snapshot, Target, TargetId,
     TargetSnapshot, Window,
 };
-use daos_schemes::{Age, Bounds, Engine, Pattern, Quota, Scheme};
+use daos_schemes::{Age, Bounds, Engine, Pattern, Quota, Rate, Scheme};
 use std::convert::Infallible;
 use std::hint::black_box;
 
@@ -104,7 +104,7 @@ fn schemes() -> Vec<Scheme> {
         let tenth = at as f64 / 10.0;
         let pattern = Pattern {
             size: Bounds { min: 4096, max: u64::MAX },
-            rate: Bounds { min: tenth, max: tenth + 0.5 },
+            rate: Bounds { min: Rate::Share(tenth), max: Rate::Share(tenth + 0.5) },
             age: Bounds { min: Age::Time(at * 2_000_000), max: Age::MAX },
         };
         let bytes = at.is_multiple_of(2).then_some(1 << 30);

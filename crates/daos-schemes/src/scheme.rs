@@ -52,8 +52,8 @@ impl Scheme {
 pub struct Pattern {
     /// Size of the region in bytes.
     pub size: Bounds<u64>,
-    /// Its access rate: the share of checks that found it accessed, 0 to 1.
-    pub rate: Bounds<f64>,
+    /// Its access rate.
+    pub rate: Bounds<Rate>,
     /// How long its access rate has been what it is.
     pub age: Bounds<Age>,
 }
@@ -62,13 +62,13 @@ impl Pattern {
     /// Every region there is.
     pub const ANY: Self = Self {
         size: Bounds { min: 0, max: u64::MAX },
-        rate: Bounds { min: 0.0, max: 1.0 },
+        rate: Bounds { min: Rate::MIN, max: Rate::MAX },
         age: Bounds { min: Age::MIN, max: Age::MAX },
     };
 
     /// Whether only memory that was not accessed at all fits.
     pub fn is_of_idle(&self) -> bool {
-        self.rate.max == 0.0
+        self.rate.max.share(0) == 0.0
     }
 }
 
@@ -85,6 +85,34 @@ impl<T: PartialOrd> Bounds<T> {
     /// Whether a value lies between them.
     pub fn holds(&self, value: T) -> bool {
         self.min <= value && value <= self.max
+    }
+}
+
+/// How often memory is accessed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Rate {
+    /// The share of sampling intervals in which a page is accessed, 0 to 1.
+    Share(f64),
+    /// Accesses a second and page, at least 0.
+    PerSecond(f64),
+}
+
+impl Rate {
+    /// Not accessed at all.
+    pub const MIN: Self = Self::Share(0.0);
+    /// However often.
+    pub const MAX: Self = Self::Share(1.0);
+    /// The sampling interval where none is known, in microseconds: the paper's.
+    const SAMPLE_US: u64 = 5_000;
+
+    /// As a share of sampling intervals of so many microseconds, 0 where that is not known:
+    /// accesses are taken to come at random times.
+    pub fn share(self, sample_us: u64) -> f64 {
+        let sample_us = if sample_us == 0 { Self::SAMPLE_US } else { sample_us };
+        match self {
+            Self::Share(share) => share,
+            Self::PerSecond(rate) => -f64::exp_m1(-rate * sample_us as f64 / 1e6),
+        }
     }
 }
 

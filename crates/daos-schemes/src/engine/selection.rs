@@ -6,7 +6,7 @@ use super::filters::{self, FilteredTarget};
 use super::proof::sample;
 use super::quota::priority;
 use super::scheme_state::SchemeState;
-use crate::scheme::Scheme;
+use crate::scheme::{Bounds, Scheme};
 use daos_core::{Action, ActionSink, AddrRange, HUGE_PAGE_SIZE, Snapshot, TargetId};
 
 /// Memory to be acted on, or to be armed page by page because it soon will.
@@ -36,6 +36,10 @@ impl SchemeState {
             pattern.age.max.us(snapshot.aggregation_us),
         );
         let armed_from_us = self.armed_from_us(min_us);
+        let rates = Bounds {
+            min: pattern.rate.min.share(snapshot.sample_us),
+            max: pattern.rate.max.share(snapshot.sample_us),
+        };
         let is_bounded = self.scheme.quota.is_limited()
             || self.scheme.goal.is_some()
             || self.scheme.action == Action::Lock;
@@ -50,7 +54,7 @@ impl SchemeState {
         let mut found = Vec::new();
         self.stats.fitting_bytes = 0;
         for candidate in candidates {
-            if !pattern.rate.holds(candidate.rate)
+            if !rates.holds(candidate.rate)
                 || candidate.age_us > max_us
                 || candidate.age_us < armed_from_us
                 || !pattern.size.holds(candidate.region_bytes)

@@ -1,6 +1,8 @@
 //! Any valid scheme, for property tests.
 
-use crate::{Age, Bounds, Filter, FilterType, Goal, Pattern, Quota, Scheme, Watermarks, Weights};
+use crate::{
+    Age, Bounds, Filter, FilterType, Goal, Pattern, Quota, Rate, Scheme, Watermarks, Weights,
+};
 use daos_core::{Action, AddrRange, Metric};
 use proptest::option::of;
 use proptest::prelude::*;
@@ -68,7 +70,15 @@ fn pattern() -> impl Strategy<Value = Pattern> {
     let mixed = (number(), 1..u64::MAX)
         .prop_map(|(min, max)| Bounds { min: Age::Intervals(min), max: Age::Time(max) });
     let size = (number(), number()).prop_map(ordered);
-    let rate = (share(), share()).prop_map(ordered);
+    let shares = (share(), share()).prop_map(|rates| {
+        let Bounds { min, max } = ordered(rates);
+        Bounds { min: Rate::Share(min), max: Rate::Share(max) }
+    });
+    let a_second = (0.0..1e3f64, 0.0..1e3f64).prop_map(|rates| {
+        let Bounds { min, max } = ordered(rates);
+        Bounds { min: Rate::PerSecond(min), max: Rate::PerSecond(max) }
+    });
+    let rate = prop_oneof![shares, a_second];
     (size, rate, prop_oneof![times, counts, mixed]).prop_map(|(size, rate, age)| Pattern {
         size,
         rate,

@@ -2,7 +2,7 @@
 
 use super::super::arbitrary::plain;
 use super::*;
-use crate::Age;
+use crate::{Age, Rate};
 use proptest::prelude::*;
 
 const S: u64 = 1_000_000;
@@ -25,7 +25,7 @@ fn error(text: &str) -> String {
 fn the_fields_are_what_they_say() {
     let scheme = one("4K max min 5% 5s max pageout");
     assert_eq!(scheme.pattern.size, Bounds { min: 4096, max: u64::MAX });
-    assert_eq!(scheme.pattern.rate, Bounds { min: 0.0, max: 0.05 });
+    assert_eq!(scheme.pattern.rate, Bounds { min: Rate::MIN, max: Rate::Share(0.05) });
     assert_eq!(scheme.pattern.age, Bounds { min: Age::Time(5 * S), max: Age::MAX });
     assert_eq!(scheme, Scheme::new(scheme.pattern, Action::Pageout));
     assert!(says_all(&scheme) && !scheme.pattern.is_of_idle());

@@ -4,7 +4,7 @@
 
 use super::mistake::{Invalid, SchemePart};
 use super::value::{show_age_bound, show_rate_bound, show_size_bound};
-use crate::scheme::{Age, Filter, FilterType, Goal, Pattern, Quota, Scheme, Watermarks};
+use crate::scheme::{Age, Filter, FilterType, Goal, Pattern, Quota, Rate, Scheme, Watermarks};
 use daos_core::PAGE_SIZE;
 use daos_core::units::show_share;
 
@@ -41,11 +41,21 @@ fn pattern(pattern: &Pattern) -> Result<(), Invalid> {
         reversed("size", show_size_bound(size.min), show_size_bound(size.max))
     })?;
     for rate in [rate.min, rate.max] {
-        check((0.0..=1.0).contains(&rate), SchemePart::Frequency, || {
-            format!("a frequency of {rate} is no share of the checks, 0 to 1")
-        })?;
+        match rate {
+            Rate::Share(share) => {
+                check((0.0..=1.0).contains(&share), SchemePart::Frequency, || {
+                    format!("a frequency of {share} is no share of the checks, 0 to 1")
+                })
+            }
+            Rate::PerSecond(rate) => {
+                check((0.0..=f64::MAX).contains(&rate), SchemePart::Frequency, || {
+                    format!("a frequency of {rate} a second is none")
+                })
+            }
+        }?;
     }
-    check(rate.min <= rate.max, SchemePart::Frequency, || {
+    // One in percent and one a second are compared at the usual sampling interval.
+    check(rate.min.share(0) <= rate.max.share(0), SchemePart::Frequency, || {
         reversed("freq", show_rate_bound(rate.min), show_rate_bound(rate.max))
     })?;
     check(!is_longer(age.min, age.max), SchemePart::Age, || {
@@ -146,7 +156,14 @@ mod tests {
             mid: 0.4,
             low: 0.2,
         };
-        let rates = |min, max| move |s: &mut Scheme| s.pattern.rate = Bounds { min, max };
+        let rates = |min, max| {
+            let (min, max) = (Rate::Share(min), Rate::Share(max));
+            move |s: &mut Scheme| s.pattern.rate = Bounds { min, max }
+        };
+        let a_second = |min, max| {
+            let (min, max) = (Rate::PerSecond(min), Rate::PerSecond(max));
+            move |s: &mut Scheme| s.pattern.rate = Bounds { min, max }
+        };
         let ages = |min, max| move |s: &mut Scheme| s.pattern.age = Bounds { min, max };
         let weigh = |w: f64| {
             move |s: &mut Scheme| {
@@ -163,6 +180,9 @@ mod tests {
             (refused(|s| s.pattern.size = Bounds { min: 2, max: 1 }), SchemePart::Size),
             (refused(rates(0.5, 0.4)), SchemePart::Frequency),
             (refused(rates(-0.1, 0.4)), SchemePart::Frequency),
+            (refused(a_second(2.0, 1.0)), SchemePart::Frequency),
+            (refused(a_second(-1.0, 1.0)), SchemePart::Frequency),
+            (refused(a_second(0.0, f64::INFINITY)), SchemePart::Frequency),
             (refused(rates(0.1, 1.1)), SchemePart::Frequency),
             (refused(rates(f64::NAN, 1.0)), SchemePart::Frequency),
             (refused(ages(Age::Time(2), Age::Time(1))), SchemePart::Age),

@@ -4,8 +4,11 @@
 //! Each is written so that reading it gives the same value again.
 
 use super::nearest::nearest;
-use crate::scheme::Age;
+use crate::scheme::{Age, Rate};
 use daos_core::units::{self, Fault, UnitsError};
+
+/// What frequencies end with that are not in percent.
+const PER_SECOND: &str = "/s";
 
 /// Words for the ends of what a field can take.
 const ENDS: [&str; 3] = ["min", "max", "null"];
@@ -48,10 +51,25 @@ pub fn size_bound(text: &str, side: Side) -> Result<u64, ValueError> {
     bound(text, side, (0, u64::MAX), expected, units::bytes)
 }
 
-/// A bound of frequencies, as a share of the checks, 0 to 1.
-pub fn rate_bound(text: &str, side: Side) -> Result<f64, ValueError> {
-    let expected = "a frequency in percent (5, 5%, 0.5%), min, max or null";
-    bound(text, side, (0.0, 1.0), expected, units::percent)
+/// A bound of frequencies: a share of the sampling intervals, or accesses a second.
+pub fn rate_bound(text: &str, side: Side) -> Result<Rate, ValueError> {
+    let expected = "a frequency in percent (5, 5%, 0.5%) or in accesses a second (0.5/s), min, \
+                    max or null";
+    bound(text, side, (Rate::MIN, Rate::MAX), expected, |text| {
+        match text.strip_suffix(PER_SECOND) {
+            Some(number) => per_second(number.trim_end()).map(Rate::PerSecond),
+            None => units::percent(text).map(Rate::Share),
+        }
+    })
+}
+
+/// So many a second.
+fn per_second(text: &str) -> Result<f64, UnitsError> {
+    let is_number = text.starts_with(|c: char| c.is_ascii_digit() || c == '.');
+    match text.parse::<f64>() {
+        Ok(rate) if is_number && rate.is_finite() => Ok(rate),
+        _ => Err(UnitsError { expected: "accesses a second (0.5/s)", fault: Fault::Malformed }),
+    }
 }
 
 /// A bound of ages: a time, or a number of aggregation intervals.
@@ -95,13 +113,12 @@ pub fn show_size_bound(bytes: u64) -> String {
 }
 
 /// Writes a bound of frequencies.
-pub fn show_rate_bound(rate: f64) -> String {
-    if rate == 0.0 {
-        "min".to_owned()
-    } else if rate == 1.0 {
-        "max".to_owned()
-    } else {
-        units::show_share(rate)
+pub fn show_rate_bound(rate: Rate) -> String {
+    match rate {
+        Rate::MIN => "min".to_owned(),
+        Rate::MAX => "max".to_owned(),
+        Rate::Share(share) => units::show_share(share),
+        Rate::PerSecond(rate) => format!("{rate}{PER_SECOND}"),
     }
 }
 

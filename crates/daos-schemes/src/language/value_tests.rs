@@ -21,9 +21,12 @@ fn frequencies_are_percent() {
     for (text, wanted) in
         [("5", 0.05), ("5%", 0.05), ("80 %", 0.8), ("0.5%", 0.005), ("100", 1.0), ("5.3", 0.053)]
     {
-        assert_eq!(rate_bound(text, Side::Min), Ok(wanted), "{text}");
+        assert_eq!(rate_bound(text, Side::Min), Ok(Rate::Share(wanted)), "{text}");
     }
-    for bad in ["", "%", "-5", "5s", "5%%", "inf"] {
+    for (text, wanted) in [("0.5/s", 0.5), ("2 /s", 2.0), (".1/s", 0.1)] {
+        assert_eq!(rate_bound(text, Side::Min), Ok(Rate::PerSecond(wanted)), "{text}");
+    }
+    for bad in ["", "%", "-5", "5s", "5%%", "inf", "/s", "-1/s", "inf/s", "5/m", "5%/s"] {
         assert!(rate_bound(bad, Side::Min).is_err(), "{bad}");
     }
     assert!(rate_bound("100.1%", Side::Min).unwrap_err().expected.contains("at most 100"));
@@ -61,7 +64,9 @@ proptest! {
     ) {
         let number = size >> shift;
         prop_assert_eq!(size_bound(&show_size_bound(number), Side::Min), Ok(number));
-        prop_assert_eq!(rate_bound(&show_rate_bound(rate), Side::Max), Ok(rate));
+        for rate in [Rate::Share(rate), Rate::PerSecond(rate * 1e3)] {
+            prop_assert_eq!(rate_bound(&show_rate_bound(rate), Side::Max), Ok(rate));
+        }
         let age = if intervals { Age::Intervals(number) } else { Age::Time(number) };
         prop_assert_eq!(age_bound(&show_age_bound(age), Side::Max), Ok(age));
     }

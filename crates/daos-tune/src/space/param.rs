@@ -1,7 +1,7 @@
 //! A threshold that is tuned: its unit, its range, and how far apart two values are.
 
 use daos_core::units;
-use daos_schemes::{Age, Scheme};
+use daos_schemes::{Age, Rate, Scheme};
 
 /// One of the six bounds of a scheme's pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,8 +64,8 @@ impl Threshold {
         match self {
             Self::MinSize => pattern.size.min as f64,
             Self::MaxSize => pattern.size.max as f64,
-            Self::MinFreq => pattern.rate.min,
-            Self::MaxFreq => pattern.rate.max,
+            Self::MinFreq => pattern.rate.min.share(0),
+            Self::MaxFreq => pattern.rate.max.share(0),
             Self::MinAge => pattern.age.min.us(aggregation_us) as f64,
             Self::MaxAge => pattern.age.max.us(aggregation_us) as f64,
         }
@@ -77,8 +77,8 @@ impl Threshold {
         match self {
             Self::MinSize => pattern.size.min = value as u64,
             Self::MaxSize => pattern.size.max = value as u64,
-            Self::MinFreq => pattern.rate.min = value,
-            Self::MaxFreq => pattern.rate.max = value,
+            Self::MinFreq => pattern.rate.min = Rate::Share(value),
+            Self::MaxFreq => pattern.rate.max = Rate::Share(value),
             Self::MinAge => pattern.age.min = Age::Time(value as u64),
             Self::MaxAge => pattern.age.max = Age::Time(value as u64),
         }

@@ -2,7 +2,7 @@
 
 use super::toy::{Plenty, SECOND, Toy, hot, idle, pages};
 use crate::engine::dry_run::Counted;
-use crate::{Bounds, DryRun, Engine, Filter, FilterType, Pattern, Scheme};
+use crate::{Bounds, DryRun, Engine, Filter, FilterType, Pattern, Rate, Scheme};
 use daos_core::{Action, Mapping, MonitorAttrs, PAGE_SIZE, PageRun, Refusal, SchemeStats};
 use daos_monitor::{AnyMonitor, Monitor, MonitorKind, MonitorOptions};
 
@@ -77,7 +77,8 @@ fn pages_in_seldom_use_are_left_whoever_watches() {
 
 #[test]
 fn pages_known_to_be_in_use_are_left_without_a_proof_too() {
-    let seldom = Pattern { rate: Bounds { min: 0.0, max: 0.05 }, ..Pattern::ANY };
+    let seldom =
+        Pattern { rate: Bounds { min: Rate::MIN, max: Rate::Share(0.05) }, ..Pattern::ANY };
     let mut toy = Toy::new(100);
     toy.runs = vec![PageRun { range: pages(40, 41), access_rate: 0.9, age_us: 0 }];
     let mut engine = Engine::new(vec![Scheme::new(seldom, Action::Pageout)]);

@@ -1,6 +1,6 @@
 //! A few pages, of which everything is known, and the snapshots that a monitor would give.
 
-use crate::{Age, Bounds, Engine, Pattern, Scheme};
+use crate::{Age, Bounds, Engine, Pattern, Rate, Scheme};
 use daos_core::testing::TestMemory;
 use daos_core::{
     Action, Done, Mapping, Metric, Metrics, PageRun, RegionSnapshot, Snapshot, TargetId,
@@ -115,10 +115,16 @@ impl Metrics for Plenty {
 /// A scheme for idle memory of at least this age.
 pub fn idle(seconds: u64, action: Action) -> Scheme {
     let age = Bounds { min: Age::Time(seconds * SECOND), max: Age::MAX };
-    Scheme::new(Pattern { rate: Bounds { min: 0.0, max: 0.0 }, age, ..Pattern::ANY }, action)
+    Scheme::new(
+        Pattern { rate: Bounds { min: Rate::MIN, max: Rate::MIN }, age, ..Pattern::ANY },
+        action,
+    )
 }
 
 /// A scheme for memory in use.
 pub fn hot(action: Action) -> Scheme {
-    Scheme::new(Pattern { rate: Bounds { min: 0.05, max: 1.0 }, ..Pattern::ANY }, action)
+    Scheme::new(
+        Pattern { rate: Bounds { min: Rate::Share(0.05), max: Rate::MAX }, ..Pattern::ANY },
+        action,
+    )
 }

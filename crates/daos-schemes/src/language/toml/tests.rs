@@ -2,7 +2,9 @@
 
 use super::super::arbitrary::{any_scheme, plain};
 use super::*;
-use crate::{Age, Bounds, Filter, FilterType, Goal, Pattern, Quota, Watermarks, Weights, text};
+use crate::{
+    Age, Bounds, Filter, FilterType, Goal, Pattern, Quota, Rate, Watermarks, Weights, text,
+};
 use daos_core::{Action, AddrRange, Metric};
 use proptest::prelude::*;
 
@@ -74,7 +76,7 @@ fn says_all_there_is() {
         name: Some("all of it".into()),
         pattern: Pattern {
             size: Bounds { min: 4096, max: u64::MAX },
-            rate: Bounds { min: 0.0, max: 0.005 },
+            rate: Bounds { min: Rate::MIN, max: Rate::Share(0.005) },
             age: Bounds { min: Age::Time(5_000_000), max: Age::Intervals(100) },
         },
         action: Action::Pageout,
