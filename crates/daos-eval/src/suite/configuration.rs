@@ -9,6 +9,9 @@ use std::process::Command;
 /// The flag of `daos` for the memory of the machine instead of that of processes.
 const PHYSICAL: &str = "--paddr";
 
+/// Its flag for schemes to act on system daemons, too.
+const INCLUDE_SYSTEM: &str = "--include-system";
+
 /// The host's policy for huge pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -301,7 +304,12 @@ impl Configuration {
         words.push(format!("--seed={seed}"));
         match watched {
             Watched::Workload => words.extend([format!("--pid={pid}"), "--children".to_owned()]),
-            Watched::Machine => words.push(PHYSICAL.to_owned()),
+            Watched::Machine => {
+                // Where nobody has a terminal, workloads look like system daemons.
+                let is_applied = !matches!(task, Task::Record);
+                words.extend(is_applied.then(|| INCLUDE_SYSTEM.to_owned()));
+                words.push(PHYSICAL.to_owned());
+            }
         }
         Some(words)
     }
@@ -359,6 +367,8 @@ mod tests {
         assert!(found.words(7, Path::new("r"), 3).unwrap().join(" ").contains(" 9s max pageout"));
         assert_eq!(tuned.with_tuned(None).words(7, Path::new("r"), 3), None);
         assert_eq!(words("prec").unwrap().last().unwrap(), PHYSICAL);
+        let pprcl = words("pprcl").unwrap().join(" ");
+        assert_eq!(pprcl, "apply --quiet --scheme=pprcl --seed=3 --include-system --paddr");
         assert_eq!(parse("thp").unwrap().huge_pages, HugePages::Always);
         let swapping: Vec<&str> = known()
             .map(|(name, _)| name)
