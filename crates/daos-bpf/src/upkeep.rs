@@ -76,6 +76,6 @@ mod tests {
             assert!((0.9 * looking..1.1 * looking).contains(&share), "{share}");
         }
         let pause_us = upkeep.pause_us(100, 0.5);
-        assert!((399_000..401_000).contains(&pause_us), "an ordinary one at each update");
+        assert!((799_000..801_000).contains(&pause_us), "an ordinary one at each update");
     }
 }
