@@ -35,9 +35,8 @@ impl WorkingSets {
         WITHIN_US[WITHIN_US.len() - 1]
     }
 
-    /// Bytes accessed within so many microseconds. Between two of the times it is linear in the
-    /// logarithm of the time; below the first it is proportional; beyond the last it grows no
-    /// more.
+    /// Bytes accessed within so many microseconds. Between two of the times they grow with a power
+    /// of the time; below the first they are proportional; beyond the last they grow no more.
     pub fn within(&self, us: u64) -> f64 {
         let above = WITHIN_US.partition_point(|time_us| *time_us < us);
         let Some(&high_us) = WITHIN_US.get(above) else { return self.bytes[WITHIN_US.len() - 1] };
@@ -45,8 +44,12 @@ impl WorkingSets {
             return self.bytes[0] * us as f64 / high_us as f64;
         };
         let (low, high) = (self.bytes[below], self.bytes[above]);
-        let part = (us as f64 / WITHIN_US[below] as f64).log2() / 2.0;
-        low + (high - low) * part
+        let low_us = WITHIN_US[below];
+        if low <= 0.0 {
+            return high * (us - low_us) as f64 / (high_us - low_us) as f64;
+        }
+        // Each time is four times the one before.
+        low * (high / low).powf((us as f64 / low_us as f64).log2() / 2.0)
     }
 }
 
@@ -55,11 +58,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn between_its_points_it_rises_evenly() {
+    fn between_its_points_it_grows_with_a_power_of_the_time() {
         let sets = WorkingSets::new([1.0, 3.0, 7.0, 6.0, 9.0, 9.0, 10.0]);
         assert_eq!(sets.bytes()[3], 7.0, "it never falls");
         let near = |us, bytes: f64| (sets.within(us) - bytes).abs() < 1e-9;
-        assert!(near(0, 0.0) && near(2_500, 0.5) && near(5_000, 1.0) && near(10_000, 2.0));
-        assert!(near(40_000, 5.0) && near(1_280_000, 9.0) && near(60_000_000, 10.0));
+        assert!(near(0, 0.0) && near(2_500, 0.5) && near(5_000, 1.0) && near(10_000, 3f64.sqrt()));
+        assert!(near(40_000, 21f64.sqrt()) && near(1_280_000, 9.0) && near(60_000_000, 10.0));
     }
 }

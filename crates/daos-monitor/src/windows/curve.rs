@@ -93,18 +93,16 @@ impl Counts {
         let since_us = now_us.saturating_sub(begun_us);
         let Some(pages) = pages.filter(|_| since_us > self.read_us) else { return };
         let there = (pages + self.fresh).saturating_sub(self.out.len()).max(self.fresh);
-        let before = 1.0 - self.left;
+        let before = self.left;
         if there > 0 {
-            self.left *= 1.0 - self.fresh as f32 / there as f32;
+            // Where all were accessed, half a page is taken to have been left.
+            self.left *= (1.0 - self.fresh as f32 / there as f32).max(0.5 / there as f32);
         }
-        let share = 1.0 - self.left;
         while self.present < TIMES && WITHIN_US[self.present] <= since_us {
-            let us = WITHIN_US[self.present] as f32;
-            let part = match self.read_us {
-                0 => us / since_us as f32,
-                read_us => (us / read_us as f32).ln() / (since_us as f32 / read_us as f32).ln(),
-            };
-            let counted = before + (share - before) * part;
+            // In between they came at one rate.
+            let us = WITHIN_US[self.present];
+            let part = us.saturating_sub(self.read_us) as f32 / (since_us - self.read_us) as f32;
+            let counted = 1.0 - before * libm::powf(self.left / before, part);
             let was_counted = self.present < self.counted;
             let known = &mut self.curve.shares[self.present];
             *known = if was_counted { counted + (*known - counted) * KEEP } else { counted };
@@ -150,8 +148,8 @@ mod tests {
         for (us, from, to) in [(5_000, 0, 256), (80_000, 0, 256), (1_280_000, 256, 384)] {
             counts.take(&Pages::range(from, to), Some(512), us + 1_000);
         }
-        near(&counts.curve(0.0, 0.75), [0.5, 0.5, 0.5, 0.625, 0.75, 0.75, 0.75]);
-        near(&counts.curve(0.1, 1.0), [0.5, 0.5, 0.5, 0.625, 0.75, 0.83, 0.96]);
+        near(&counts.curve(0.0, 0.75), [0.5, 0.5, 0.5, 0.565, 0.75, 0.75, 0.75]);
+        near(&counts.curve(0.1, 1.0), [0.5, 0.5, 0.5, 0.565, 0.75, 0.83, 0.96]);
     }
 
     #[test]
@@ -173,7 +171,7 @@ mod tests {
             counts.begin(0);
             counts.take(&Pages::range(0, share), Some(512), 20_480_000);
         }
-        near(&counts.curve(0.0, 1.0), [0.0, 0.0, 0.0, 0.01, 0.05, 0.19, 0.75]);
+        near(&counts.curve(0.0, 1.0), [0.0, 0.0, 0.02, 0.08, 0.26, 0.62, 0.75]);
         counts.outdate(30_000_000);
         assert_eq!(counts.curve(0.0, 1.0), Curve::default());
         near(&counts.curve(1e9, 0.5), [0.5; TIMES]);
