@@ -85,7 +85,8 @@ impl Counts {
     }
 
     /// These were accessed. If `pages` is given, all were read now, of so many that are known.
-    pub fn take(&mut self, fresh: &Pages, pages: Option<u32>, now_us: u64) {
+    /// `rate`: of pages in use, as far as is known.
+    pub fn take(&mut self, fresh: &Pages, pages: Option<u32>, rate: f64, now_us: u64) {
         let Some(begun_us) = self.begun_us else { return };
         let new = fresh.without(&self.out);
         self.fresh += new.len();
@@ -99,10 +100,12 @@ impl Counts {
             self.left *= (1.0 - self.fresh as f32 / there as f32).max(0.5 / there as f32);
         }
         while self.present < TIMES && WITHIN_US[self.present] <= since_us {
-            // In between they came at one rate.
-            let us = WITHIN_US[self.present];
-            let part = us.saturating_sub(self.read_us) as f32 / (since_us - self.read_us) as f32;
-            let counted = 1.0 - before * libm::powf(self.left / before, part);
+            // Those that came since the reading before came as often as pages in use are accessed.
+            let seconds = |us: u64| us.saturating_sub(self.read_us) as f64 / 1e6;
+            let (by_then, by_now) = (seconds(WITHIN_US[self.present]), seconds(since_us));
+            let rate = rate.max(1e-3);
+            let part = (chance(rate, by_then) / chance(rate, by_now)) as f32;
+            let counted = 1.0 - (before + (self.left - before) * part);
             let was_counted = self.present < self.counted;
             let known = &mut self.curve.shares[self.present];
             *known = if was_counted { counted + (*known - counted) * KEEP } else { counted };
@@ -146,20 +149,20 @@ mod tests {
         counts.begun(1_000);
         // Half of them at once, a quarter within a second, none of the others.
         for (us, from, to) in [(5_000, 0, 256), (80_000, 0, 256), (1_280_000, 256, 384)] {
-            counts.take(&Pages::range(from, to), Some(512), us + 1_000);
+            counts.take(&Pages::range(from, to), Some(512), 0.0, us + 1_000);
         }
-        near(&counts.curve(0.0, 0.75), [0.5, 0.5, 0.5, 0.565, 0.75, 0.75, 0.75]);
-        near(&counts.curve(0.1, 1.0), [0.5, 0.5, 0.5, 0.565, 0.75, 0.83, 0.96]);
+        near(&counts.curve(0.0, 0.75), [0.5, 0.5, 0.5, 0.55, 0.75, 0.75, 0.75]);
+        near(&counts.curve(0.1, 1.0), [0.5, 0.5, 0.5, 0.55, 0.75, 0.83, 0.96]);
     }
 
     #[test]
     fn pages_that_are_lost_are_not_counted() {
         let mut counts = Counts::default();
         counts.begin(0);
-        counts.take(&Pages::range(0, 128), Some(512), 5_000);
+        counts.take(&Pages::range(0, 128), Some(512), 0.0, 5_000);
         // As many of these were accessed as of the others.
         counts.lose(&Pages::range(128, 384));
-        counts.take(&Pages::range(320, 448), Some(512), 5_120_000);
+        counts.take(&Pages::range(320, 448), Some(512), 0.0, 5_120_000);
         let shares = counts.curve(0.0, 1.0).shares;
         assert!((shares[0] - 0.25).abs() < 0.01 && (shares[5] - 0.625).abs() < 0.01, "{shares:?}");
     }
@@ -169,9 +172,9 @@ mod tests {
         let mut counts = Counts::default();
         for share in [0, 512, 512] {
             counts.begin(0);
-            counts.take(&Pages::range(0, share), Some(512), 20_480_000);
+            counts.take(&Pages::range(0, share), Some(512), 0.0, 20_480_000);
         }
-        near(&counts.curve(0.0, 1.0), [0.0, 0.0, 0.02, 0.08, 0.26, 0.62, 0.75]);
+        near(&counts.curve(0.0, 1.0), [0.0, 0.0, 0.0, 0.01, 0.05, 0.19, 0.75]);
         counts.outdate(30_000_000);
         assert_eq!(counts.curve(0.0, 1.0), Curve::default());
         near(&counts.curve(1e9, 0.5), [0.5; TIMES]);

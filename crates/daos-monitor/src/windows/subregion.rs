@@ -277,7 +277,7 @@ impl Subregion {
             if changed {
                 table.counts.outdate(now_us);
             }
-            table.counts.take(fresh, all_read.then_some(self.summary.known), now_us);
+            table.counts.take(fresh, all_read.then_some(self.summary.known), rate, now_us);
             if self.summary.used == 0 {
                 self.curve = Curve::default();
             } else if all_read || changed {
