@@ -247,16 +247,18 @@ impl VirtualMemory {
                 }
             }
             let id = self.spaces[at].id;
+            let around = |addr| self.spaces[at].mapping_around(addr);
+            // Two windows may lie in one folio, and several pages do.
+            ranges::join(&mut advise, ranges::MAX_ARMED_BYTES, around);
             // All that is asked for, whole folios too, even if the call stops in the middle.
             if let Some(cleared) = &mut self.cleared {
                 cleared.extend(advise.iter().map(|range| (id, *range)));
             }
             let armed: u64 = advise.iter().map(AddrRange::pages).sum();
-            advise.append(&mut bridges);
-            // Two windows may lie in one folio.
-            ranges::join(&mut advise, ranges::MAX_ARMED_BYTES, |addr| {
-                self.spaces[at].mapping_around(addr)
-            });
+            if !bridges.is_empty() {
+                advise.append(&mut bridges);
+                ranges::join(&mut advise, ranges::MAX_ARMED_BYTES, around);
+            }
             let alone = there.nr_threads == 1 && self.spaces.len() == 1;
             if alone && advise.len() >= WORTH_A_MOVE {
                 self.placement.follow_process(pid, there.cpu);
