@@ -15,6 +15,7 @@
 //! | `folio` | how the pages found young can be armed, if they can |
 //! | `scratch` | memory of our own, to check and to measure with |
 //! | `ranges` | few ranges from the pages to arm |
+//! | `armed_pages` | which pages were armed and not found accessed since |
 //! | `target_cost` | what arming cost the targets, estimated |
 //! | `prices` | what checking and arming cost on this machine, measured |
 //! | [`vaddr`] | the [`AccessCheck`](daos_core::AccessCheck) of processes |
@@ -30,6 +31,7 @@ compile_error!(
 );
 
 mod actions;
+mod armed_pages;
 mod entry;
 mod everyone;
 mod folio;

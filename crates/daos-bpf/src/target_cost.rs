@@ -3,9 +3,8 @@
 //! Two things cost a target: the interrupt of each flush of the TLB, if it did not
 //! happen on the target's own CPU, and to set the accessed bit of an armed page anew.
 //! Whether the first came is told by how long the call took: who flushes waits for all who
-//! are interrupted. The second is counted when a check finds the bit set. A bit that is set later than
-//! the last check that looks at it is not seen, and one that nobody armed is counted
-//! only while there are armed ones that were not found set.
+//! are interrupted. The second is counted when a check finds the bit of a page set that was armed
+//! and not found so since. A bit that is set later than the last check that looks at it is not seen.
 
 use crate::prices::MeasuredPrices;
 use daos_core::Prices;
@@ -20,8 +19,6 @@ pub(crate) struct TargetCost {
     prices: Prices,
     /// The share of flushes that interrupted a target, of those of late.
     interrupting: f64,
-    /// Pages that were armed and not found accessed since.
-    armed: u64,
     due_us: f64,
 }
 
@@ -37,7 +34,6 @@ impl TargetCost {
         if ranges == 0 {
             return;
         }
-        self.armed += pages;
         let quiet_us = self.prices.arm_run * ranges as f64 + self.prices.arm_page * pages as f64;
         let waited_us = (took_us - quiet_us).max(0.0);
         let most_us = ranges as f64 * self.interrupt_us;
@@ -54,11 +50,9 @@ impl TargetCost {
         self.interrupting * self.interrupt_us
     }
 
-    /// A check found this many bits set.
+    /// A check found this many bits set that had been armed.
     pub(crate) fn found_set(&mut self, bits: u32) {
-        let bits = u64::from(bits).min(self.armed);
-        self.armed -= bits;
-        self.due_us += bits as f64 * self.prices.set_again;
+        self.due_us += f64::from(bits) * self.prices.set_again;
     }
 
     /// Microseconds since this was last asked.
@@ -72,15 +66,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn interrupts_and_bits_set_anew_are_charged_once() {
+    fn interrupts_and_bits_set_anew_are_charged() {
         let prices = Prices { arm_run: 1.0, arm_page: 0.1, set_again: 0.5, ..Prices::default() };
         let mut cost = TargetCost { interrupt_us: 10.0, prices, ..TargetCost::default() };
-        cost.found_set(5);
-        assert_eq!(cost.take(), 0.0, "nothing was armed");
         cost.armed(2, 5, 50.0, false);
         assert_eq!(cost.take(), 0.0);
         cost.found_set(3);
-        cost.found_set(3);
+        cost.found_set(2);
         assert_eq!(cost.take(), 2.5);
         cost.armed(2, 0, 60.0, true);
         assert_eq!(cost.take(), 20.0);

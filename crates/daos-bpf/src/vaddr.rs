@@ -6,6 +6,7 @@
 
 use crate::BpfError;
 use crate::actions::{ASK_AGAIN_US, Locked, RecentPages};
+use crate::armed_pages::ArmedPages;
 use crate::entry::{Entry, FRAME_MASK, bytes_mapped};
 use crate::everyone::Everyone;
 use crate::folio::{Arming, Young, arming};
@@ -114,6 +115,8 @@ pub struct VirtualMemory {
     pub(crate) everyone: Option<Everyone>,
     ends: Option<Ends>,
     pub(crate) target_cost: TargetCost,
+    /// `None`: whoever arms counts those that are accessed then.
+    pub(crate) armed_pages: Option<ArmedPages>,
     prices: Prices,
     /// Where set bits were cleared, if anyone wants to know.
     pub(crate) cleared: Option<Vec<(TargetId, AddrRange)>>,
@@ -148,6 +151,7 @@ impl VirtualMemory {
             everyone: None,
             ends: Ends::new().ok(),
             target_cost: TargetCost::new(&measured),
+            armed_pages: Some(ArmedPages::default()),
             prices: measured.prices,
             unobservable: Vec::new(),
             cleared: None,
@@ -222,6 +226,12 @@ impl VirtualMemory {
                 let left = before.take();
                 match arming(&page, facts, self.whole_folios) {
                     Arming::Advise(range) if !refused => {
+                        if let Some(armed) = &mut self.armed_pages {
+                            // A huge page has one bit.
+                            let first =
+                                AddrRange::new(part.range.start, part.range.start + PAGE_SIZE);
+                            armed.insert(space.id, if page.level == 1 { range } else { first });
+                        }
                         advise.push(range);
                         before = Some(range);
                         let gap = left.map(|left| AddrRange::new(left.end, range.start));
@@ -241,6 +251,9 @@ impl VirtualMemory {
                 let mapping = space.mapping_around(range.start);
                 let inside = mapping.is_some_and(|m| m.intersect(&range) == Some(range));
                 if inside && reader.maps_in_a_row(&task, range, first)? {
+                    if let Some(armed) = &mut self.armed_pages {
+                        armed.insert(space.id, range);
+                    }
                     advise.push(range);
                 } else {
                     self.unobservable.push((space.id, page));
@@ -312,16 +325,20 @@ impl VirtualMemory {
         let left =
             |addr: u64| !unobservable.is_empty() && unobservable.binary_search(&(id, addr)).is_ok();
         let windows_of = windows.iter().copied();
-        let mut set = 0;
         let there = self.reader.read(&task, windows_of, Facts::None, |part, answer| {
             let start = windows[part.window].start;
             let is_in = |(of, addr): &(TargetId, u64)| *of == id && part.range.contains(*addr);
             let from = unobservable.partition_point(|left| *left < (id, part.range.start));
             let may_be_left =
                 matches!(answer, Answer::Huge(..)) || unobservable.get(from).is_some_and(is_in);
-            set += note(&mut found[part.window], start, &part, answer, may_be_left, left);
+            note(&mut found[part.window], start, &part, answer, may_be_left, left);
         })?;
-        self.target_cost.found_set(set);
+        if let Some(armed) = &mut self.armed_pages {
+            let pages =
+                windows.iter().zip(&*found).filter_map(|(w, seen)| Some((w, seen.pages.as_ref()?)));
+            let set = pages.map(|(window, pages)| armed.take(id, window.start, pages)).sum();
+            self.target_cost.found_set(set);
+        }
         match there {
             Some(there) => self.spaces[at].is_opaque = there.has_secondary_tables,
             None => self.spaces[at].task = None,
@@ -594,7 +611,6 @@ fn set_unknown(window: &Window, seen: &mut Observation) {
 /// Adds what the tables say of a part of a window to the observation of the window, which
 /// starts at `start`. `left`: could the page or huge page at an address not be armed? None of
 /// them, unless `may_be_left`.
-/// Returns how many entries were found accessed, of pages or huge pages.
 fn note(
     seen: &mut Observation,
     start: u64,
@@ -602,11 +618,10 @@ fn note(
     answer: Answer<'_>,
     may_be_left: bool,
     left: impl Fn(u64) -> bool,
-) -> u32 {
+) {
     let bits: &mut PageBits = seen.pages.get_or_insert_default();
     let first = ((part.range.start - start) / PAGE_SIZE) as usize;
     let pages = part.range.pages() as usize;
-    let mut set = 0;
     let unknown = &mut seen.unknown;
     let mut set_unknown = |page: usize| {
         unknown.get_or_insert_default()[page / 64] |= 1 << (page % 64);
@@ -624,12 +639,11 @@ fn note(
             if part.is_opaque || is_left() {
                 seen.unobservable += pages as u32;
                 (first..first + pages).for_each(set_unknown);
-                return 0;
+                return;
             }
             seen.present += pages as u32;
             seen.entries += 1;
             if entry.is_young() {
-                set += 1;
                 seen.accessed += pages as u32;
                 (first..first + pages).for_each(|page| bits[page / 64] |= 1 << (page % 64));
             }
@@ -649,7 +663,6 @@ fn note(
                 seen.present += present.count_ones();
                 seen.entries += present.count_ones();
                 seen.accessed += young.count_ones();
-                set += young.count_ones();
                 (entries, at) = (rest, at + these.len());
             }
         }
@@ -664,7 +677,6 @@ fn note(
                     seen.present += 1;
                     seen.entries += 1;
                     if entry.is_young() {
-                        set += 1;
                         seen.accessed += 1;
                         bits[(first + page) / 64] |= 1 << ((first + page) % 64);
                     }
@@ -672,7 +684,6 @@ fn note(
             }
         }
     }
-    set
 }
 
 #[cfg(test)]
@@ -681,17 +692,17 @@ mod tests {
 
     const TABLE: u64 = 2 << 20;
 
-    fn noted(start: u64, part: AddrRange, answer: Answer<'_>) -> (Observation, u32) {
+    fn noted(start: u64, part: AddrRange, answer: Answer<'_>) -> Observation {
         let mut seen = Observation::default();
         let part = WindowPart { window: 0, range: part, is_opaque: false };
-        let set = note(&mut seen, start, &part, answer, false, |_| false);
-        (seen, set)
+        note(&mut seen, start, &part, answer, false, |_| false);
+        seen
     }
 
     #[test]
     fn a_hole_is_as_large_as_the_entry_that_is_empty() {
         let part = AddrRange::new(TABLE - PAGE_SIZE, TABLE);
-        let empty = |start, level| noted(start, part, Answer::Empty(level)).0.empty_bytes;
+        let empty = |start, level| noted(start, part, Answer::Empty(level)).empty_bytes;
         assert_eq!(empty(part.start, 2), TABLE);
         assert_eq!(empty(part.start, 3), 1 << 30);
         assert_eq!(empty(part.start, 4), 1 << 39);
@@ -703,11 +714,9 @@ mod tests {
         let range = AddrRange::new(TABLE, TABLE + 4 * PAGE_SIZE);
         let part = WindowPart { window: 0, range, is_opaque: true };
         let mut seen = Observation::default();
-        let set =
-            note(&mut seen, TABLE, &part, Answer::Pages(&[0x21, 0x01, 0, 0], &[]), false, |_| {
-                false
-            });
-        assert_eq!((seen.present, seen.unobservable, seen.accessed, set), (0, 2, 0, 0));
+        let ptes = [0x21, 0x01, 0, 0];
+        note(&mut seen, TABLE, &part, Answer::Pages(&ptes, &[]), false, |_| false);
+        assert_eq!((seen.present, seen.unobservable, seen.accessed), (0, 2, 0));
         assert_eq!(seen.unknown.unwrap()[0], 0b0011);
         let facts = FrameFacts::default();
         note(&mut seen, TABLE, &part, Answer::Huge(Entry(0xa1), 2, &facts), false, |_| false);
@@ -718,14 +727,14 @@ mod tests {
     }
 
     #[test]
-    fn entries_that_were_set_are_counted_beside_pages() {
+    fn entries_are_counted_beside_pages() {
         let part = AddrRange::new(TABLE, TABLE + 4 * PAGE_SIZE);
         let facts = FrameFacts::default();
-        let (seen, set) = noted(TABLE, part, Answer::Huge(Entry(0xa1), 2, &facts));
-        assert_eq!((seen.present, seen.accessed, seen.entries, set), (4, 4, 1, 1));
+        let seen = noted(TABLE, part, Answer::Huge(Entry(0xa1), 2, &facts));
+        assert_eq!((seen.present, seen.accessed, seen.entries), (4, 4, 1));
         let ptes = [0x21, 0x01, 0, 0x21];
-        let (seen, set) = noted(TABLE - PAGE_SIZE, part, Answer::Pages(&ptes, &[]));
-        assert_eq!((seen.present, seen.accessed, seen.entries, set), (3, 2, 3, 2));
+        let seen = noted(TABLE - PAGE_SIZE, part, Answer::Pages(&ptes, &[]));
+        assert_eq!((seen.present, seen.accessed, seen.entries), (3, 2, 3));
         assert_eq!(seen.pages.unwrap()[0], 0b10010);
     }
 }

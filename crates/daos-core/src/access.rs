@@ -37,6 +37,26 @@ pub fn has_page(bits: &PageBits, page: u32) -> bool {
     bits[page as usize / 64] >> (page % 64) & 1 == 1
 }
 
+/// The same pages, by numbers that are `by` higher; those that get too high are left out.
+pub fn shifted_pages(bits: &PageBits, by: u32) -> PageBits {
+    let (words, rest) = ((by / 64) as usize, by % 64);
+    std::array::from_fn(|at| {
+        let low = at.checked_sub(words).map_or(0, |from| bits[from] << rest);
+        let carry = at.checked_sub(words + 1).filter(|_| rest > 0);
+        low | carry.map_or(0, |from| bits[from] >> (64 - rest))
+    })
+}
+
+/// The pages from `from` on, by numbers that are `from` lower.
+pub fn later_pages(bits: &PageBits, from: u32) -> PageBits {
+    let (words, rest) = ((from / 64) as usize, from % 64);
+    std::array::from_fn(|at| {
+        let word = |at: usize| bits.get(at).copied().unwrap_or(0);
+        let carry = if rest > 0 { word(at + words + 1) << (64 - rest) } else { 0 };
+        word(at + words) >> rest | carry
+    })
+}
+
 /// What a check found in one window. Counts are of pages; `accessed` is at most
 /// `present`, and `present + unobservable` at most the size of the window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -182,5 +202,23 @@ pub trait AccessCheck {
     /// none.
     fn changed_targets(&mut self) -> Vec<TargetInfo> {
         Vec::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn pages_get_other_numbers(bits: PageBits, by in 0u32..512) {
+            let (higher, lower) = (shifted_pages(&bits, by), later_pages(&bits, by));
+            for page in 0..512 {
+                let is = |page: u32| page < 512 && has_page(&bits, page);
+                prop_assert_eq!(has_page(&higher, page), page >= by && is(page - by.min(page)));
+                prop_assert_eq!(has_page(&lower, page), is(page + by));
+            }
+        }
     }
 }

@@ -21,6 +21,7 @@ mod owners;
 mod prices;
 
 use crate::BpfError;
+use crate::armed_pages::ArmedPages;
 use crate::programs::Wanted;
 use crate::reader::Reader;
 use blocks::Blocks;
@@ -53,6 +54,8 @@ pub struct PhysicalMemory {
     blocks: Blocks,
     /// Frames that had to be left when they were last armed.
     left: HashSet<u64>,
+    /// By physical address.
+    armed: ArmedPages,
     updates: u64,
     prices: Prices,
     is_described: bool,
@@ -88,6 +91,7 @@ impl PhysicalMemory {
             ram: ram.collect(),
             blocks,
             left: HashSet::new(),
+            armed: ArmedPages::default(),
             updates: 0,
             is_described: false,
             cleared: None,
@@ -124,6 +128,9 @@ impl PhysicalMemory {
                     _ => windows.push(Window { target, start: piece.va, pages }),
                 }
             }
+        }
+        for piece in &*pieces {
+            self.armed.insert(ALL, piece.entry_frames());
         }
         self.owners.processes.arm(&windows)?;
         for (target, of_one) in found {
@@ -197,7 +204,7 @@ impl AccessCheck for PhysicalMemory {
         found.resize(first + windows.len(), nothing);
         let found = &mut found[first..];
         let mut free = Vec::new();
-        let (left, mut set) = (&self.left, 0);
+        let left = &self.left;
         let reader = &mut self.owners.processes.reader;
         frames::read(
             reader,
@@ -205,9 +212,12 @@ impl AccessCheck for PhysicalMemory {
             windows,
             Wanted::WANT_NO_OWNER,
             |window, bytes| free.push((window, bytes)),
-            |run| set += note(&mut found[run.window], &run, |frame| left.contains(&frame)),
+            |run| note(&mut found[run.window], &run, |frame| left.contains(&frame)),
         )?;
         free.into_iter().for_each(|(window, bytes)| found[window].empty_bytes = bytes);
+        let pages =
+            windows.iter().zip(&*found).filter_map(|(w, seen)| Some((w, seen.pages.as_ref()?)));
+        let set = pages.map(|(window, pages)| self.armed.take(ALL, window.start, pages)).sum();
         self.owners.processes.target_cost.found_set(set);
         Ok(())
     }
@@ -236,8 +246,7 @@ impl AccessCheck for PhysicalMemory {
 }
 
 /// Adds a run of frames to the observation of its window. `is_left`: could a frame not be armed?
-/// Returns how many entries were found accessed, of pages or huge pages.
-fn note(seen: &mut Observation, run: &frames::Run<'_>, is_left: impl Fn(u64) -> bool) -> u32 {
+fn note(seen: &mut Observation, run: &frames::Run<'_>, is_left: impl Fn(u64) -> bool) {
     let nr = run.found.nr;
     let pages = run.page..run.page + nr;
     let mut set_unknown = |page: u32| {
@@ -246,10 +255,10 @@ fn note(seen: &mut Observation, run: &frames::Run<'_>, is_left: impl Fn(u64) -> 
     };
     if run.is_unobservable() {
         pages.for_each(set_unknown);
-        return 0;
+        return;
     }
     if !run.is_mapped() {
-        return 0;
+        return;
     }
     let bits = seen.pages.get_or_insert_default();
     let mut accessed = 0;
@@ -267,9 +276,7 @@ fn note(seen: &mut Observation, run: &frames::Run<'_>, is_left: impl Fn(u64) -> 
     }
     seen.present += present;
     seen.accessed += accessed;
-    let one = |pages: u32| if run.is_huge() { pages.min(1) } else { pages };
-    seen.entries += one(present);
-    one(accessed)
+    seen.entries += if run.is_huge() { present.min(1) } else { present };
 }
 
 #[cfg(test)]
@@ -277,16 +284,16 @@ mod tests {
     use super::*;
     use crate::programs::{FrameKind, FrameRun};
 
-    fn noted(runs: &[(FrameKind, u32, u16)], left: &[u64]) -> (Observation, u32) {
+    fn noted(runs: &[(FrameKind, u32, u16)], left: &[u64]) -> Observation {
         let mut seen = Observation::default();
-        let (mut page, mut set) = (0, 0);
+        let mut page = 0;
         for &(kind, nr, level) in runs {
             let found = FrameRun { kind, nr, level, ..FrameRun::default() };
             let run = frames::Run { window: 0, page, frame: 100 + u64::from(page), found: &found };
-            set += note(&mut seen, &run, |frame| left.contains(&frame));
+            note(&mut seen, &run, |frame| left.contains(&frame));
             page += nr;
         }
-        (seen, set)
+        seen
     }
 
     #[test]
@@ -299,23 +306,23 @@ mod tests {
             (FrameKind::FRAME_SHARED, 1, 1),
             (FrameKind::FRAME_LOST, 1, 1),
         ];
-        let (seen, set) = noted(&runs, &[]);
+        let seen = noted(&runs, &[]);
         assert_eq!((seen.present, seen.accessed, seen.entries, seen.unobservable), (5, 3, 5, 2));
         assert_eq!(seen.pages.unwrap()[0], 0b1_1100);
-        assert_eq!((seen.unknown.unwrap()[0], set), (0b11_0000_0000, 3));
+        assert_eq!(seen.unknown.unwrap()[0], 0b11_0000_0000);
     }
 
     #[test]
     fn what_could_not_be_armed_is_unknown_while_its_bit_is_set() {
         let runs = [(FrameKind::FRAME_YOUNG, 2, 1), (FrameKind::FRAME_OLD, 1, 1)];
-        let (seen, set) = noted(&runs, &[101, 102]);
-        assert_eq!((seen.present, seen.accessed, seen.unobservable, set), (2, 1, 1, 1));
+        let seen = noted(&runs, &[101, 102]);
+        assert_eq!((seen.present, seen.accessed, seen.unobservable), (2, 1, 1));
     }
 
     #[test]
     fn a_huge_page_has_one_bit() {
-        let (seen, set) = noted(&[(FrameKind::FRAME_YOUNG, 512, 2)], &[]);
-        assert_eq!((seen.present, seen.accessed, seen.entries, set), (512, 512, 1, 1));
+        let seen = noted(&[(FrameKind::FRAME_YOUNG, 512, 2)], &[]);
+        assert_eq!((seen.present, seen.accessed, seen.entries), (512, 512, 1));
         assert!(seen.is_huge(512));
     }
 }

@@ -60,6 +60,12 @@ impl Piece {
         AddrRange::new(self.va, self.va + self.bytes())
     }
 
+    /// Physical addresses of frames, as many as entries map it: a huge page has one.
+    pub(super) fn entry_frames(&self) -> AddrRange {
+        let (start, pages) = (self.frame * PAGE_SIZE, if self.is_huge { 1 } else { self.pages });
+        AddrRange::new(start, start + pages * PAGE_SIZE)
+    }
+
     pub(super) fn bytes(&self) -> u64 {
         self.pages * PAGE_SIZE
     }
@@ -100,8 +106,11 @@ pub(super) struct Owners {
 impl Owners {
     /// `selection`: those that are meant.
     pub(super) fn new(reader: Reader, selection: Selection, max_overhead: f64) -> Self {
+        let mut processes = VirtualMemory::with_reader(reader).with_max_overhead(max_overhead);
+        // Accesses are counted by frame.
+        processes.armed_pages = None;
         Self {
-            processes: VirtualMemory::with_reader(reader).with_max_overhead(max_overhead),
+            processes,
             known: HashMap::new(),
             refused: HashSet::new(),
             census: Census::new(Path::new("/"), selection),

@@ -11,6 +11,10 @@
 /// Looks contradict a rate if a likelihood ratio test says so: one in a thousand does by
 /// chance (chi-squared, one degree of freedom).
 const DIFFERENT: f64 = 10.8;
+/// Use is over if the time since the last access says so: one in fifty times by chance
+/// (chi-squared, one degree of freedom). Chosen: a page that is wrongly taken for idle
+/// is noticed as soon as it is accessed.
+const OVER: f64 = 5.4;
 /// Looks are odd from here on: one in ten is by chance.
 const ODD: f64 = 2.7;
 /// Most surprise that one look in which more was accessed adds. Chosen: two in a row say that
@@ -150,12 +154,15 @@ pub(super) struct Estimate {
     /// How far the last looks were off: above 0 where more was accessed than should have
     /// been, below where less was. Twice a log likelihood ratio.
     surprise: f64,
+    /// What was waited since the last look in which any page was accessed, of all.
+    quiet: f64,
 }
 
 impl Estimate {
     /// All that is known is one look.
     pub fn of(look: Look) -> Self {
-        Self { evidence: Evidence::of(look, 0.0), surprise: 0.0 }
+        let quiet = if look.accessed > 0.0 { 0.0 } else { look.waiting * look.exposure };
+        Self { evidence: Evidence::of(look, 0.0), surprise: 0.0, quiet }
     }
 
     /// Accesses a second and page.
@@ -196,8 +203,28 @@ impl Estimate {
         let new = Evidence::of(look, self.rate());
         self.evidence.accesses += new.accesses;
         self.evidence.waited += new.waited;
+        self.quiet = if look.accessed > 0.0 { 0.0 } else { self.quiet + new.waited };
         self.rest_on_at_most(MOST_ACCESSES, MOST_PAGE_SECONDS);
         false
+    }
+
+    /// Takes the time since the last access for all that is known if that is too long for the rate
+    /// before it: what was used once, a minute ago, is not used every minute since. `look`: the
+    /// last one. Returns whether it did.
+    pub fn give_up(&mut self, look: Look) -> bool {
+        let Evidence { accesses, waited } = self.evidence;
+        let before = waited - self.quiet;
+        if accesses <= 0.0 || before <= 0.0 || look.waiting <= 0.0 {
+            return false;
+        }
+        let independent = (accesses * look.independent() / look.waiting).max(accesses.min(1.0));
+        // How much likelier two rates are than one, of which the second is 0.
+        let is_over = 2.0 * independent * libm::log(waited / before) > OVER;
+        if is_over {
+            self.evidence = Evidence { accesses: 0.0, waited: self.quiet };
+            self.surprise = 0.0;
+        }
+        is_over
     }
 
     /// Whether both may be of one rate.
@@ -224,7 +251,9 @@ impl Estimate {
             accesses: self.evidence.accesses + other.evidence.accesses,
             waited: self.evidence.waited + other.evidence.waited,
         };
-        let mut both = Self { evidence, surprise: 0.0 };
+        let are_quiet = self.quiet > 0.0 && other.quiet > 0.0;
+        let quiet = if are_quiet { self.quiet + other.quiet } else { 0.0 };
+        let mut both = Self { evidence, surprise: 0.0, quiet };
         both.rest_on_at_most(MOST_ACCESSES, MOST_PAGE_SECONDS);
         both
     }
@@ -234,6 +263,7 @@ impl Estimate {
         let Evidence { accesses: known, waited: for_long } = self.evidence;
         let keep = (accesses / known.max(1e-9)).min(waited / for_long.max(1e-9)).min(1.0);
         self.evidence = Evidence { accesses: known * keep, waited: for_long * keep };
+        self.quiet *= keep;
     }
 }
 

@@ -8,7 +8,8 @@ use super::bits::{Pages, page_range};
 use super::curve::Curve;
 use super::estimate::{Estimate, Look, chance};
 use super::table::{Summary, Table};
-use daos_core::{AddrRange, HUGE_PAGE_SIZE, Observation, PAGE_SIZE};
+use daos_core::access::shifted_pages;
+use daos_core::{AddrRange, HUGE_PAGE_SIZE, Observation, PAGE_SIZE, PageBits};
 
 /// Accesses a second and page below which memory counts as idle. Chosen: one in a minute and
 /// a half.
@@ -54,6 +55,9 @@ pub(super) struct Subregion {
     pub estimate: Estimate,
     /// Since when the rate is what it is.
     pub since_us: u64,
+    /// Since when none of the pages that are looked at was accessed; 0 if one was when they
+    /// were read last.
+    pub quiet_since_us: u64,
     /// When it is to be looked at next.
     pub due_us: u64,
     /// What is known of it does not hold, or too little is: it comes first.
@@ -94,6 +98,7 @@ impl Subregion {
             armed: Armed::default(),
             estimate: Estimate::default(),
             since_us: now_us,
+            quiet_since_us: 0,
             due_us: now_us,
             unsure: true,
             is_saturated: false,
@@ -127,6 +132,7 @@ impl Subregion {
         self.known = self.probe;
         self.waiting = Pages::default();
         self.armed = Armed::default();
+        self.quiet_since_us = 0;
         if self.table.is_some() {
             (self.table, self.summary) = (None, Summary::default());
             self.curve_of = f64::INFINITY;
@@ -185,7 +191,7 @@ impl Subregion {
     /// the rate turned out to be another one.
     pub fn take(&mut self, (from, to): (u32, u32), seen: &Observation, now_us: u64) -> bool {
         let read = Pages::range(from, to);
-        let shifted = |bits: &daos_core::PageBits| shifted(bits, from).and(&read);
+        let shifted = |bits: &PageBits| Pages(shifted_pages(bits, from)).and(&read);
         let set =
             seen.pages.as_ref().map_or_else(|| Pages::range(from, from + seen.accessed), shifted);
         let unknown = match &seen.unknown {
@@ -227,11 +233,17 @@ impl Subregion {
                 accessed > SATURATED * f64::from(tell.len()) && look.exposure > SHORT;
             let missed = accessed == 0.0 && chance(self.estimate.rate(), look.exposure) > LIKELY;
             changed |= seen.present > 0 && self.estimate.add(look);
+            changed |= self.table.is_none() && accessed == 0.0 && self.estimate.give_up(look);
             if let Some(table) = self.table.as_mut().filter(|_| missed && !tell.is_empty()) {
                 table.suspect_around((self.armed.from, self.armed.to), self.probe.pages() as u32);
             }
         }
         let fresh = waiting.and(&set);
+        if !fresh.is_empty() {
+            self.quiet_since_us = 0;
+        } else if self.quiet_since_us == 0 {
+            self.quiet_since_us = armed.1;
+        }
         let clear = read.without(&set).without(&unknown);
         if let Some(table) = &mut self.table {
             let found_clear = clear.without(&self.waiting);
@@ -264,7 +276,8 @@ impl Subregion {
             self.read_us = now_us;
         }
         if changed {
-            self.since_us = now_us;
+            let is_idle = self.estimate.rate() == 0.0 && self.quiet_since_us > 0;
+            self.since_us = if is_idle { self.quiet_since_us } else { now_us };
         }
         changed
     }
@@ -351,9 +364,12 @@ impl Subregion {
         self.estimate = self.estimate.with(&next.estimate);
         let range = AddrRange::new(self.range.start, next.range.end);
         let known = AddrRange::new(self.known.start, next.known.end);
+        let are_quiet = self.quiet_since_us > 0 && next.quiet_since_us > 0;
+        self.quiet_since_us =
+            if are_quiet { self.quiet_since_us.max(next.quiet_since_us) } else { 0 };
         if right > left {
-            let (estimate, since_us, unobserved) = (self.estimate, self.since_us, self.unobserved);
-            *self = Self { estimate, since_us, unobserved, ..next };
+            let Self { estimate, since_us, quiet_since_us, unobserved, .. } = *self;
+            *self = Self { estimate, since_us, quiet_since_us, unobserved, ..next };
         }
         (self.range, self.known) = (range, known);
     }
@@ -378,36 +394,5 @@ impl Subregion {
     /// The addresses of the probe's pages with these numbers.
     pub fn pages(&self, from: u32, to: u32) -> AddrRange {
         page_range(self.probe.start, from, to)
-    }
-}
-
-/// The same pages, by numbers that are `by` higher.
-fn shifted(bits: &daos_core::PageBits, by: u32) -> Pages {
-    if by == 0 {
-        return Pages(*bits);
-    }
-    let (words, rest) = ((by / 64) as usize, by % 64);
-    let word = |at: usize| {
-        let low = at.checked_sub(words).map_or(0, |from| bits[from] << rest);
-        let carry = at.checked_sub(words + 1).filter(|_| rest > 0);
-        low | carry.map_or(0, |from| bits[from] >> (64 - rest))
-    };
-    Pages(std::array::from_fn(word))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bits_are_shifted_by_any_number() {
-        for by in [0, 1, 63, 64, 65, 130, 511] {
-            let pages: Vec<u32> = [0, 5, 63, 64, 100].into_iter().collect();
-            let mut bits = Pages::default();
-            pages.iter().for_each(|page| bits = bits.or(&Pages::range(*page, page + 1)));
-            let expected: Vec<u32> =
-                pages.iter().map(|page| page + by).filter(|page| *page < 512).collect();
-            assert_eq!(shifted(&bits.0, by).iter().collect::<Vec<_>>(), expected, "{by}");
-        }
     }
 }

@@ -1,0 +1,108 @@
+//! Which pages were armed and not found accessed since.
+//!
+//! To set an accessed bit anew costs a target something, once: a page that is found accessed at
+//! one check after the other was armed only before the first.
+
+use daos_core::access::{MAX_WINDOW_PAGES, later_pages, shifted_pages};
+use daos_core::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE, PageBits, TargetId};
+use std::collections::HashMap;
+
+/// Blocks that are kept at most. Chosen: some 6 MiB. Of more, all are forgotten, and the targets
+/// charged a little less than it cost them.
+const MAX_BLOCKS: usize = 65_536;
+
+/// Pages of targets, in blocks of as many as a page table maps.
+#[derive(Debug, Default)]
+pub(crate) struct ArmedPages {
+    blocks: HashMap<(TargetId, u64), PageBits>,
+}
+
+impl ArmedPages {
+    /// Notes that these pages are armed, each with an entry of its own.
+    pub(crate) fn insert(&mut self, target: TargetId, pages: AddrRange) {
+        if self.blocks.len() >= MAX_BLOCKS {
+            self.blocks.clear();
+        }
+        for part in pages.blocks(HUGE_PAGE_SIZE) {
+            let bits = self.blocks.entry((target, part.start / HUGE_PAGE_SIZE)).or_default();
+            let first = in_block(part.start);
+            (first..first + part.pages() as u32)
+                .for_each(|page| bits[page as usize / 64] |= 1 << (page % 64));
+        }
+    }
+
+    /// Takes out those of `accessed`, pages from `start` on. Returns how many there were.
+    pub(crate) fn take(&mut self, target: TargetId, start: u64, accessed: &PageBits) -> u32 {
+        let (block, first) = (start / HUGE_PAGE_SIZE, in_block(start));
+        let mut taken = self.take_from((target, block), &shifted_pages(accessed, first));
+        if first > 0 {
+            let rest = later_pages(accessed, MAX_WINDOW_PAGES - first);
+            taken += self.take_from((target, block + 1), &rest);
+        }
+        taken
+    }
+
+    fn take_from(&mut self, block: (TargetId, u64), accessed: &PageBits) -> u32 {
+        if accessed.iter().all(|word| *word == 0) {
+            return 0;
+        }
+        let Some(armed) = self.blocks.get_mut(&block) else { return 0 };
+        let mut taken = 0;
+        for (armed, accessed) in armed.iter_mut().zip(accessed) {
+            taken += (*armed & accessed).count_ones();
+            *armed &= !accessed;
+        }
+        if armed.iter().all(|word| *word == 0) {
+            self.blocks.remove(&block);
+        }
+        taken
+    }
+}
+
+fn in_block(addr: u64) -> u32 {
+    (addr % HUGE_PAGE_SIZE / PAGE_SIZE) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::HashSet;
+
+    const TARGET: TargetId = TargetId(3);
+
+    fn page(page: u64) -> u64 {
+        HUGE_PAGE_SIZE + page * PAGE_SIZE
+    }
+
+    proptest! {
+        #[test]
+        fn a_page_is_found_once_for_each_time_it_was_armed(
+            steps in prop::collection::vec((0u64..1500, 1u64..600, any::<PageBits>()), 1..20),
+        ) {
+            let (mut pages, mut model) = (ArmedPages::default(), HashSet::new());
+            for (at, nr, bits) in steps {
+                pages.insert(TARGET, AddrRange::new(page(at), page(at + nr)));
+                model.extend(at..at + nr);
+                let start = at / 2;
+                let is_set = |nr: u64| bits[nr as usize / 64] >> (nr % 64) & 1 == 1;
+                let found = (0..512).filter(|nr| is_set(*nr) && model.remove(&(start + nr))).count();
+                prop_assert_eq!(pages.take(TARGET, page(start), &bits) as usize, found);
+                prop_assert_eq!(pages.take(TARGET, page(start), &bits), 0);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_kept_is_bounded_and_of_its_target() {
+        let mut pages = ArmedPages::default();
+        for block in 0..MAX_BLOCKS as u64 + 10 {
+            let start = block * HUGE_PAGE_SIZE;
+            pages.insert(TARGET, AddrRange::new(start, start + PAGE_SIZE));
+        }
+        assert!(pages.blocks.len() <= 10);
+        let last = (MAX_BLOCKS as u64 + 9) * HUGE_PAGE_SIZE;
+        assert_eq!(pages.take(TargetId(4), last, &[1, 0, 0, 0, 0, 0, 0, 0]), 0);
+        assert_eq!(pages.take(TARGET, last, &[1, 0, 0, 0, 0, 0, 0, 0]), 1);
+    }
+}
