@@ -286,17 +286,19 @@ impl Subregion {
     fn count(&mut self, changed: bool, fresh: &Pages, all_read: bool, now_us: u64) {
         let rate = self.estimate.rate();
         let rate = if rate < IDLE_RATE { 0.0 } else { rate };
+        let is_other = (rate - self.curve_of).abs() > CURVES_ALIKE * rate.min(self.curve_of);
         if let Some(table) = &mut self.table {
             if changed {
-                table.counts.outdate(now_us);
+                table.counts.outdate(fresh.is_empty(), now_us);
             }
             table.counts.take(fresh, all_read.then_some(self.summary.known), rate, now_us);
             if self.summary.used == 0 {
                 self.curve = Curve::default();
-            } else if all_read || changed {
+            } else if all_read || changed || (table.counts.is_empty() && is_other) {
                 self.curve = table.counts.curve(rate, self.summary.used_share());
+                self.curve_of = rate;
             }
-        } else if (rate - self.curve_of).abs() > CURVES_ALIKE * rate.min(self.curve_of) {
+        } else if is_other {
             (self.curve, self.curve_of) = (Curve::of_rate(rate, 1.0), rate);
         }
     }
