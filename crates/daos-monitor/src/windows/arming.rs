@@ -37,7 +37,7 @@ impl Windows {
         }
         due.sort_unstable_by_key(|(key, _)| *key);
         let most = self.max_windows();
-        for (_, Place { who, .. }) in &due {
+        for (key, Place { who, .. }) in &due {
             let Who::Subregion(at, index) = *who else { continue };
             let subregion = &mut self.targets[at].subregions[index];
             let rate = subregion.estimate.rate();
@@ -80,6 +80,7 @@ impl Windows {
             let set = Pages::range(from, to).without(&subregion.waiting);
             let price = self.budget.arming(&set, u64::from(to - from), chance);
             if self.places.len() >= most || !self.budget.reserve(price, kept) {
+                self.note_left(*key, now_us);
                 break;
             }
             self.push_armed(Place { who: *who, from, to }, now_us);

@@ -103,6 +103,8 @@ pub struct Windows {
     fits_tables: bool,
     /// Some of them are not known yet, and could be.
     is_learning: bool,
+    /// Looks that are due wait for long, since there is too little for all.
+    is_behind: bool,
     /// What is read or was armed in this tick.
     places: Vec<Place>,
     /// When something was last armed.
@@ -170,6 +172,7 @@ impl Windows {
             sought: 0.0,
             fits_tables: false,
             is_learning: false,
+            is_behind: false,
             places: Vec::new(),
             armed_us: 0,
             just_armed: false,

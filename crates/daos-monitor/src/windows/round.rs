@@ -30,6 +30,9 @@ const MANY_CHANGE: usize = 32;
 /// and not much changes. Chosen: those come first.
 const WHILE_LEARNING: (f64, f64) = (0.25, 0.33);
 const WHILE_EXPLORING: (f64, f64) = (0.15, 0.3);
+/// Time after which a look that was due shows that there is no time for all of them, in
+/// microseconds. Chosen: then to explore would only find more that is not looked at.
+const BEHIND_US: u64 = 1_000_000;
 /// Places that are explored for each region that there may be before memory counts as known.
 /// Chosen: blocks in a hundredth of it were found by then.
 const PLACES_A_REGION: u64 = 20;
@@ -65,6 +68,7 @@ impl Windows {
         let full = self.budget.fullness();
         let (for_reading, _) = self.shares();
         let is_worth_arming = self.budget.is_worth_arming();
+        self.is_behind &= !is_worth_arming;
         self.read_due(access, now_us, 0, Some(full * (1.0 - for_reading)))?;
 
         self.places.clear();
@@ -92,6 +96,11 @@ impl Windows {
         self.arm(access, now_us)
     }
 
+    /// Notes that what was due then has to wait.
+    pub(super) fn note_left(&mut self, due_us: u64, now_us: u64) {
+        self.is_behind |= now_us > due_us + BEHIND_US;
+    }
+
     /// The parts of what there is that reading may take, and reading and looks together.
     fn shares(&self) -> (f64, f64) {
         let places = PLACES_A_REGION * u64::from(self.attrs.max_regions);
@@ -99,7 +108,7 @@ impl Windows {
         let is_calm = changes * MANY_CHANGE < self.nr_subregions();
         match self.fits_tables {
             true if is_calm && self.is_learning => WHILE_LEARNING,
-            false if is_calm && self.nr_explored < places => WHILE_EXPLORING,
+            false if is_calm && !self.is_behind && self.nr_explored < places => WHILE_EXPLORING,
             _ => (FOR_READING, FOR_LOOKS),
         }
     }
@@ -147,10 +156,11 @@ impl Windows {
         }
         due.sort_unstable_by_key(|(key, _)| *key);
         self.places.clear();
-        for (_, place) in &due {
+        for (key, place) in &due {
             let price = self.budget.reading(u64::from(place.to - place.from));
             let may = kept.is_none_or(|kept| self.budget.reserve(price, kept));
             if self.places.len() >= self.max_windows() || !may {
+                self.note_left(*key, now_us);
                 break;
             }
             self.places.push(*place);
