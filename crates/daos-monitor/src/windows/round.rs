@@ -107,7 +107,7 @@ impl Windows {
         let changes = (self.changes - self.changes_before) as usize;
         let is_calm = changes * MANY_CHANGE < self.nr_subregions();
         match self.fits_tables {
-            true if is_calm && self.is_learning => WHILE_LEARNING,
+            true if is_calm && !self.is_behind && self.is_learning => WHILE_LEARNING,
             false if is_calm && !self.is_behind && self.nr_explored < places => WHILE_EXPLORING,
             _ => (FOR_READING, FOR_LOOKS),
         }
