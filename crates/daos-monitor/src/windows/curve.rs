@@ -5,12 +5,24 @@
 //! are armed at once, and each reading says how many were accessed since.
 
 use super::bits::Pages;
-use super::estimate::chance;
+use super::estimate::{chance, mean_wait};
 use daos_core::WITHIN_US;
 
 const TIMES: usize = WITHIN_US.len();
 /// What a counting leaves of those before it. Chosen: half, since use changes.
 const KEEP: f32 = 0.5;
+/// Readings of one count of which it is kept how many pages came, and pages that must have come, of
+/// which no more than a part in the last reading, for their rate to be known. Chosen: each reading
+/// is four times as long after the first as the one before, so eight reach a minute.
+const READINGS: usize = 8;
+const ENOUGH: u32 = 4;
+const LAST_PART: u32 = 4;
+/// Pages that what was known before weighs as much as. Chosen.
+const FEW: f64 = 0.5;
+/// Rates that they may have, in accesses a second, and the steps in which one is found. Chosen: each
+/// halves what is left, and twelve leave less than a hundredth.
+const RATES: (f64, f64) = (0.01, 1000.0);
+const STEPS: usize = 12;
 /// A share that differs by more than this from what was counted before is of another use.
 /// Chosen: what is counted of a later time then does not hold either.
 const OTHER: f32 = 0.25;
@@ -56,6 +68,10 @@ pub(super) struct Counts {
     read_us: u64,
     left: f32,
     curve: Curve,
+    /// Pages that came, and microseconds since all were armed, at each reading of all.
+    came: [(u32, u64); READINGS],
+    readings: usize,
+    is_told: bool,
     /// How many of the times are counted; how many of them in the present count.
     counted: usize,
     present: usize,
@@ -66,7 +82,46 @@ impl Counts {
     pub fn begin(&mut self, now_us: u64) {
         self.begun_us = Some(now_us);
         (self.out, self.fresh, self.read_us) = (Pages::default(), 0, 0);
-        (self.left, self.present) = (1.0, 0);
+        (self.left, self.present, self.readings, self.is_told) = (1.0, 0, 0, false);
+    }
+
+    /// How often pages in use are accessed a second, and how many pages that rests on: at the
+    /// first reading at which most have come, once for each count. Most likely if they come at
+    /// random times, all at one rate.
+    pub fn new_rate(&mut self) -> Option<(f64, u32)> {
+        let came = &self.came[..self.readings];
+        let all: u32 = came.iter().map(|(pages, _)| pages).sum();
+        let &(last, over_us) = came.last()?;
+        if self.is_told || all < ENOUGH || last * LAST_PART > all {
+            return None;
+        }
+        self.is_told = true;
+        let seconds = |us: u64| us as f64 / 1e6;
+        let waited = |rate: f64| {
+            let mut from_us = 0;
+            let waits = came.iter().map(|&(pages, us)| {
+                let from = std::mem::replace(&mut from_us, us);
+                f64::from(pages) * (seconds(from) + mean_wait(rate, seconds(us - from)))
+            });
+            // Others may come later than the last reading: what the mean lacks for that.
+            let late = seconds(over_us) / libm::expm1(rate * seconds(over_us));
+            waits.sum::<f64>() / f64::from(all) + late
+        };
+        let (mut low, mut high) = RATES;
+        for _ in 0..STEPS {
+            let rate = (low * high).sqrt();
+            *(if rate * waited(rate) < 1.0 { &mut low } else { &mut high }) = rate;
+        }
+        Some(((low * high).sqrt(), all))
+    }
+
+    /// How often those came that came before the last reading of all, of those and of `later` ones
+    /// that came since; about as often as pages in use do, at this rate, where they are few.
+    fn rate_before(&self, later: u32, rate: f64) -> f64 {
+        let Some(&(pages, to_us)) = self.came[..self.readings].last() else { return rate };
+        let from_us = if self.readings > 1 { self.came[self.readings - 2].1 } else { 0 };
+        let waited = (f64::from(later) + 0.5 * f64::from(pages)) * (to_us - from_us) as f64 / 1e6;
+        (f64::from(pages) + FEW) / (waited + FEW / rate)
     }
 
     /// Corrects when that was.
@@ -108,16 +163,20 @@ impl Counts {
         let since_us = now_us.saturating_sub(begun_us);
         let Some(pages) = pages.filter(|_| since_us > self.read_us) else { return };
         let there = (pages + self.fresh).saturating_sub(self.out.len()).max(self.fresh);
+        // Those that came since the reading before came as others did before that.
+        let rate = self.rate_before(self.fresh, rate.max(1e-3));
+        if self.readings < READINGS {
+            self.came[self.readings] = (self.fresh, since_us);
+            self.readings += 1;
+        }
         let before = self.left;
         if there > 0 {
             // Where all were accessed, half a page is taken to have been left.
             self.left *= (1.0 - self.fresh as f32 / there as f32).max(0.5 / there as f32);
         }
         while self.present < TIMES && WITHIN_US[self.present] <= since_us {
-            // Those that came since the reading before came as often as pages in use are accessed.
             let seconds = |us: u64| us.saturating_sub(self.read_us) as f64 / 1e6;
             let (by_then, by_now) = (seconds(WITHIN_US[self.present]), seconds(since_us));
-            let rate = rate.max(1e-3);
             let part = (chance(rate, by_then) / chance(rate, by_now)) as f32;
             let counted = 1.0 - (before + (self.left - before) * part);
             let known = &mut self.curve.shares[self.present];
@@ -176,6 +235,24 @@ mod tests {
         }
         near(&counts.curve(0.0, 0.75), [0.5, 0.5, 0.5, 0.55, 0.75, 0.75, 0.75]);
         near(&counts.curve(0.1, 1.0), [0.5, 0.5, 0.5, 0.55, 0.75, 0.83, 0.96]);
+    }
+
+    #[test]
+    fn how_often_pages_come_is_known_once_most_have_come() {
+        for rate in [1.0, 10.0, 100.0] {
+            let mut counts = Counts::default();
+            counts.begin(0);
+            let mut known = None;
+            let mut before = 0;
+            for us in [5_000, 20_000, 80_000, 320_000, 1_280_000, 5_120_000, 20_480_000] {
+                let came = (200.0 * chance(rate, us as f64 / 1e6)).round() as u32;
+                counts.take(&Pages::range(before, came), Some(512), 0.0, us);
+                before = came;
+                known = known.or(counts.new_rate());
+            }
+            let (found, pages) = known.unwrap();
+            assert!((found / rate - 1.0).abs() < 0.15 && pages > 150, "{found} of {rate}, {pages}");
+        }
     }
 
     #[test]

@@ -141,7 +141,7 @@ fn first_access(rate: f64, exposure: f64) -> (f64, f64) {
     if x < 1e-3 {
         return (1.0, exposure / 2.0);
     }
-    let mean = 1.0 / rate - exposure / libm::expm1(x);
+    let mean = mean_wait(rate, exposure);
     let root = x / 2.0 / libm::sinh((x / 2.0).min(300.0));
     let worth = root * root;
     (worth, (mean - (1.0 - worth) / rate).max(0.0))
@@ -163,6 +163,17 @@ impl Estimate {
     pub fn of(look: Look) -> Self {
         let quiet = if look.accessed > 0.0 { 0.0 } else { look.waiting * look.exposure };
         Self { evidence: Evidence::of(look, 0.0), surprise: 0.0, quiet }
+    }
+
+    /// All that is known is the rate, from so many accesses.
+    pub fn of_rate(rate: f64, accesses: f64) -> Self {
+        let evidence = Evidence { accesses, waited: accesses / rate };
+        Self { evidence, ..Self::default() }
+    }
+
+    /// Whether it rests on so many accesses.
+    pub fn rests_on(&self, accesses: f64) -> bool {
+        self.evidence.accesses >= accesses
     }
 
     /// Accesses a second and page.
@@ -265,6 +276,13 @@ impl Estimate {
         self.evidence = Evidence { accesses: known * keep, waited: for_long * keep };
         self.quiet *= keep;
     }
+}
+
+/// After how many seconds a page is accessed, on average, of which it is known that it is within
+/// so many.
+pub(super) fn mean_wait(rate: f64, seconds: f64) -> f64 {
+    let x = rate * seconds;
+    if x < 1e-3 { seconds / 2.0 } else { 1.0 / rate - seconds / libm::expm1(x) }
 }
 
 /// The chance that a page is accessed at least once within so many seconds.

@@ -22,6 +22,8 @@ const SATURATED: f64 = 0.8;
 const SHORT: f64 = 0.05;
 /// Rates that differ by no more than this part have one curve. Chosen.
 const CURVES_ALIKE: f64 = 0.05;
+/// Accesses that a rate rests on which was counted. Chosen: some looks at other pages change it.
+const MOST_COUNTED: f64 = 16.0;
 /// Ages that differ by no more than this are alike, in microseconds. Chosen: one regions
 /// update interval by default.
 pub(super) const AGES_ALIKE_US: u64 = 1_000_000;
@@ -292,6 +294,14 @@ impl Subregion {
                 table.counts.outdate(fresh.is_empty(), now_us);
             }
             table.counts.take(fresh, all_read.then_some(self.summary.known), rate, now_us);
+            // Probes tell of a few pages at a time; this, of all.
+            let counted = if all_read { table.counts.new_rate() } else { None };
+            if let Some((rate, pages)) = counted {
+                let accesses = f64::from(pages).min(MOST_COUNTED);
+                if !self.estimate.rests_on(accesses) {
+                    self.estimate = Estimate::of_rate(rate, accesses);
+                }
+            }
             if self.summary.used == 0 {
                 self.curve = Curve::default();
             } else if all_read || changed || (table.counts.is_empty() && is_other) {
