@@ -30,8 +30,9 @@ const MANY_CHANGE: usize = 32;
 /// and not much changes. Chosen: those come first.
 const WHILE_LEARNING: (f64, f64) = (0.25, 0.33);
 const WHILE_EXPLORING: (f64, f64) = (0.15, 0.3);
+const WHILE_BEHIND: (f64, f64) = (0.2, 0.4);
 /// Time after which a look that was due shows that there is no time for all of them, in
-/// microseconds. Chosen: then to explore would only find more that is not looked at.
+/// microseconds. Chosen: then exploring, which would find more that is not looked at, has less.
 const BEHIND_US: u64 = 1_000_000;
 /// Places that are explored for each region that there may be before memory counts as known.
 /// Chosen: blocks in a hundredth of it were found by then.
@@ -108,7 +109,13 @@ impl Windows {
         let is_calm = changes * MANY_CHANGE < self.nr_subregions();
         match self.fits_tables {
             true if is_calm && !self.is_behind && self.is_learning => WHILE_LEARNING,
-            false if is_calm && !self.is_behind && self.nr_explored < places => WHILE_EXPLORING,
+            false if is_calm && self.nr_explored < places => {
+                if self.is_behind {
+                    WHILE_BEHIND
+                } else {
+                    WHILE_EXPLORING
+                }
+            }
             _ => (FOR_READING, FOR_LOOKS),
         }
     }
