@@ -4,7 +4,7 @@
 //! one check after the other was armed only before the first.
 
 use daos_core::access::{MAX_WINDOW_PAGES, later_pages, shifted_pages};
-use daos_core::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE, PageBits, TargetId};
+use daos_core::{AddrRange, HUGE_PAGE_SIZE, Observation, PAGE_SIZE, PageBits, TargetId, Window};
 use std::collections::HashMap;
 
 /// Blocks that are kept at most. Chosen: some 6 MiB. Of more, all are forgotten, and the targets
@@ -31,8 +31,21 @@ impl ArmedPages {
         }
     }
 
+    /// Takes out those that were found accessed in these windows of one target. Returns how many
+    /// there were.
+    pub(crate) fn take_found(
+        &mut self,
+        target: TargetId,
+        windows: &[Window],
+        found: &[Observation],
+    ) -> u32 {
+        let pages =
+            windows.iter().zip(found).filter_map(|(w, seen)| Some((w, seen.pages.as_ref()?)));
+        pages.map(|(window, pages)| self.take(target, window.start, pages)).sum()
+    }
+
     /// Takes out those of `accessed`, pages from `start` on. Returns how many there were.
-    pub(crate) fn take(&mut self, target: TargetId, start: u64, accessed: &PageBits) -> u32 {
+    fn take(&mut self, target: TargetId, start: u64, accessed: &PageBits) -> u32 {
         let (block, first) = (start / HUGE_PAGE_SIZE, in_block(start));
         let mut taken = self.take_from((target, block), &shifted_pages(accessed, first));
         if first > 0 {
@@ -66,6 +79,7 @@ fn in_block(addr: u64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use daos_core::access::has_page;
     use proptest::prelude::*;
     use std::collections::HashSet;
 
@@ -85,7 +99,7 @@ mod tests {
                 pages.insert(TARGET, AddrRange::new(page(at), page(at + nr)));
                 model.extend(at..at + nr);
                 let start = at / 2;
-                let is_set = |nr: u64| bits[nr as usize / 64] >> (nr % 64) & 1 == 1;
+                let is_set = |nr: u64| has_page(&bits, nr as u32);
                 let found = (0..512).filter(|nr| is_set(*nr) && model.remove(&(start + nr))).count();
                 prop_assert_eq!(pages.take(TARGET, page(start), &bits) as usize, found);
                 prop_assert_eq!(pages.take(TARGET, page(start), &bits), 0);

@@ -334,9 +334,7 @@ impl VirtualMemory {
             note(&mut found[part.window], start, &part, answer, may_be_left, left);
         })?;
         if let Some(armed) = &mut self.armed_pages {
-            let pages =
-                windows.iter().zip(&*found).filter_map(|(w, seen)| Some((w, seen.pages.as_ref()?)));
-            let set = pages.map(|(window, pages)| armed.take(id, window.start, pages)).sum();
+            let set = armed.take_found(id, windows, found);
             self.target_cost.found_set(set);
         }
         match there {

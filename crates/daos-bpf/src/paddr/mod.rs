@@ -215,9 +215,7 @@ impl AccessCheck for PhysicalMemory {
             |run| note(&mut found[run.window], &run, |frame| left.contains(&frame)),
         )?;
         free.into_iter().for_each(|(window, bytes)| found[window].empty_bytes = bytes);
-        let pages =
-            windows.iter().zip(&*found).filter_map(|(w, seen)| Some((w, seen.pages.as_ref()?)));
-        let set = pages.map(|(window, pages)| self.armed.take(ALL, window.start, pages)).sum();
+        let set = self.armed.take_found(ALL, windows, found);
         self.owners.processes.target_cost.found_set(set);
         Ok(())
     }

@@ -109,13 +109,8 @@ impl Windows {
         let is_calm = changes * MANY_CHANGE < self.nr_subregions();
         match self.fits_tables {
             true if is_calm && !self.is_behind && self.is_learning => WHILE_LEARNING,
-            false if is_calm && self.nr_explored < places => {
-                if self.is_behind {
-                    WHILE_BEHIND
-                } else {
-                    WHILE_EXPLORING
-                }
-            }
+            false if is_calm && self.is_behind && self.nr_explored < places => WHILE_BEHIND,
+            false if is_calm && self.nr_explored < places => WHILE_EXPLORING,
             _ => (FOR_READING, FOR_LOOKS),
         }
     }
