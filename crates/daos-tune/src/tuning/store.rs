@@ -49,8 +49,7 @@ pub struct Store {
     dir: PathBuf,
     subject: Subject,
     give: Give,
-    /// The directory, locked as long as this is.
-    _lock: File,
+    _lock: Lock,
 }
 
 /// What is wrong with the directory.
@@ -135,7 +134,7 @@ impl Store {
         if !dir.exists() {
             make(dir, give).map_err(io(dir))?;
         }
-        let _lock = lock(dir)?;
+        let _lock = Lock::take(dir)?;
         let store = Self { dir: dir.to_owned(), subject: subject.clone(), give, _lock };
         let path = store.path(SUBJECT);
         let is_ours = path.exists();
@@ -172,7 +171,7 @@ impl Store {
         if !holds(dir, SUBJECT) {
             return Ok(None);
         }
-        let _lock = lock(dir)?;
+        let _lock = Lock::take(dir)?;
         if !holds(dir, SAMPLES) {
             // Not worth the place of one that has samples.
             clear(dir)?;
@@ -187,7 +186,7 @@ impl Store {
             if entries.any(|entry| !is_ours(&entry.file_name())) || !holds(&old, SUBJECT) {
                 return Err(StoreError::NotOurs(old));
             }
-            let _lock = lock(&old)?;
+            let _lock = Lock::take(&old)?;
             clear(&old)?;
             fs::remove_dir(&old).map_err(io(&old))?;
         }
@@ -332,13 +331,26 @@ fn make(dir: &Path, give: Give) -> io::Result<()> {
     Ok(())
 }
 
-/// Keeps others out of a directory, as long as it is open.
-fn lock(dir: &Path) -> Result<File, StoreError> {
-    let opened = File::open(dir).map_err(io(dir))?;
-    match flock(&opened, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Ok(opened),
-        Err(Errno::WOULDBLOCK) => Err(StoreError::InUse(dir.to_owned())),
-        Err(err) => Err(io(dir)(err.into())),
+/// Keeps others out of a directory until it is dropped.
+#[derive(Debug)]
+struct Lock(File);
+
+impl Lock {
+    fn take(dir: &Path) -> Result<Self, StoreError> {
+        let opened = File::open(dir).map_err(io(dir))?;
+        match flock(&opened, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Self(opened)),
+            Err(Errno::WOULDBLOCK) => Err(StoreError::InUse(dir.to_owned())),
+            Err(err) => Err(io(dir)(err.into())),
+        }
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Not by closing alone: a process that was just forked has the directory open until
+        // it executes its program, and would keep the lock.
+        let _ = flock(&self.0, FlockOperation::Unlock);
     }
 }
 

@@ -14,7 +14,7 @@ const DIR: &str = "/run/daos";
 /// The right to measure on this machine, until this is dropped or the process ends.
 #[derive(Debug)]
 pub struct OneSuite {
-    _locked: File,
+    locked: File,
 }
 
 impl OneSuite {
@@ -42,7 +42,15 @@ impl OneSuite {
         }
         let pid = std::process::id();
         file.set_len(0).and_then(|()| writeln!(file, "{pid}")).map_err(failed)?;
-        Ok(Self { _locked: file })
+        Ok(Self { locked: file })
+    }
+}
+
+impl Drop for OneSuite {
+    fn drop(&mut self) {
+        // Not by closing alone: a process that was just forked has the file open until it
+        // executes its program, and would keep the lock.
+        let _ = flock(&self.locked, FlockOperation::Unlock);
     }
 }
 
@@ -56,6 +64,8 @@ mod tests {
         let first = OneSuite::take_in(dir.path()).unwrap();
         let second = OneSuite::take_in(dir.path()).unwrap_err().to_string();
         assert!(second.contains(&format!("process {}", std::process::id())), "{second}");
+        // As a process does that is being started.
+        let _forked = first.locked.try_clone().unwrap();
         drop(first);
         OneSuite::take_in(dir.path()).unwrap();
     }
