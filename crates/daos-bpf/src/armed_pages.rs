@@ -4,6 +4,7 @@
 //! one check after the other was armed only before the first.
 
 use daos_core::access::{MAX_WINDOW_PAGES, later_pages, shifted_pages};
+use daos_core::pages::Pages;
 use daos_core::{AddrRange, HUGE_PAGE_SIZE, Observation, PAGE_SIZE, PageBits, TargetId, Window};
 use std::collections::HashMap;
 
@@ -19,16 +20,22 @@ pub(crate) struct ArmedPages {
 
 impl ArmedPages {
     /// Notes that these pages are armed, each with an entry of its own.
-    pub(crate) fn insert(&mut self, target: TargetId, pages: AddrRange) {
+    pub(crate) fn insert_range(&mut self, target: TargetId, pages: AddrRange) {
+        for part in pages.blocks(HUGE_PAGE_SIZE) {
+            self.insert(target, part.start, &Pages::range(0, part.pages() as u32));
+        }
+    }
+
+    /// The same of pages of one page table, by their number from `start` on.
+    pub(crate) fn insert(&mut self, target: TargetId, start: u64, pages: &Pages) {
+        if pages.is_empty() {
+            return;
+        }
         if self.blocks.len() >= MAX_BLOCKS {
             self.blocks.clear();
         }
-        for part in pages.blocks(HUGE_PAGE_SIZE) {
-            let bits = self.blocks.entry((target, part.start / HUGE_PAGE_SIZE)).or_default();
-            let first = in_block(part.start);
-            (first..first + part.pages() as u32)
-                .for_each(|page| bits[page as usize / 64] |= 1 << (page % 64));
-        }
+        let armed = self.blocks.entry((target, start / HUGE_PAGE_SIZE)).or_default();
+        *armed = Pages(*armed).or(&Pages(shifted_pages(&pages.0, in_block(start)))).0;
     }
 
     /// Takes out those that were found accessed in these windows of one target. Returns how many
@@ -96,7 +103,7 @@ mod tests {
         ) {
             let (mut pages, mut model) = (ArmedPages::default(), HashSet::new());
             for (at, nr, bits) in steps {
-                pages.insert(TARGET, AddrRange::new(page(at), page(at + nr)));
+                pages.insert_range(TARGET, AddrRange::new(page(at), page(at + nr)));
                 model.extend(at..at + nr);
                 let start = at / 2;
                 let is_set = |nr: u64| has_page(&bits, nr as u32);
@@ -112,7 +119,7 @@ mod tests {
         let mut pages = ArmedPages::default();
         for block in 0..MAX_BLOCKS as u64 + 10 {
             let start = block * HUGE_PAGE_SIZE;
-            pages.insert(TARGET, AddrRange::new(start, start + PAGE_SIZE));
+            pages.insert(TARGET, start, &Pages::range(0, 1));
         }
         assert!(pages.blocks.len() <= 10);
         let last = (MAX_BLOCKS as u64 + 9) * HUGE_PAGE_SIZE;

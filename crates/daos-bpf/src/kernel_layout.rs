@@ -150,7 +150,7 @@ fn knows(
         programs.requests()[out as usize] = Request { va: addr, pages: 1, out };
     }
     programs.read_tables(me, candidate, Facts::Owners, PROBES)?;
-    let Found { replies, entries, facts } = programs.found();
+    let Found { replies, entries, facts, .. } = programs.found();
     Ok(probes.addresses().enumerate().all(|(i, addr)| {
         replies[i].level == 1
             && replies[i].torn == 0

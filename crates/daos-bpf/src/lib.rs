@@ -17,6 +17,7 @@
 //! | `ranges` | few ranges from the pages to arm |
 //! | `armed_pages` | which pages were armed and not found accessed since |
 //! | `target_cost` | what arming cost the targets, estimated |
+//! | `to_arm` | what of some windows is to be armed, and how |
 //! | `prices` | what checking and arming cost on this machine, measured |
 //! | [`vaddr`] | the [`AccessCheck`](daos_core::AccessCheck) of processes |
 //! | [`paddr`] | the same of physical addresses: the RAM of the machine, whoever uses it |
@@ -45,6 +46,7 @@ mod ranges;
 mod reader;
 mod scratch;
 mod target_cost;
+mod to_arm;
 mod upkeep;
 pub mod vaddr;
 

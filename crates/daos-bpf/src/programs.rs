@@ -60,8 +60,9 @@ pub(crate) struct KernelLayout {
 pub(crate) enum Facts {
     /// Only the tables.
     None,
-    /// Those behind young entries: what it takes to arm them. Of so many other pages
-    /// between two of them, or fewer, only whether they are part of large folios.
+    /// Those behind young entries: what it takes to arm them. Of small pages that can be armed by
+    /// themselves, and of so many other pages between two young ones, or fewer, that are small,
+    /// only that they are plain.
     OfYoung { most_gap: u32 },
     /// Those behind all present entries.
     OfPresent,
@@ -77,6 +78,8 @@ pub(crate) struct Found<'a> {
     pub(crate) entries: &'a [u64; MAX_ENTRIES],
     /// Of each entry looked up, in the same places; of a huge page, at its `out`.
     pub(crate) facts: &'a [FrameFacts; MAX_ENTRIES],
+    /// A bit for each entry, in the same order, of those of which it is known that they are plain.
+    pub(crate) plain: &'a [u64; MAX_ENTRIES / 64],
 }
 
 /// Where a task was when its tables were read.
@@ -147,7 +150,8 @@ impl Programs {
     /// What the last [`read_tables`](Self::read_tables) found.
     pub(crate) fn found(&mut self) -> Found<'_> {
         let shared = self.shared();
-        Found { replies: &shared.replies, entries: &shared.entries, facts: &shared.facts }
+        let types::bss { replies, entries, facts, plain, .. } = shared;
+        Found { replies, entries, facts, plain }
     }
 
     /// Answers the first `nr` requests about the address space of `task`; `with`
@@ -160,6 +164,9 @@ impl Programs {
         with: Facts,
         nr: usize,
     ) -> Result<Option<Whereabouts>, BpfError> {
+        if matches!(with, Facts::OfYoung { .. }) {
+            self.shared().plain.fill(0);
+        }
         let mut ctx = types::tables_ctx {
             task: task.addr,
             start_boottime: task.start_boottime,
@@ -170,6 +177,7 @@ impl Programs {
             nr: nr.min(MAX_REQUESTS) as u32,
             owners: u32::from(with == Facts::Owners),
             all: u32::from(with == Facts::OfPresent),
+            tell_plain: u32::from(matches!(with, Facts::OfYoung { .. })),
             most_gap: match with {
                 Facts::OfYoung { most_gap } => most_gap,
                 _ => 0,

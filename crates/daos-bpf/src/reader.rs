@@ -35,8 +35,8 @@ pub(crate) enum Answer<'a> {
     Empty(u32),
     /// One entry of this level maps all of it.
     Huge(Entry, u32, &'a FrameFacts),
-    /// An entry for each page, as numbers of [`Entry`].
-    Pages(&'a [u64], &'a [FrameFacts]),
+    /// An entry for each page, as numbers of [`Entry`], and the bits of those that are plain.
+    Pages(&'a [u64], &'a [FrameFacts], &'a [u64]),
     /// The tables changed while they were read.
     Torn,
 }
@@ -111,17 +111,20 @@ impl Reader {
             }
             there = self.programs.read_tables(task, &self.layout, with, used)?;
             let Some(Whereabouts { has_secondary_tables, .. }) = there else { return Ok(None) };
-            let Found { replies, entries, facts } = self.programs.found();
+            let Found { replies, entries, facts, plain } = self.programs.found();
             let mut next = 0;
             for (part, reply) in self.parts.iter().zip(replies) {
                 let these = next..next + part.range.pages() as usize;
-                next = these.end;
+                let words = next / 64..these.end.div_ceil(64);
+                next = these.end.next_multiple_of(64);
                 let entry = Entry(reply.entry);
                 each(
                     WindowPart { is_opaque: has_secondary_tables, ..*part },
                     match reply {
                         r if r.torn != 0 => Answer::Torn,
-                        r if r.level == 1 => Answer::Pages(&entries[these.clone()], &facts[these]),
+                        r if r.level == 1 => {
+                            Answer::Pages(&entries[these.clone()], &facts[these], &plain[words])
+                        }
                         r if entry.is_present() => {
                             Answer::Huge(entry, r.level, &facts[these.start])
                         }
@@ -141,7 +144,8 @@ impl Reader {
             let Some(part) = parts.next() else { break };
             let pages = part.range.pages() as u32;
             requests[self.parts.len()] = Request { va: part.range.start, pages, out: out as u32 };
-            out += pages as usize;
+            // What is a bit for each page begins with a word.
+            out += pages.next_multiple_of(64) as usize;
             self.parts.push(part);
         }
         self.parts.len()
@@ -159,7 +163,7 @@ impl Reader {
         let window =
             Window { target: Default::default(), start: range.start, pages: range.pages() as u32 };
         let there = self.read(task, std::iter::once(window), Facts::None, |_, answer| {
-            let Answer::Pages(ptes, _) = answer else { return in_a_row = false };
+            let Answer::Pages(ptes, ..) = answer else { return in_a_row = false };
             for &pte in ptes {
                 in_a_row &= Entry(pte).is_present() && Entry(pte).frame(1, FRAME_MASK) == expected;
                 expected += 1;

@@ -7,15 +7,15 @@
 use crate::BpfError;
 use crate::actions::{ASK_AGAIN_US, Locked, RecentPages};
 use crate::armed_pages::ArmedPages;
-use crate::entry::{Entry, FRAME_MASK, bytes_mapped};
+use crate::entry::{Entry, bytes_mapped};
 use crate::everyone::Everyone;
-use crate::folio::{Arming, Young, arming};
 use crate::keeping_up::Seen;
 use crate::prices;
-use crate::programs::{Facts, FrameFacts, Task};
+use crate::programs::{Facts, Task};
 use crate::ranges;
 use crate::reader::{Answer, Reader, WindowPart, huge_page, page_of};
 use crate::target_cost::TargetCost;
+use crate::to_arm::{FolioToArm, Rules, ToArm};
 use crate::upkeep::Upkeep;
 use daos_core::access::MAX_WINDOW_PAGES;
 use daos_core::{
@@ -121,7 +121,7 @@ pub struct VirtualMemory {
     /// Where set bits were cleared, if anyone wants to know.
     pub(crate) cleared: Option<Vec<(TargetId, AddrRange)>>,
     /// What is to be armed next; kept for its allocation.
-    advise: Vec<AddrRange>,
+    to_arm: ToArm,
 }
 
 impl VirtualMemory {
@@ -155,7 +155,7 @@ impl VirtualMemory {
             prices: measured.prices,
             unobservable: Vec::new(),
             cleared: None,
-            advise: Vec::new(),
+            to_arm: ToArm::default(),
         }
     }
 
@@ -214,63 +214,45 @@ impl VirtualMemory {
     fn arm_space(&mut self, at: usize, windows: &[Window]) -> Result<(), BpfError> {
         let Some(task) = self.task(at)? else { return Ok(()) };
         let pid = self.spaces[at].process.pid();
-        let mut advise = std::mem::take(&mut self.advise);
-        let (mut whole, mut bridges) = (Vec::new(), Vec::new());
-        let most_gap = self.prices().most_gap();
+        let mut to_arm = std::mem::take(&mut self.to_arm);
+        to_arm.clear();
+        let rules = Rules { whole_folios: self.whole_folios, most_gap: self.prices().most_gap() };
         let (reader, space) = (&mut self.reader, &self.spaces[at]);
-        let with = Facts::OfYoung { most_gap };
+        let with = Facts::OfYoung { most_gap: rules.most_gap };
         let there = reader.read(&task, windows.iter().copied(), with, |part, answer| {
-            let mut before: Option<AddrRange> = None;
-            for_each_young(&part, answer, |page, facts| {
-                let refused = space.refused.iter().any(|r| r.contains(page.range.start));
-                let left = before.take();
-                match arming(&page, facts, self.whole_folios) {
-                    Arming::Advise(range) if !refused => {
-                        if let Some(armed) = &mut self.armed_pages {
-                            // A huge page has one bit.
-                            let first =
-                                AddrRange::new(part.range.start, part.range.start + PAGE_SIZE);
-                            armed.insert(space.id, if page.level == 1 { range } else { first });
-                        }
-                        advise.push(range);
-                        before = Some(range);
-                        let gap = left.map(|left| AddrRange::new(left.end, range.start));
-                        bridges.extend(gap.filter(|gap| is_bridge(&part, answer, *gap, most_gap)));
-                    }
-                    Arming::WholeFolio(range, first) if !refused => {
-                        whole.push((page.range.start, range, first));
-                    }
-                    _ => self.unobservable.push((space.id, page.range.start)),
-                }
-            });
+            let pages = to_arm.add(&part, answer, &space.refused, rules);
+            if let Some(armed) = &mut self.armed_pages {
+                armed.insert(space.id, part.range.start, &pages);
+            }
         })?;
         if let Some(there) = there {
             self.spaces[at].is_opaque = there.has_secondary_tables;
-            for (page, range, first) in whole {
+            for FolioToArm { page, range, first } in std::mem::take(&mut to_arm.folios) {
                 let space = &self.spaces[at];
                 let mapping = space.mapping_around(range.start);
                 let inside = mapping.is_some_and(|m| m.intersect(&range) == Some(range));
                 if inside && reader.maps_in_a_row(&task, range, first)? {
                     if let Some(armed) = &mut self.armed_pages {
-                        armed.insert(space.id, range);
+                        armed.insert_range(space.id, range);
                     }
-                    advise.push(range);
+                    to_arm.ranges.push(range);
                 } else {
-                    self.unobservable.push((space.id, page));
+                    to_arm.left.push(page);
                 }
             }
+            let advise = &mut to_arm.ranges;
             let id = self.spaces[at].id;
             let around = |addr| self.spaces[at].mapping_around(addr);
             // Two windows may lie in one folio, and several pages do.
-            ranges::join(&mut advise, ranges::MAX_ARMED_BYTES, around);
+            ranges::join(advise, ranges::MAX_ARMED_BYTES, around);
             // All that is asked for, whole folios too, even if the call stops in the middle.
             if let Some(cleared) = &mut self.cleared {
                 cleared.extend(advise.iter().map(|range| (id, *range)));
             }
             let armed: u64 = advise.iter().map(AddrRange::pages).sum();
-            if !bridges.is_empty() {
-                advise.append(&mut bridges);
-                ranges::join(&mut advise, ranges::MAX_ARMED_BYTES, around);
+            if !to_arm.bridges.is_empty() {
+                advise.append(&mut to_arm.bridges);
+                ranges::join(advise, ranges::MAX_ARMED_BYTES, around);
             }
             let alone = there.nr_threads == 1 && self.spaces.len() == 1;
             if alone && advise.len() >= WORTH_A_MOVE {
@@ -278,15 +260,16 @@ impl VirtualMemory {
             }
             let may_interrupt = self.placement.interrupts(there.cpu, there.nr_threads);
             let begun_us = cpu::used_us();
-            self.advise_cold(at, &advise);
+            self.unobservable.extend(to_arm.left.iter().map(|addr| (id, *addr)));
+            self.advise_cold(at, &to_arm.ranges);
             let took_us = (cpu::used_us() - begun_us) as f64;
-            self.target_cost.armed(advise.len() as u64, armed, took_us, may_interrupt);
+            let flushes = to_arm.ranges.len() as u64;
+            self.target_cost.armed(flushes, armed, took_us, may_interrupt);
             self.placement.follow(None);
         } else {
             self.spaces[at].task = None;
         }
-        advise.clear();
-        self.advise = advise;
+        self.to_arm = to_arm;
         Ok(())
     }
 
@@ -564,41 +547,6 @@ fn joined(mappings: &[Mapping], most: usize) -> Vec<Mapping> {
     joined
 }
 
-/// Calls `each` for the young pages of a part of a window, those that need arming, with
-/// the facts of their frames.
-fn for_each_young(part: &WindowPart, answer: Answer<'_>, mut each: impl FnMut(Young, &FrameFacts)) {
-    match answer {
-        // Clearing bits there would cost its user, and tell nothing.
-        _ if part.is_opaque => {}
-        Answer::Huge(entry, level, facts) if entry.is_young() => {
-            let frame = entry.frame(level, FRAME_MASK);
-            each(Young { range: huge_page(part.range.start, level), frame, level }, facts);
-        }
-        Answer::Pages(ptes, facts) => {
-            for (page, (&pte, facts)) in ptes.iter().zip(facts).enumerate() {
-                if Entry(pte).is_young() {
-                    let frame = Entry(pte).frame(1, FRAME_MASK);
-                    each(Young { range: page_of(part, page), frame, level: 1 }, facts);
-                }
-            }
-        }
-        _ => {}
-    }
-}
-
-/// Whether pages between two that are armed, no more than `most_gap`, can be passed over: none
-/// of them is part of a large folio, which would be split.
-fn is_bridge(part: &WindowPart, answer: Answer<'_>, gap: AddrRange, most_gap: u32) -> bool {
-    let Answer::Pages(ptes, facts) = answer else { return false };
-    if gap.is_empty() || gap.pages() > u64::from(most_gap) {
-        return false;
-    }
-    let first = ((gap.start - part.range.start) / PAGE_SIZE) as usize;
-    let pages = first..first + gap.pages() as usize;
-    let mut between = ptes[pages.clone()].iter().zip(&facts[pages]);
-    between.all(|(pte, facts)| !Entry(*pte).is_present() || facts.large == 0)
-}
-
 /// Nothing can be said of a window.
 fn set_unknown(window: &Window, seen: &mut Observation) {
     seen.unobservable = window.pages;
@@ -646,7 +594,7 @@ fn note(
                 (first..first + pages).for_each(|page| bits[page / 64] |= 1 << (page % 64));
             }
         }
-        Answer::Pages(ptes, _) if !part.is_opaque && !may_be_left => {
+        Answer::Pages(ptes, ..) if !part.is_opaque && !may_be_left => {
             let mut entries = ptes;
             let mut at = first;
             while !entries.is_empty() {
@@ -664,7 +612,7 @@ fn note(
                 (entries, at) = (rest, at + these.len());
             }
         }
-        Answer::Pages(ptes, _) => {
+        Answer::Pages(ptes, ..) => {
             for (page, pte) in ptes.iter().enumerate() {
                 let entry = Entry(*pte);
                 let is_left = || entry.is_young() && left(page_of(part, page).start);
@@ -687,6 +635,7 @@ fn note(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::programs::FrameFacts;
 
     const TABLE: u64 = 2 << 20;
 
@@ -713,15 +662,12 @@ mod tests {
         let part = WindowPart { window: 0, range, is_opaque: true };
         let mut seen = Observation::default();
         let ptes = [0x21, 0x01, 0, 0];
-        note(&mut seen, TABLE, &part, Answer::Pages(&ptes, &[]), false, |_| false);
+        note(&mut seen, TABLE, &part, Answer::Pages(&ptes, &[], &[]), false, |_| false);
         assert_eq!((seen.present, seen.unobservable, seen.accessed), (0, 2, 0));
         assert_eq!(seen.unknown.unwrap()[0], 0b0011);
         let facts = FrameFacts::default();
         note(&mut seen, TABLE, &part, Answer::Huge(Entry(0xa1), 2, &facts), false, |_| false);
         assert_eq!((seen.present, seen.unobservable), (0, 6));
-        let mut young = 0;
-        for_each_young(&part, Answer::Huge(Entry(0xa1), 2, &facts), |_, _| young += 1);
-        assert_eq!(young, 0, "nothing of it is armed");
     }
 
     #[test]
@@ -731,7 +677,7 @@ mod tests {
         let seen = noted(TABLE, part, Answer::Huge(Entry(0xa1), 2, &facts));
         assert_eq!((seen.present, seen.accessed, seen.entries), (4, 4, 1));
         let ptes = [0x21, 0x01, 0, 0x21];
-        let seen = noted(TABLE - PAGE_SIZE, part, Answer::Pages(&ptes, &[]));
+        let seen = noted(TABLE - PAGE_SIZE, part, Answer::Pages(&ptes, &[], &[]));
         assert_eq!((seen.present, seen.accessed, seen.entries), (3, 2, 3));
         assert_eq!(seen.pages.unwrap()[0], 0b10010);
     }

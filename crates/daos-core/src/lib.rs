@@ -36,6 +36,7 @@ pub mod checks;
 pub mod host;
 pub mod metrics;
 pub mod page_runs;
+pub mod pages;
 pub mod rng;
 pub mod sink;
 pub mod snapshot;

@@ -62,7 +62,7 @@ pub(crate) fn for_each(
             Answer::Torn => {}
             Answer::Empty(level) => each(whole(Entry(0), level, &no_facts)),
             Answer::Huge(entry, level, facts) => each(whole(entry, level, facts)),
-            Answer::Pages(entries, facts) => {
+            Answer::Pages(entries, facts, _) => {
                 for (page, &entry) in entries.iter().enumerate() {
                     let facts = facts.get(page).unwrap_or(&no_facts);
                     let range = page_of(&part, page);

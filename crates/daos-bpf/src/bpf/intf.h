@@ -66,7 +66,8 @@ struct tables_ctx {
 	 * too, but only whether they are part of large folios.
 	 */
 	__u32 most_gap;
-	__u32 unused;
+	/* In: whether what is plain of a page is told in `plain`, and nothing else is then. */
+	__u32 tell_plain;
 	/* Out: the address space that was read, or 0: throw everything away. */
 	__u64 mm;
 	__u32 cpu;

@@ -23,6 +23,12 @@ __u64 entries[MAX_ENTRIES];
 
 struct frame_facts facts[MAX_ENTRIES];
 
+/*
+ * A bit for each entry, if asked for: its page is a small one, or, if its frame was to be
+ * looked up, a small one on a list and mapped once. The loader clears them.
+ */
+__u64 plain[MAX_ENTRIES / 64];
+
 /* Sorted, disjoint. */
 struct ram_range ram[MAX_RAM];
 __u32 nr_ram;
@@ -44,6 +50,7 @@ struct walk {
 	/* As in `tables_ctx`; the entry behind the last that was wanted, of this request. */
 	__u32 most_gap;
 	__u32 gap;
+	__u32 tell_plain;
 	/*
 	 * The last level-2 table, of the GiB `gib`, which consecutive requests share;
 	 * the entries that led there or to an end, from the top, and where they stand.
@@ -169,17 +176,34 @@ static __always_inline unsigned long flags_in(struct page_words *it)
 	return MEMBER(it, __u64, bpf_core_field_offset(struct folio, flags));
 }
 
-/* What the page frame is part of. */
-static __always_inline void look_up(struct frame_facts *f, struct walk *w, __u64 frame)
+static __always_inline __u64 page_at(struct walk *w, __u64 frame)
+{
+	return w->page_array + frame * bpf_core_type_size(struct page);
+}
+
+/* Whether a page is small. */
+static __always_inline int is_small(struct page_words *it)
+{
+	return !(MEMBER(it, __u64, bpf_core_field_offset(struct page, compound_head)) & 1) &&
+	       !(flags_in(it) >> bpf_core_enum_value(enum pageflags, PG_head) & 1);
+}
+
+/* Whether it is, and can be armed by itself: on a list, and mapped once. */
+static __always_inline int is_plain(struct page_words *it)
+{
+	return is_small(it) && flags_in(it) >> bpf_core_enum_value(enum pageflags, PG_lru) & 1 &&
+	       MEMBER(it, __s32, bpf_core_field_offset(struct folio, _mapcount)) == 0;
+}
+
+/* What a page frame is part of, whose `struct page` was read. */
+static __always_inline void take_facts(struct frame_facts *f, struct walk *w, __u64 page,
+				       struct page_words *it)
 {
 	__u64 size = bpf_core_type_size(struct page);
-	__u64 page = w->page_array + frame * size;
-	struct page_words it = {};
 	unsigned long flags;
 	__u64 head;
 
-	bpf_probe_read_kernel(&it, sizeof(it), (void *)page);
-	head = MEMBER(&it, __u64, bpf_core_field_offset(struct page, compound_head));
+	head = MEMBER(it, __u64, bpf_core_field_offset(struct page, compound_head));
 	/*
 	 * Behind a wrong page array, which is tried when the right one is searched, this
 	 * is any number. Don't follow it: nothing is known of what is there. (The pages
@@ -194,7 +218,7 @@ static __always_inline void look_up(struct frame_facts *f, struct walk *w, __u64
 		*f = (struct frame_facts){};
 		return;
 	}
-	flags = head == page ? flags_in(&it) : folio_flags(head);
+	flags = head == page ? flags_in(it) : folio_flags(head);
 	f->lru = (flags >> bpf_core_enum_value(enum pageflags, PG_lru)) & 1;
 	f->active = (flags >> bpf_core_enum_value(enum pageflags, PG_active) |
 		     flags >> bpf_core_enum_value(enum pageflags, PG_unevictable)) & 1;
@@ -203,32 +227,37 @@ static __always_inline void look_up(struct frame_facts *f, struct walk *w, __u64
 	f->order = f->large ? read_u64(head + size) & 0xff : 0;
 	f->index_in_folio = (page - head) / size;
 	f->mapcount = f->large ? large_mapcount(head, size)
-			       : MEMBER(&it, __s32, bpf_core_field_offset(struct folio, _mapcount)) + 1;
+			       : MEMBER(it, __s32, bpf_core_field_offset(struct folio, _mapcount)) + 1;
 	if (!w->owners)
 		return;
 	f->mapping = (__u64)BPF_CORE_READ((struct folio *)head, mapping);
 	f->index = BPF_CORE_READ((struct folio *)head, index);
 }
 
-/* Of a page between two that are to be armed: whether it is part of a large folio. */
+static __always_inline void look_up(struct frame_facts *f, struct walk *w, __u64 frame)
+{
+	struct page_words it = {};
+
+	bpf_probe_read_kernel(&it, sizeof(it), (void *)page_at(w, frame));
+	take_facts(f, w, page_at(w, frame), &it);
+}
+
+/* Of a page between two that are to be armed: whether it is small. */
 static long look_up_size(__u64 i, void *data)
 {
 	struct walk *w = data;
-	__u64 at = w->gap + i, entry, page;
+	__u64 at = w->gap + i, entry;
+	struct page_words it = {};
 
 	if (at >= MAX_ENTRIES)
 		return 1;
 	entry = entries[at];
-	if (!(entry & ENTRY_PRESENT))
+	if (!(entry & ENTRY_PRESENT) || !is_ram(entry & w->frame_mask))
 		return 0;
-	facts[at].large = 1;
-	if (!is_ram(entry & w->frame_mask))
-		return 0;
-	page = w->page_array +
-	       ((entry & w->frame_mask) >> 12) * bpf_core_type_size(struct page);
-	if (!((__u64)BPF_CORE_READ((struct page *)page, compound_head) & 1))
-		facts[at].large =
-			(folio_flags(page) >> bpf_core_enum_value(enum pageflags, PG_head)) & 1;
+	if (!bpf_probe_read_kernel(&it, sizeof(it),
+				   (void *)page_at(w, (entry & w->frame_mask) >> 12)) &&
+	    is_small(&it))
+		plain[at >> 6] |= 1ULL << (at & 63);
 	return 0;
 }
 
@@ -236,6 +265,7 @@ static long look_up_one(__u64 i, void *data)
 {
 	struct walk *w = data;
 	__u64 at = w->out + i, entry;
+	struct page_words it = {};
 
 	if (at >= MAX_ENTRIES)
 		return 1;
@@ -243,10 +273,17 @@ static long look_up_one(__u64 i, void *data)
 	/* Of others nobody asks: clearing what is there would take longer than reading. */
 	if ((entry & w->wanted) != w->wanted)
 		return 0;
-	if (is_ram(entry & w->frame_mask))
-		look_up(&facts[at], w, (entry & w->frame_mask) >> 12);
-	else
+	if (is_ram(entry & w->frame_mask)) {
+		__u64 page = page_at(w, (entry & w->frame_mask) >> 12);
+
+		bpf_probe_read_kernel(&it, sizeof(it), (void *)page);
+		if (w->tell_plain && is_plain(&it))
+			plain[at >> 6] |= 1ULL << (at & 63);
+		else
+			take_facts(&facts[at], w, page, &it);
+	} else {
 		facts[at] = (struct frame_facts){};
+	}
 	if (w->gap && at - w->gap - 1 < w->most_gap)
 		bpf_loop(at - w->gap, look_up_size, w, 0);
 	w->gap = at + 1;
@@ -342,6 +379,7 @@ int read_tables(struct tables_ctx *ctx)
 	w.levels = ctx->levels;
 	w.owners = ctx->owners;
 	w.most_gap = ctx->most_gap;
+	w.tell_plain = ctx->tell_plain;
 	w.wanted = ctx->all ? ENTRY_PRESENT : ENTRY_YOUNG;
 	w.gib = ~0ULL;
 	ctx->struct_page_size = bpf_core_type_size(struct page);

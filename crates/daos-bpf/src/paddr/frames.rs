@@ -123,7 +123,7 @@ mod tests {
         let mut windows = Vec::new();
         let all = std::iter::once(window(start, PAGES as u32));
         let collect = |_, answer: Answer<'_>| {
-            let Answer::Pages(entries, _) = answer else { panic!("no pages") };
+            let Answer::Pages(entries, ..) = answer else { panic!("no pages") };
             let frames = entries.iter().map(|&entry| Entry(entry).frame(1, FRAME_MASK));
             windows.extend(frames.map(|frame| window(frame * PAGE_SIZE, 1)));
         };

@@ -130,7 +130,7 @@ impl PhysicalMemory {
             }
         }
         for piece in &*pieces {
-            self.armed.insert(ALL, piece.entry_frames());
+            self.armed.insert_range(ALL, piece.entry_frames());
         }
         self.owners.processes.arm(&windows)?;
         for (target, of_one) in found {

@@ -94,7 +94,7 @@ fn own_frames(reader: &mut Reader, start: u64) -> Result<Vec<u64>, BpfError> {
     let first = Window { target: TargetId(0), start, pages: PAGES as u32 };
     let mut frames = Vec::new();
     reader.read(&me, std::iter::once(first), Facts::None, |_, answer| {
-        if let Answer::Pages(entries, _) = answer {
+        if let Answer::Pages(entries, ..) = answer {
             frames.extend(entries.iter().map(|&entry| Entry(entry).frame(1, FRAME_MASK)));
         }
     })?;

@@ -1,12 +1,12 @@
 //! What a round arms: probes and pages in use that are due, then whole page tables.
 
-use super::bits::Pages;
 use super::estimate::chance;
 use super::looks::{BETWEEN_LOOKS_US, key, wait_us};
 use super::round::{Place, Who};
 use super::table::Table;
 use super::target::TargetSubregions;
 use super::{IDLE_PAGES, Windows};
+use daos_core::pages::Pages;
 use daos_core::{AccessCheck, PAGE_SIZE};
 
 /// Pages in the probe of a subregion that is accessed often, and of one that is accessed

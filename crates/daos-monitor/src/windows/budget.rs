@@ -9,7 +9,7 @@
 //! it was armed. It is paid back over the next seconds, so that the monitor is not blind
 //! in the very moment in which there is something to see.
 
-use super::bits::Pages;
+use daos_core::pages::Pages;
 use daos_core::{CpuCost, Prices};
 
 /// How long the bucket takes to fill, in microseconds. Chosen: little of the ten seconds over
@@ -29,6 +29,8 @@ const MAX_DEBT_US: f64 = 1_200_000.0;
 const KEEP_COSTS: f64 = 0.95;
 /// Wake-ups that an aggregation interval must pay for: it has two, which may take a quarter.
 const WAKES: f64 = 8.0;
+/// The same while there are page tables that nothing is known of, which they delay: an eighth.
+const WAKES_WHILE_LEARNING: f64 = 16.0;
 /// How many wake-ups the end of an interval may cost without being heeded. Chosen: it is less
 /// with a few targets.
 const DEAR_WAKES: f64 = 4.0;
@@ -235,16 +237,17 @@ impl Budget {
     }
 
     /// How often the aggregation interval must be doubled for two wakes in it to take
-    /// at most a quarter of what may be spent; and for its end, where many targets make that
+    /// at most a quarter of what may be spent, or an eighth; and for its end, where many targets make that
     /// dear, to take no more than half, up to a point.
-    pub fn interval_doublings(&self, aggregation_us: u64) -> u32 {
+    pub fn interval_doublings(&self, aggregation_us: u64, is_learning: bool) -> u32 {
         let ending = self.doublings(aggregation_us, WAKES * self.wake + 4.0 * self.dear_ending());
-        self.round_doublings(aggregation_us).max(ending.min(MOST_FOR_ENDINGS))
+        self.round_doublings(aggregation_us, is_learning).max(ending.min(MOST_FOR_ENDINGS))
     }
 
     /// The same of the time from one round to the next, which has no end that is dear.
-    pub fn round_doublings(&self, aggregation_us: u64) -> u32 {
-        self.doublings(aggregation_us, WAKES * self.wake)
+    pub fn round_doublings(&self, aggregation_us: u64, is_learning: bool) -> u32 {
+        let wakes = if is_learning { WAKES_WHILE_LEARNING } else { WAKES };
+        self.doublings(aggregation_us, wakes * self.wake)
     }
 
     /// What each of the two ticks around the end of an interval costs beside what any does, where

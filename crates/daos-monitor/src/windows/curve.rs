@@ -4,9 +4,9 @@
 //! accessed within a tenth of a second and how many within ten. But that can be counted: all
 //! are armed at once, and each reading says how many were accessed since.
 
-use super::bits::Pages;
 use super::estimate::{chance, mean_wait};
 use daos_core::WITHIN_US;
+use daos_core::pages::Pages;
 
 const TIMES: usize = WITHIN_US.len();
 /// What a counting leaves of those before it. Chosen: half, since use changes.

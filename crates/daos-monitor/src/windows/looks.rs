@@ -1,8 +1,8 @@
 //! When a subregion is looked at next, and at which pages.
 
-use super::bits::Pages;
 use super::subregion::{IDLE_RATE, Subregion};
 use super::table::Table;
+use daos_core::pages::Pages;
 
 /// Mean times between accesses for which pages in use are left armed: then a look tells most
 /// for the pages that it takes (the information about the log of a rate is greatest where

@@ -28,14 +28,13 @@
 //! | `looks` | when a subregion is looked at next |
 //! | `scout` | places between the probes |
 //! | `subregion`, `target` | a subregion, and those of a target |
-//! | `table`, `bits` | the pages of a page table, each for itself |
+//! | `table` | the pages of a page table, each for itself |
 //! | `estimate` | from looks to rates |
 //! | `curve` | how many pages are accessed within which time |
 //! | `regions` | aggregation: from subregions to regions and runs of pages |
 //! | `budget`, `intervals` | what it may cost, and how often to sample |
 
 mod arming;
-mod bits;
 mod budget;
 mod curve;
 mod estimate;
@@ -259,12 +258,20 @@ impl Windows {
     /// Draws when the next round begins: in the next interval or, where that was doubled for
     /// its end to be less dear, in the next part of this one.
     fn draw_round(&mut self, now_us: u64) {
-        let doublings = self.budget.round_doublings(self.attrs.aggregation_us).min(self.doublings);
+        let doublings = self
+            .budget
+            .round_doublings(self.attrs.aggregation_us, self.lacks_tables())
+            .min(self.doublings);
         let part_us = self.attrs.aggregation_us << doublings;
         let passed = now_us.saturating_sub(self.start_us) / part_us;
         let next_us = (self.start_us + (passed + 1) * part_us).min(self.end_us);
         let offset = self.rng.below((part_us / self.attrs.sample_us).saturating_sub(2).max(1));
         self.round_us = next_us + offset * self.attrs.sample_us;
+    }
+
+    /// Whether there are page tables that nothing is known of, and could be.
+    fn lacks_tables(&self) -> bool {
+        self.fits_tables && self.is_learning
     }
 
     /// Ends the aggregation interval, and begins the next.
@@ -301,8 +308,10 @@ impl Windows {
         if self.auto_intervals && self.interval.is_multiple_of(INTERVALS_TUNED) {
             self.tune_intervals();
         }
-        self.doublings =
-            self.budget.interval_doublings(self.attrs.aggregation_us).min(MAX_DOUBLINGS);
+        self.doublings = self
+            .budget
+            .interval_doublings(self.attrs.aggregation_us, self.lacks_tables())
+            .min(MAX_DOUBLINGS);
         self.begin_interval(end_us);
         snapshot
     }

@@ -4,11 +4,11 @@
 //! Subregions are small where there is something to find out and large where there is not,
 //! and they are aggregated into regions.
 
-use super::bits::{Pages, page_range};
 use super::curve::Curve;
 use super::estimate::{Estimate, Look, chance};
 use super::table::{Summary, Table};
 use daos_core::access::shifted_pages;
+use daos_core::pages::{Pages, page_range};
 use daos_core::{AddrRange, HUGE_PAGE_SIZE, Observation, PAGE_SIZE, PageBits};
 
 /// Accesses a second and page below which memory counts as idle. Chosen: one in a minute and

@@ -1,11 +1,11 @@
 //! The pages of one page table, each known for itself.
 
-use super::bits::{Pages, page_range};
 use super::curve::Counts;
 use super::estimate::chance;
 use super::subregion::AGES_ALIKE_US;
 use daos_core::PageRun;
 use daos_core::access::MAX_WINDOW_PAGES;
+use daos_core::pages::{Pages, page_range};
 
 /// A page that waits for so many times the mean time between accesses is not in use any
 /// more: one in fifty waits that long by chance.

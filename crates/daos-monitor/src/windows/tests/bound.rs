@@ -45,7 +45,7 @@ fn a_low_bound_stretches_the_intervals_and_says_so() {
     };
     assert_eq!(lengths(0.01), 100_000);
     assert!(lengths(0.0005) >= 200_000);
-    assert!(lengths(0.0002) > lengths(0.0005));
+    assert!(lengths(0.0001) > lengths(0.0005));
 }
 
 /// What turns hot after it was armed costs the target something all at once. Nobody can

@@ -1,16 +1,17 @@
 //! Sets of pages of a page table.
 
-use daos_core::access::has_page;
-use daos_core::{AddrRange, PAGE_SIZE, PageBits};
+use crate::access::{PageBits, has_page};
+use crate::addr::{AddrRange, PAGE_SIZE};
 
 const WORDS: usize = std::mem::size_of::<PageBits>() / 8;
 
 /// A set of pages of one page table, by number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Pages(pub PageBits);
+pub struct Pages(pub PageBits);
 
 impl Pages {
     /// The pages `from..to`.
+    #[inline]
     pub fn range(from: u32, to: u32) -> Self {
         let mut pages = Self::default();
         for (word, bits) in pages.0.iter_mut().enumerate() {
@@ -22,26 +23,38 @@ impl Pages {
         pages
     }
 
+    /// Number of pages.
+    #[inline]
     pub fn len(&self) -> u32 {
         self.0.iter().map(|word| word.count_ones()).sum()
     }
 
+    /// Whether no page is in it.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.0.iter().all(|word| *word == 0)
     }
 
+    /// Whether this page is in it.
+    #[inline]
     pub fn has(&self, page: u32) -> bool {
         has_page(&self.0, page)
     }
 
+    /// Pages in both.
+    #[inline]
     pub fn and(&self, other: &Self) -> Self {
         Self(std::array::from_fn::<_, WORDS, _>(|i| self.0[i] & other.0[i]))
     }
 
+    /// Pages in any of both.
+    #[inline]
     pub fn or(&self, other: &Self) -> Self {
         Self(std::array::from_fn::<_, WORDS, _>(|i| self.0[i] | other.0[i]))
     }
 
+    /// Pages of this one that are not in the other.
+    #[inline]
     pub fn without(&self, other: &Self) -> Self {
         Self(std::array::from_fn::<_, WORDS, _>(|i| self.0[i] & !other.0[i]))
     }
@@ -112,7 +125,7 @@ impl Pages {
 }
 
 /// The addresses of so many pages from the one with a number.
-pub(super) fn page_range(start: u64, from: u32, to: u32) -> AddrRange {
+pub fn page_range(start: u64, from: u32, to: u32) -> AddrRange {
     AddrRange::new(start + u64::from(from) * PAGE_SIZE, start + u64::from(to) * PAGE_SIZE)
 }
 
