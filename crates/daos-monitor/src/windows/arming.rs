@@ -151,7 +151,7 @@ impl Windows {
             self.push_armed(place, now_us);
             let subregion = &mut self.targets[at].subregions[index];
             if let Some(table) = &mut subregion.table {
-                subregion.arm_all_us = table.armed_all(now_us);
+                subregion.arm_all_us = table.armed_all(now_us, &mut self.rng);
             }
         }
     }

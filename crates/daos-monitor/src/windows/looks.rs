@@ -7,7 +7,7 @@ use daos_core::pages::Pages;
 /// Mean times between accesses for which pages in use are left armed: then a look tells most
 /// for the pages that it takes (the information about the log of a rate is greatest where
 /// four in five pages were accessed, and hardly less where it is two in three).
-const MEAN_TIMES: f64 = 1.2;
+const MEAN_TIMES: f64 = 0.8;
 /// Longest exposure that is planned, in microseconds. Chosen: what is accessed less often is
 /// read meanwhile.
 const LONGEST_US: u64 = 2_000_000;

@@ -24,6 +24,9 @@ const SHORT: f64 = 0.05;
 const CURVES_ALIKE: f64 = 0.05;
 /// Accesses that a rate rests on which was counted. Chosen: some looks at other pages change it.
 const MOST_COUNTED: f64 = 16.0;
+/// Pages of a table that a look counts for at most. Chosen: as many as are armed of it, so that a
+/// look at all does not decide what those have told in minutes.
+const MOST_PAGES: f64 = 16.0;
 /// Ages that differ by no more than this are alike, in microseconds. Chosen: one regions
 /// update interval by default.
 pub(super) const AGES_ALIKE_US: u64 = 1_000_000;
@@ -161,8 +164,11 @@ impl Subregion {
     pub fn arm(&mut self, from: u32, to: u32, now_us: u64) {
         let window = Pages::range(from, to);
         if let Some(table) = &mut self.table {
+            // It is armed since a page was not accessed when it should have been: of what comes in
+            // turns that says when its turn comes.
+            let is_biased = table.suspect.is_some();
             table.arm(&window.without(&self.waiting), now_us);
-            if to - from == self.probe.pages() as u32 {
+            if to - from == self.probe.pages() as u32 && !is_biased {
                 table.counts.begin(now_us);
             } else {
                 table.counts.lose(&window.and(&self.waiting));
@@ -223,8 +229,13 @@ impl Subregion {
             // Only pages that are in use tell how often those are accessed.
             let tell = self.table.as_ref().map_or(group, |table| group.and(table.used()));
             let accessed = f64::from(tell.and(&set).len());
-            let (per_page, per_accessed) =
-                if self.table.is_some() { (1.0, 1.0) } else { (per_page, per_accessed) };
+            let (per_page, per_accessed) = if self.table.is_some() {
+                // What is swept is accessed all at once.
+                let weight = MOST_PAGES / f64::from(tell.len()).max(MOST_PAGES);
+                (weight, weight)
+            } else {
+                (per_page, per_accessed)
+            };
             let waiting = (f64::from(tell.len()) * per_page).max(accessed * per_accessed);
             let look = Look {
                 waiting,

@@ -3,9 +3,9 @@
 use super::curve::Counts;
 use super::estimate::chance;
 use super::subregion::AGES_ALIKE_US;
-use daos_core::PageRun;
 use daos_core::access::MAX_WINDOW_PAGES;
 use daos_core::pages::{Pages, page_range};
+use daos_core::{PageRun, Rng};
 
 /// A page that waits for so many times the mean time between accesses is not in use any
 /// more: one in fifty waits that long by chance.
@@ -124,16 +124,16 @@ impl Table {
         self.suspect = None;
     }
 
-    /// All pages in use were armed. Returns when to do that next: later if the same were in
-    /// use as last time.
-    pub fn armed_all(&mut self, now_us: u64) -> u64 {
+    /// All pages in use were armed. Returns when to do that next, in microseconds: later if the same
+    /// were in use as last time, and never in time with what comes in turns.
+    pub fn armed_all(&mut self, now_us: u64, rng: &mut Rng) -> u64 {
         let differ =
             self.used.without(&self.used_then).len() + self.used_then.without(&self.used).len();
         let settled = differ * 10 <= self.used.len().max(10);
         self.period_us =
             if settled { (self.period_us * 2).min(LONGEST_PERIOD_US) } else { FIRST_PERIOD_US };
         self.used_then = self.used;
-        now_us + self.period_us
+        now_us + self.period_us / 2 + rng.below(self.period_us)
     }
 
     /// Takes in a reading: pages that waited and were accessed, pages that were clear and not
