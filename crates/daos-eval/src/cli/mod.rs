@@ -10,7 +10,7 @@ mod workload;
 pub use accuracy::{Accuracy, Shapes};
 pub use record::Record;
 pub use schemes::Schemes;
-pub use suite::{Compare, Service, Suite};
+pub use suite::{Compare, Copy, Service, Suite};
 pub use tuning::Tuning;
 pub use workload::{Filled, Kind, Workload};
 
@@ -50,6 +50,9 @@ pub enum Command {
     #[command(hide = true)]
     #[allow(missing_docs, reason = "nobody is offered it")]
     Record(Record),
+    #[command(hide = true)]
+    #[allow(missing_docs, reason = "nobody is offered it")]
+    Copy(Copy),
 }
 
 /// Huge pages for a workload's memory.

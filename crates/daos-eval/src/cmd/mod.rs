@@ -28,6 +28,7 @@ pub fn run(cli: Cli) -> Result<i32> {
         Command::Compare(args) => suite::compare(args),
         Command::Workload(args) => workload::run(args),
         Command::Record(args) => record::run(args),
+        Command::Copy(args) => suite::copy(args),
     }
 }
 

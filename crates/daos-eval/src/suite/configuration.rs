@@ -233,6 +233,11 @@ impl Configuration {
         Self { swap: of.pages_out().then_some(Swap::Zram), ..of }
     }
 
+    /// The one that others are compared with.
+    pub fn baseline() -> Self {
+        Self::of(&ORIG)
+    }
+
     /// Several, each once.
     pub fn parse_all(texts: &[String]) -> Result<Vec<Self>, SuiteError> {
         let mut all: Vec<Self> = Vec::new();
@@ -289,6 +294,18 @@ impl Configuration {
             )));
         }
         Ok(())
+    }
+
+    /// Refuses what would be of both of two copies that run at once.
+    pub fn check_pairs(&self) -> Result<(), SuiteError> {
+        let why = match (self.huge_pages, &self.daos) {
+            (HugePages::Always, _) => "the policy for huge pages is the whole machine's",
+            (_, Some((_, Watched::Machine))) => "it looks at the memory of the whole machine",
+            _ => return Ok(()),
+        };
+        let why =
+            format!("{why}, so it would be of both copies of a pair; leave it or --pairs out");
+        Err(SuiteError::Configuration { name: self.name.clone(), why })
     }
 
     /// The words behind `daos`, to do it beside process `pid`; a record goes to `record`.
@@ -401,6 +418,18 @@ mod tests {
         assert!(parse("x=4K max").unwrap_err().contains("fields"));
         let twice = ["rec", "rec"].map(str::to_owned);
         assert!(Configuration::parse_all(&twice).unwrap_err().to_string().contains("twice"));
+    }
+
+    #[test]
+    fn what_is_of_the_whole_machine_has_no_pairs() {
+        let check = |name: &str| parse(name).unwrap().check_pairs().map_err(|err| err.to_string());
+        for name in ["rec", "ethp", "prcl", "limit", "lock", "prcl-tuned"] {
+            assert_eq!(check(name), Ok(()));
+        }
+        assert!(check("thp").unwrap_err().contains("policy for huge pages"));
+        assert!(check("prec").unwrap_err().contains("leave it or --pairs out"));
+        assert!(check("pprcl").unwrap_err().contains("whole machine"));
+        assert_eq!(Configuration::baseline(), parse(BASELINE).unwrap());
     }
 
     #[test]

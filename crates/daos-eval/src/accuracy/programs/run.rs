@@ -8,6 +8,7 @@ use crate::accuracy::cost::Costs;
 use crate::error::EvalError;
 use crate::monitors::ComparedKind;
 use crate::suite::script;
+use crate::suite::side::Side;
 use crate::suite::tree::Sweep;
 use crate::suite::{Plan, Store, SuiteError, Workload};
 use crate::under_test::{Running, available_memory, ends_before};
@@ -64,9 +65,16 @@ impl Place<'_> {
         {
             return Err(SuiteError::Memory { need, have });
         }
-        let dir = script::directory(self.store, workload)?;
+        let dir = script::directory(self.store, workload, Side::First)?;
         let log = script::log(self.store, workload, called)?;
-        let mut command = script::shell(self.suite, workload, &workload.command, &dir, &log)?;
+        let mut command = script::shell(
+            self.suite.given(),
+            workload,
+            Side::First,
+            &workload.command,
+            &dir,
+            &log,
+        )?;
         layout::repeat(&mut command);
         let sweep = Sweep::new();
         let begun_us = cpu::monotonic_us();

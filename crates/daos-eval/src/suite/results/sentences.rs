@@ -3,7 +3,7 @@
 use super::Results;
 use super::metric::Metric;
 use super::statistics::{Statistic, mean};
-use super::table::{Table, percent};
+use super::table::Table;
 use crate::suite::configuration::BASELINE;
 
 /// A gain that is less than this many percent is none, of which no share is kept. Chosen: one
@@ -40,7 +40,8 @@ struct Facts<'r, 'a> {
     results: &'r Results<'a>,
     runtime: Table,
     user: Table,
-    used: Table,
+    /// Of pairs there is none.
+    used: Option<Table>,
     resident: Table,
     late: Table,
 }
@@ -52,8 +53,8 @@ impl<'r, 'a> Facts<'r, 'a> {
     fn of(results: &'r Results<'a>) -> Self {
         let table = |metric| Table::of(results, metric, Statistic::Mean);
         let runtime = table(Metric::Runtime);
-        let (user, used, resident) =
-            (table(Metric::User), table(Metric::MemUsed), table(Metric::Rss));
+        let (user, resident) = (table(Metric::User), table(Metric::Rss));
+        let used = results.metrics(&[Metric::MemUsed]).into_iter().map(table).next();
         let late = table(Metric::RssLate);
         Self { results, runtime, user, used, resident, late }
     }
@@ -71,10 +72,12 @@ impl<'r, 'a> Facts<'r, 'a> {
 
     fn monitoring(&self, name: &str) -> Option<String> {
         let slowdown = self.slowdown(name)?;
-        let (used, used_average) = both(&self.used, name)?;
-        let mut text = format!(
-            "{name}: workloads are {slowdown}; system memory used changes by {used:+.2} % in total ({used_average:+.2} % on average)"
-        );
+        let mut text = format!("{name}: workloads are {slowdown}");
+        if let Some((used, average)) = self.used(name) {
+            text += &format!(
+                "; system memory used changes by {used:+.2} % in total ({average:+.2} % on average)"
+            );
+        }
         if let Some((cpu, memory)) = self.own(name) {
             text += &format!(
                 ". The daos beside them takes {cpu:.2} % of a CPU and {:.1} MiB",
@@ -82,6 +85,11 @@ impl<'r, 'a> Facts<'r, 'a> {
             );
         }
         Some(text + ".")
+    }
+
+    /// By how many percent system memory used changes, where that is known: in total and on average.
+    fn used(&self, name: &str) -> Option<(f64, f64)> {
+        both(self.used.as_ref()?, name)
     }
 
     /// What the `daos` of a configuration takes: percent of a CPU, and KiB.
@@ -99,11 +107,13 @@ impl<'r, 'a> Facts<'r, 'a> {
         let (total, _) = both(&self.runtime, name)?;
         let (user, _) = both(&self.user, name)?;
         let (best, by) = extreme(&self.runtime, name, |a, b| b.total_cmp(a))?;
-        let (used, _) = both(&self.used, name)?;
+        let used = self.used(name);
+        let used =
+            used.map_or(String::new(), |(used, _)| format!("system memory used by {used:+.2} %, "));
         let (resident, _) = both(&self.resident, name)?;
         let (most, more) = extreme(&self.resident, name, f64::total_cmp)?;
         Some(format!(
-            "{name}: run time changes by {total:+.2} % in total (by CPU time in user space {user:+.2} %; at best, {best}, {by:+.2} %), system memory used by {used:+.2} %, resident sets by {resident:+.2} % (at most, {most}, {more:+.2} %)."
+            "{name}: run time changes by {total:+.2} % in total (by CPU time in user space {user:+.2} %; at best, {best}, {by:+.2} %), {used}resident sets by {resident:+.2} % (at most, {most}, {more:+.2} %)."
         ))
     }
 
@@ -135,10 +145,13 @@ impl<'r, 'a> Facts<'r, 'a> {
     fn saved(&self, name: &str) -> Option<String> {
         let slowdown = self.slowdown(name)?;
         let (resident, resident_average) = both(&self.resident, name)?;
-        let (used, _) = both(&self.used, name)?;
+        let used = self.used(name);
+        let used = used
+            .map_or(String::new(), |(used, _)| format!(" and system memory used by {used:+.2} %"));
         let (best, by) = extreme(&self.resident, name, |a, b| b.total_cmp(a))?;
-        let at = |table: &Table| of_row(table, &best, name);
-        let (slower, less) = (at(&self.runtime)?, at(&self.used)?);
+        let slower = of_row(&self.runtime, &best, name)?;
+        let less = self.used.as_ref().and_then(|used| of_row(used, &best, name));
+        let less = less.map_or(String::new(), |less| format!("system memory used {less:+.2} %, "));
         let mut own = String::new();
         if let Some((late, average)) = both(&self.late, name) {
             own += &format!(
@@ -149,7 +162,7 @@ impl<'r, 'a> Facts<'r, 'a> {
             own += &format!(" Its daos takes {cpu:.2} % of a CPU and {:.1} MiB.", memory / 1024.0);
         }
         Some(format!(
-            "{name}: resident sets change by {resident:+.2} % in total ({resident_average:+.2} % on average) and system memory used by {used:+.2} %; workloads are {slowdown}. At best, {best}: resident set {by:+.2} %, system memory used {less:+.2} %, run time {slower:+.2} %.{own}"
+            "{name}: resident sets change by {resident:+.2} % in total ({resident_average:+.2} % on average){used}; workloads are {slowdown}. At best, {best}: resident set {by:+.2} %, {less}run time {slower:+.2} %.{own}"
         ))
     }
 
@@ -210,8 +223,7 @@ fn extreme(
 fn of_row(table: &Table, row: &str, name: &str) -> Option<f64> {
     let at = table.columns.iter().position(|column| column == name)?;
     let row = table.rows.iter().find(|one| one.name == row)?;
-    let before = row.cells.first()?.as_ref()?;
-    percent(row.cells[at]?.value, before.value)
+    row.cells[at]?.overhead
 }
 
 #[cfg(test)]
@@ -232,7 +244,14 @@ mod tests {
             ..Measured::default()
         };
         let (workload, config) = (workload.to_owned(), config.to_owned());
-        RawRun { workload, config, round: 0, at: 0, outcome: Outcome::Measured(measured) }
+        RawRun {
+            workload,
+            config,
+            round: 0,
+            at: 0,
+            outcome: Outcome::Measured(measured),
+            beside: None,
+        }
     }
 
     #[test]
