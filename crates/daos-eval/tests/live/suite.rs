@@ -121,7 +121,7 @@ for turn in $(seq 300); do
     test -e $SUITE/copy-$((3 - COPY)) && met=yes && break
     sleep 0.1
 done
-sleep 1
+sleep 3
 rmdir $SUITE/copy-$COPY
 test $met = yes
 """
