@@ -247,7 +247,9 @@ fn dry_run(plan: &Plan) -> Result<i32> {
     }
     for one in &plan.configurations {
         let words = one.words(0, Path::new("RECORD"), 1).map(|words| words.join(" "));
-        let beside = words.map_or("nothing beside it".to_owned(), |words| format!("daos {words}"));
+        let beside = words.map_or("nothing beside it".to_owned(), |words| {
+            format!("{} {words}", one.program("daos", "daos-eval"))
+        });
         writeln!(out, "{}: {beside}", one.name.replace("--pid=0", "--pid=PID"))?;
     }
     let left: Vec<_> = plan.left(store.as_ref()).collect();

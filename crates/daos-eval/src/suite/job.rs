@@ -114,7 +114,8 @@ impl Job {
         let mut daos = match words {
             None => None,
             Some(words) => {
-                let mut command = Command::new(&self.daos);
+                let program = self.configuration.program(&self.daos, &self.eval);
+                let mut command = Command::new(program);
                 command.args(words);
                 Some(Running::start_talkative(command, "daos", Stdio::null())?)
             }

@@ -30,7 +30,7 @@ const SOON: Duration = Duration::from_secs(2);
 /// How often to look whether it is still there.
 const TURN: Duration = Duration::from_millis(200);
 /// What scanning may cost in all, as a share of one CPU: it is not bounded.
-const ANY_COST: f64 = 1.0;
+pub(super) const ANY_COST: f64 = 1.0;
 
 /// Where programs are run.
 #[derive(Debug)]
