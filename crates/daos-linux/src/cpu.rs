@@ -181,7 +181,7 @@ fn shares_its_cpu(pid: u32) -> bool {
 }
 
 /// Reads a list as the kernel writes it: `0-3,8`.
-fn cpu_list(text: &str) -> CpuSet {
+pub(crate) fn cpu_list(text: &str) -> CpuSet {
     let mut set = CpuSet::new();
     for part in text.trim().split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));

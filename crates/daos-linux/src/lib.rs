@@ -26,6 +26,7 @@
 //! | [`claim`] | one monitor for a process |
 //! | [`damon`] | the kernel's own DAMON, noticed |
 //! | [`cpu`] | CPU time, and the CPU to run on |
+//! | [`halves`] | its CPUs in two halves, and programs kept on one |
 //! | [`host`] | what this machine is |
 //! | [`rights`] | those that are kept once monitoring is set up |
 //! | [`layout`] | where a program's memory lies |
@@ -40,6 +41,7 @@ pub mod cpu;
 pub mod damon;
 pub mod ends;
 pub mod guard;
+pub mod halves;
 pub mod host;
 pub mod iomem;
 pub mod layout;

@@ -2,6 +2,7 @@
 
 mod accuracy;
 mod record;
+mod scan;
 mod schemes;
 mod suite;
 pub mod tuning;
@@ -9,8 +10,9 @@ mod workload;
 
 pub use accuracy::{Accuracy, Shapes};
 pub use record::Record;
+pub use scan::Scan;
 pub use schemes::Schemes;
-pub use suite::{Compare, Service, Suite};
+pub use suite::{Compare, Copy, Service, Suite};
 pub use tuning::Tuning;
 pub use workload::{Filled, Kind, Workload};
 
@@ -50,6 +52,12 @@ pub enum Command {
     #[command(hide = true)]
     #[allow(missing_docs, reason = "nobody is offered it")]
     Record(Record),
+    #[command(hide = true)]
+    #[allow(missing_docs, reason = "nobody is offered it")]
+    Copy(Copy),
+    #[command(hide = true)]
+    #[allow(missing_docs, reason = "nobody is offered it")]
+    Scan(Scan),
 }
 
 /// Huge pages for a workload's memory.

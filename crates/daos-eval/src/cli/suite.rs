@@ -13,25 +13,25 @@ use std::path::PathBuf;
     daos-eval suite --list                                what would be run, and in which ways\n  \
     daos-eval suite --configs orig,rec,prcl --runs 5 --out results\n  \
     daos-eval suite --only redis,xz --configs orig,prcl --out results\n  \
+    daos-eval suite --only redis,xz --configs rec,prcl --pairs --out pairs\n  \
     daos-eval suite --configs orig,'slow=4K max min min 30s max pageout' --out results -- ./server\n  \
     daos-eval suite --suite workloads/parsec3.toml --runs 5 --out parsec\n\
     Run again with the same --out, it goes on where it was; more --runs, workloads and \
     configurations can be added. Runs are interleaved, caches are dropped before each, and the \
     host's settings are put back. The results are in DIR/report.md, .json and .html.")]
 pub struct Suite {
-    /// Ways to run each workload: orig, rec, prec, thp, ethp, prcl, prcl-tuned, pprcl, limit, lock,
-    /// a file of schemes, or NAME=SCHEME
-    #[arg(
-        long = "configs",
-        value_name = "NAME",
-        value_delimiter = ',',
-        default_value = "orig,rec,thp,ethp,prcl"
-    )]
+    /// Ways to run each workload: orig, rec, prec, scan, thp, ethp, prcl, prcl-tuned, pprcl, limit,
+    /// rec-limit, lock, a file of schemes, or NAME=SCHEME [default: orig,rec,thp,ethp,prcl; without thp for --pairs]
+    #[arg(long = "configs", value_name = "NAME", value_delimiter = ',')]
     pub configurations: Vec<String>,
-    /// Rounds: runs of each workload in each way
+    /// Rounds: runs of each workload in each way; two pairs each for --pairs
     #[arg(long, value_name = "N", default_value_t = 5,
           value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub runs: u32,
+    /// Run two copies at once, each on half of the CPUs, one of them alone as in orig; then the
+    /// other way round. For machines on which the same takes longer at one time than at another
+    #[arg(long)]
+    pub pairs: bool,
     /// Directory of the evaluation: new, or one to go on with
     #[arg(short, long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -69,6 +69,14 @@ pub struct Suite {
     /// Command as the only workload, behind `--`; it has to do the same work in each run
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<String>,
+}
+
+/// Run a copy of a pair, and say what was measured
+#[derive(Debug, Args)]
+pub struct Copy {
+    /// File that says what to run
+    #[arg(value_name = "FILE")]
+    pub job: PathBuf,
 }
 
 #[derive(Debug, Args)]

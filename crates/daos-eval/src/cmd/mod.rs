@@ -3,6 +3,7 @@
 mod accuracy;
 mod programs;
 mod record;
+mod scan;
 mod schemes;
 mod suite;
 mod tuning;
@@ -28,6 +29,8 @@ pub fn run(cli: Cli) -> Result<i32> {
         Command::Compare(args) => suite::compare(args),
         Command::Workload(args) => workload::run(args),
         Command::Record(args) => record::run(args),
+        Command::Copy(args) => suite::copy(args),
+        Command::Scan(args) => scan::run(args),
     }
 }
 

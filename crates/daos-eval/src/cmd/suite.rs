@@ -5,6 +5,8 @@ use super::progress;
 use crate::cli;
 use anyhow::{Context, Result};
 use daos_cli::{Plain, Usage, say, signals};
+use daos_eval::suite::configuration::BASELINE;
+use daos_eval::suite::job::Job;
 use daos_eval::suite::plan::refuse_missing;
 use daos_eval::suite::report::{self, Report};
 use daos_eval::suite::rounds::{self, Event, Progress};
@@ -12,11 +14,16 @@ use daos_eval::suite::{
     Configuration, Outcome, Plan, RawRun, Store, Suite, SuiteError, configuration,
 };
 use daos_eval::under_test::Commands;
-use daos_linux::User;
+use daos_linux::{User, halves};
 use indicatif::ProgressBar;
 use std::io::{IsTerminal, Write, stderr, stdout};
 use std::path::Path;
 use std::time::Duration;
+
+/// The ways to run workloads unless they are said; in pairs, without those that are of the whole
+/// machine.
+const USUAL: [&str; 5] = ["orig", "rec", "thp", "ethp", "prcl"];
+const USUAL_IN_PAIRS: [&str; 4] = ["orig", "rec", "ethp", "prcl"];
 
 /// Runs what is left to run, and shows all.
 pub fn run(args: &cli::Suite, Commands { daos, eval }: Commands) -> Result<i32> {
@@ -32,12 +39,14 @@ pub fn run(args: &cli::Suite, Commands { daos, eval }: Commands) -> Result<i32> 
     if args.list {
         return list(&suite);
     }
-    let configurations = Configuration::parse_all(&args.configurations).map_err(usage)?;
+    let configurations = configurations(args).map_err(usage)?;
+    let pairs = args.pairs.then(|| halves::of_cpus(Path::new("/"))).transpose();
     let user = User::for_command(args.user.as_deref());
     let mut plan = Plan {
         suite,
         configurations,
         runs: args.runs,
+        pairs: pairs.map_err(|cpus| usage(SuiteError::FewCpus(cpus)))?,
         out: args.out.clone().unwrap_or_default(),
         zram_bytes: args.zram,
         user: user.map_err(|err| Usage(err.to_string()))?,
@@ -50,6 +59,10 @@ pub fn run(args: &cli::Suite, Commands { daos, eval }: Commands) -> Result<i32> 
     if !skipped.is_empty() {
         say!("daos-eval: left out, since programs are missing: {}", skipped.join(", "));
     }
+    let single = if args.pairs { plan.leave_out_single() } else { Vec::new() };
+    if !single.is_empty() {
+        say!("daos-eval: left out, since they cannot run twice at once: {}", single.join(", "));
+    }
     if args.dry_run {
         return dry_run(&plan);
     }
@@ -60,6 +73,34 @@ pub fn run(args: &cli::Suite, Commands { daos, eval }: Commands) -> Result<i32> 
     plan.check(Store::read(out).ok().as_ref()).map_err(usage)?;
 
     go(&plan, args.format)
+}
+
+/// What was asked for, or the usual. In pairs the baseline is beside all, also where nobody
+/// said so.
+fn configurations(args: &cli::Suite) -> Result<Vec<Configuration>, SuiteError> {
+    let usual: &[&str] = if args.pairs { &USUAL_IN_PAIRS } else { &USUAL };
+    let mut names = args.configurations.clone();
+    if names.is_empty() {
+        names = usual.iter().map(|name| (*name).to_owned()).collect();
+    }
+    let mut all = Configuration::parse_all(&names)?;
+    if args.pairs && all.iter().all(|one| one.name != BASELINE) {
+        all.insert(0, Configuration::baseline());
+    }
+    Ok(all)
+}
+
+/// Runs a copy of a pair, and says what came of it.
+pub fn copy(args: &cli::Copy) -> Result<i32> {
+    let stop = signals::stop_flag(None)?;
+    let job = Job::read(&args.job)?;
+    let user = job.user.as_deref().map(User::find).transpose()?;
+    let outcome = match job.run(user.as_ref(), &stop) {
+        Ok(measured) => Outcome::Measured(measured),
+        Err(err) => Outcome::Failed { failed: err.to_string() },
+    };
+    println!("{}", serde_json::to_string(&outcome)?);
+    Ok(0)
 }
 
 /// Makes the runs that are left, with a bar, and shows all.
@@ -91,6 +132,7 @@ pub fn service(args: &cli::Service, Commands { daos, eval }: Commands) -> Result
         suite: Suite::service(args.seconds / 1_000_000).map_err(usage)?,
         configurations: configuration::service(),
         runs: args.runs,
+        pairs: None,
         out: args.out.clone(),
         zram_bytes: args.swap,
         user: None,
@@ -143,15 +185,16 @@ fn tell(bar: &ProgressBar, is_terminal: bool, event: &Event<'_>) {
             bar.set_message(format!("{} left, {workload}: {doing}", words(*left)));
         }
         Event::Ended { run, done, total, left } => {
-            let RawRun { workload, config, outcome, .. } = run;
+            let RawRun { workload, config, outcome, beside, .. } = run;
             match outcome {
                 Outcome::Failed { failed } => {
                     bar.suspend(|| say!("daos-eval: {workload}, {config}: {failed}"));
                 }
                 Outcome::Measured(measured) if !is_terminal => say!(
-                    "{done} of {total} runs, {} left; {workload}, {config}: {:.1} s, {:.0} MiB",
+                    "{done} of {total} runs, {} left; {workload}, {config}: {:.1} s{}, {:.0} MiB",
                     words(*left),
                     measured.runtime_s,
+                    beside.map_or(String::new(), |one| format!(" (alone {:.1} s)", one.runtime_s)),
                     measured.rss_bytes / f64::from(1 << 20)
                 ),
                 Outcome::Measured(_) => {}
@@ -204,7 +247,9 @@ fn dry_run(plan: &Plan) -> Result<i32> {
     }
     for one in &plan.configurations {
         let words = one.words(0, Path::new("RECORD"), 1).map(|words| words.join(" "));
-        let beside = words.map_or("nothing beside it".to_owned(), |words| format!("daos {words}"));
+        let beside = words.map_or("nothing beside it".to_owned(), |words| {
+            format!("{} {words}", one.program("daos", "daos-eval"))
+        });
         writeln!(out, "{}: {beside}", one.name.replace("--pid=0", "--pid=PID"))?;
     }
     let left: Vec<_> = plan.left(store.as_ref()).collect();

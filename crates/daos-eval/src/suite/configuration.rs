@@ -9,6 +9,9 @@ use std::process::Command;
 /// The flag of `daos` for the memory of the machine instead of that of processes.
 const PHYSICAL: &str = "--paddr";
 
+/// Seconds from one scan of all pages to the next.
+const SCAN_S: u32 = 1;
+
 /// Its flag for schemes to act on system daemons, too.
 const INCLUDE_SYSTEM: &str = "--include-system";
 
@@ -38,6 +41,8 @@ pub enum Watched {
 pub enum Task {
     /// It monitors and records.
     Record,
+    /// Not `daos`, but what it is compared with: a scan of all pages, again and again.
+    Scan,
     /// It applies a scheme: whatever `daos apply --scheme` takes.
     Apply(String),
     /// It applies a scheme as it was tuned for the workload.
@@ -78,6 +83,7 @@ struct Known {
     about: &'static str,
     huge_pages: HugePages,
     record: Option<Watched>,
+    is_scanned: bool,
     apply: Option<(&'static str, Watched)>,
     is_tuned: bool,
     limit_of: Option<&'static str>,
@@ -88,6 +94,7 @@ const ORIG: Known = Known {
     about: "the workload alone, huge pages where they are asked for",
     huge_pages: HugePages::Madvise,
     record: None,
+    is_scanned: false,
     apply: None,
     is_tuned: false,
     limit_of: None,
@@ -106,6 +113,12 @@ const TABLE: &[Known] = &[
         name: "prec",
         about: "the machine monitored and recorded by physical address",
         record: Some(Watched::Machine),
+        ..ORIG
+    },
+    Known {
+        name: "scan",
+        about: "all its pages read once a second, which rec is compared with",
+        is_scanned: true,
         ..ORIG
     },
     Known {
@@ -142,6 +155,13 @@ const TABLE: &[Known] = &[
     Known {
         name: "limit",
         about: "alone, limited to the memory that prcl left on average: the kernel's own reclaim",
+        limit_of: Some("prcl"),
+        ..ORIG
+    },
+    Known {
+        name: "rec-limit",
+        about: "limited as limit is, and monitored and recorded",
+        record: Some(Watched::Workload),
         limit_of: Some("prcl"),
         ..ORIG
     },
@@ -218,6 +238,7 @@ impl Configuration {
 
     fn of(known: &Known) -> Self {
         let record = known.record.map(|watched| (Task::Record, watched));
+        let scan = known.is_scanned.then_some((Task::Scan, Watched::Workload));
         let apply = known.apply.map(|(scheme, at)| match known.is_tuned {
             true => (Task::ApplyTuned(scheme.to_owned()), at),
             false => (Task::Apply(scheme.to_owned()), at),
@@ -226,11 +247,16 @@ impl Configuration {
             name: known.name.to_owned(),
             about: known.about.to_owned(),
             huge_pages: known.huge_pages,
-            daos: record.or(apply),
+            daos: record.or(scan).or(apply),
             limit_of: known.limit_of.map(str::to_owned),
             swap: None,
         };
         Self { swap: of.pages_out().then_some(Swap::Zram), ..of }
+    }
+
+    /// The one that others are compared with.
+    pub fn baseline() -> Self {
+        Self::of(&ORIG)
     }
 
     /// Several, each once.
@@ -274,6 +300,9 @@ impl Configuration {
     /// Refuses what this `daos` can't do.
     pub fn check(&self, daos: &Path) -> Result<(), SuiteError> {
         let Some((task, watched)) = &self.daos else { return Ok(()) };
+        if *task == Task::Scan {
+            return Ok(());
+        }
         let unsupported = |why: String| SuiteError::Unsupported { name: self.name.clone(), why };
         if let Task::Apply(scheme) | Task::ApplyTuned(scheme) = task {
             schemes(scheme).map_err(unsupported)?;
@@ -291,12 +320,36 @@ impl Configuration {
         Ok(())
     }
 
-    /// The words behind `daos`, to do it beside process `pid`; a record goes to `record`.
+    /// Refuses what would be of both of two copies that run at once.
+    pub fn check_pairs(&self) -> Result<(), SuiteError> {
+        let why = match (self.huge_pages, &self.daos) {
+            (HugePages::Always, _) => "the policy for huge pages is the whole machine's",
+            (_, Some((_, Watched::Machine))) => "it looks at the memory of the whole machine",
+            _ => return Ok(()),
+        };
+        let why =
+            format!("{why}, so it would be of both copies of a pair; leave it or --pairs out");
+        Err(SuiteError::Configuration { name: self.name.clone(), why })
+    }
+
+    /// Which of two programs it is that runs beside the workload: `daos`, or `daos-eval`, which
+    /// has what that is compared with.
+    pub fn program<T>(&self, daos: T, eval: T) -> T {
+        if matches!(self.daos, Some((Task::Scan, _))) { eval } else { daos }
+    }
+
+    /// The words behind that program, to do it beside process `pid`; a record goes to `record`.
     pub fn words(&self, pid: u32, record: &Path, seed: u32) -> Option<Vec<String>> {
         let (task, watched) = self.daos.as_ref()?;
+        if *task == Task::Scan {
+            return Some(
+                ["scan".into(), format!("--pid={pid}"), format!("--every={SCAN_S}s")].into(),
+            );
+        }
         let mut words = vec![task.subcommand().to_owned(), "--quiet".to_owned()];
         match task {
             Task::Record => words.push(format!("--output={}", record.display())),
+            Task::Scan => {}
             Task::Apply(scheme) | Task::ApplyTuned(scheme) => {
                 words.push(format!("--scheme={scheme}"));
             }
@@ -323,6 +376,7 @@ impl Configuration {
                 format!("tuned {:?} {watched:?}", schemes(scheme))
             }
             Some((Task::Record, watched)) => format!("record {watched:?}"),
+            Some((Task::Scan, watched)) => format!("scan {SCAN_S} s {watched:?}"),
             None => String::new(),
         };
         let swap = if self.swap == Some(Swap::File) { " swap on a file" } else { "" };
@@ -334,6 +388,7 @@ impl Task {
     fn subcommand(&self) -> &'static str {
         match self {
             Task::Record => "record",
+            Task::Scan => "scan",
             Task::Apply(_) | Task::ApplyTuned(_) => "apply",
         }
     }
@@ -358,6 +413,11 @@ mod tests {
         let words = |name: &str| parse(name).unwrap().words(7, Path::new("r"), 3);
         assert_eq!(words("orig"), None);
         assert_eq!(words("thp"), None);
+        assert_eq!(words("scan").unwrap().join(" "), "scan --pid=7 --every=1s");
+        let program = |name: &str| parse(name).unwrap().program("daos", "daos-eval");
+        assert_eq!((program("rec"), program("scan")), ("daos", "daos-eval"));
+        assert_eq!(words("rec-limit"), words("rec"));
+        assert_eq!(parse("rec-limit").unwrap().swap, Some(Swap::Zram));
         let rec = words("rec").unwrap().join(" ");
         assert_eq!(rec, "record --quiet --output=r --seed=3 --pid=7 --children");
         let prcl = words("prcl").unwrap().join(" ");
@@ -395,12 +455,24 @@ mod tests {
 
     #[test]
     fn mistakes_are_told() {
-        assert!(parse("prlc").unwrap_err().contains("orig, rec, prec, thp, ethp, prcl"));
+        assert!(parse("prlc").unwrap_err().contains("orig, rec, prec, scan, thp, ethp, prcl"));
         assert!(parse("a b=prcl").unwrap_err().contains("letters"));
         assert!(parse("orig=prcl").unwrap_err().contains("another name"));
         assert!(parse("x=4K max").unwrap_err().contains("fields"));
         let twice = ["rec", "rec"].map(str::to_owned);
         assert!(Configuration::parse_all(&twice).unwrap_err().to_string().contains("twice"));
+    }
+
+    #[test]
+    fn what_is_of_the_whole_machine_has_no_pairs() {
+        let check = |name: &str| parse(name).unwrap().check_pairs().map_err(|err| err.to_string());
+        for name in ["rec", "scan", "rec-limit", "ethp", "prcl", "limit", "lock", "prcl-tuned"] {
+            assert_eq!(check(name), Ok(()));
+        }
+        assert!(check("thp").unwrap_err().contains("policy for huge pages"));
+        assert!(check("prec").unwrap_err().contains("leave it or --pairs out"));
+        assert!(check("pprcl").unwrap_err().contains("whole machine"));
+        assert_eq!(Configuration::baseline(), parse(BASELINE).unwrap());
     }
 
     #[test]

@@ -111,6 +111,24 @@ pub enum SuiteError {
         /// All that it said.
         log: PathBuf,
     },
+    /// A copy of a pair failed.
+    #[error("the copy in {name}: {why}")]
+    Copy {
+        /// The configuration that it was in.
+        name: String,
+        /// What it said.
+        why: String,
+    },
+    /// There are not two halves of the CPUs.
+    #[error(
+        "two copies at once take a CPU each, and there are {0} that this process may run on: leave --pairs out"
+    )]
+    FewCpus(u32),
+    /// Workloads can't run twice at once.
+    #[error(
+        "{0} cannot run twice at once (`pairs = false` in the suite, or a directory that both would have): leave --pairs out, or run other workloads"
+    )]
+    NoPairs(String),
     /// A run took far too long.
     #[error("it did not end within {0:.0} s, and was killed")]
     TooLong(f64),
@@ -149,6 +167,8 @@ impl SuiteError {
             Self::UnknownWorkload { .. }
                 | Self::UnknownConfiguration { .. }
                 | Self::Configuration { .. }
+                | Self::FewCpus(_)
+                | Self::NoPairs(_)
         )
     }
 }

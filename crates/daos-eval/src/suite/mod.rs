@@ -13,7 +13,8 @@
 //! | [`configuration`] | the ways to run it | a configuration: an entry in its table |
 //! | [`plan`] | what is to be run, in which order, and how long that takes | |
 //! | [`rounds`] | all that is planned, run by run | |
-//! | `run`, `samples` | a run, and what is sampled of it | |
+//! | `run`, `job`, `samples` | a run, the workload in it, and what is sampled of that | |
+//! | `pair`, `side` | two copies at once, each on half of the CPUs | |
 //! | `script` | the scripts of a workload; its input | |
 //! | `tuning` | schemes tuned for a workload | |
 //! | `tree` | a program and all that it starts: its memory, and its end | |
@@ -25,7 +26,10 @@
 pub mod configuration;
 pub mod error;
 mod host;
+pub mod job;
 mod no_link;
+mod pair;
+
 pub mod plan;
 pub mod report;
 pub mod results;
@@ -33,6 +37,7 @@ pub mod rounds;
 mod run;
 mod samples;
 pub(crate) mod script;
+pub mod side;
 pub mod store;
 pub(crate) mod tree;
 mod tuning;

@@ -1,6 +1,6 @@
 //! What is to be run, in which order, and how long that takes.
 
-use super::configuration::Configuration;
+use super::configuration::{BASELINE, Configuration};
 use super::error::SuiteError;
 use super::results::mean;
 use super::store::Store;
@@ -25,6 +25,9 @@ pub struct Plan {
     pub configurations: Vec<Configuration>,
     /// Rounds.
     pub runs: u32,
+    /// The two halves of the CPUs, where two copies run at once, one of them as in the baseline;
+    /// a round is two pairs then, in which the copies change sides.
+    pub pairs: Option<[Vec<u32>; 2]>,
     /// The directory of the evaluation.
     pub out: PathBuf,
     /// Compressed swap for configurations that page out, in bytes.
@@ -55,17 +58,27 @@ pub struct Step {
 impl Plan {
     /// All runs: in each round each workload in each configuration. Each round begins with
     /// another configuration, so that what it is to be first is shared; what is limited to what
-    /// another left comes after all others.
+    /// another left comes after all others. In pairs each is twice, one right after the other,
+    /// and the baseline is beside all.
     pub fn steps(&self) -> Vec<Step> {
         let count = self.configurations.len();
+        let is_beside =
+            |at: &usize| self.pairs.is_some() && self.configurations[*at].name == BASELINE;
         let mut steps = Vec::new();
         for round in 0..self.runs {
             let mut order: Vec<usize> =
                 (0..count).map(|at| (at + round as usize) % count).collect();
             order.sort_by_key(|&at| self.configurations[at].limit_of.is_some());
             for workload in 0..self.suite.workloads.len() {
-                let step = |configuration| Step { round, workload, configuration };
-                steps.extend(order.iter().copied().map(step));
+                let step = |round, configuration| Step { round, workload, configuration };
+                for configuration in order.iter().copied().filter(|at| !is_beside(at)) {
+                    match self.pairs {
+                        None => steps.push(step(round, configuration)),
+                        Some(_) => steps.extend(
+                            [2 * round, 2 * round + 1].map(|round| step(round, configuration)),
+                        ),
+                    }
+                }
             }
         }
         steps
@@ -108,6 +121,9 @@ impl Plan {
 
     /// Refuses what can't be done, before anything is run.
     pub fn check(&self, store: Option<&Store>) -> Result<(), SuiteError> {
+        if self.pairs.is_some() {
+            self.check_pairs()?;
+        }
         for configuration in &self.configurations {
             configuration.check(&self.daos)?;
             if let Some(other) = &configuration.limit_of {
@@ -121,6 +137,28 @@ impl Plan {
             }
         }
         Ok(())
+    }
+
+    fn check_pairs(&self) -> Result<(), SuiteError> {
+        self.configurations.iter().try_for_each(Configuration::check_pairs)?;
+        if self.configurations.iter().all(|one| one.name == BASELINE) {
+            let why = "it is beside each other one in pairs: add one, such as rec".to_owned();
+            return Err(SuiteError::Configuration { name: BASELINE.to_owned(), why });
+        }
+        let single = self.suite.workloads.iter().filter(|one| !one.can_pair());
+        let single: Vec<&str> = single.map(|one| &*one.name).collect();
+        if single.is_empty() { Ok(()) } else { Err(SuiteError::NoPairs(single.join(", "))) }
+    }
+
+    /// Leaves out the workloads that can't run twice at once, unless these are all, and returns
+    /// their names.
+    pub fn leave_out_single(&mut self) -> Vec<String> {
+        let workloads = &mut self.suite.workloads;
+        if !workloads.iter().any(Workload::can_pair) {
+            return Vec::new();
+        }
+        let single = workloads.extract_if(.., |one| !one.can_pair());
+        single.map(|one| one.name).collect()
     }
 
     /// Leaves out the workloads whose programs are not there, and returns their names.
@@ -164,6 +202,7 @@ pub fn refuse_missing(workloads: &[Workload]) -> Result<(), SuiteError> {
 mod tests {
     use super::*;
     use crate::suite::host::Machine;
+    use crate::suite::side::Side;
     use crate::suite::store::{Measured, Outcome, RawRun};
 
     fn plan(configs: &[&str], runs: u32) -> Plan {
@@ -172,6 +211,7 @@ mod tests {
             suite: Suite::of_command(&["sleep".to_owned(), "1".to_owned()]).unwrap(),
             configurations: Configuration::parse_all(&configs).unwrap(),
             runs,
+            pairs: None,
             out: PathBuf::new(),
             zram_bytes: 4,
             user: None,
@@ -194,16 +234,50 @@ mod tests {
     }
 
     #[test]
+    fn copies_of_a_pair_change_sides() {
+        let in_turn = plan(&["orig", "rec", "prcl"], 2);
+        let plan = Plan { pairs: Some([vec![0], vec![1]]), ..in_turn };
+        assert!(plan.check(None).is_ok());
+        let order: Vec<(u32, &str)> =
+            plan.steps().into_iter().map(|step| (step.round, &*plan.of(step).1.name)).collect();
+        assert_eq!(order[..4], [(0, "rec"), (1, "rec"), (0, "prcl"), (1, "prcl")]);
+        assert_eq!(order[4..], [(2, "rec"), (3, "rec"), (2, "prcl"), (3, "prcl")]);
+        let sides = order[4..].iter().map(|(round, _)| Side::of_round(*round).number());
+        assert_eq!(sides.collect::<Vec<_>>(), [1, 2, 1, 2]);
+    }
+
+    #[test]
+    fn what_cannot_run_twice_at_once_is_told() {
+        let paired =
+            |configs: &[&str]| Plan { pairs: Some([vec![0], vec![1]]), ..plan(configs, 1) };
+        let refused = |plan: &Plan| plan.check(None).unwrap_err().to_string();
+        assert!(refused(&paired(&["orig"])).contains("add one"));
+        assert!(refused(&paired(&["orig", "thp"])).contains("huge pages"));
+        let mut plan = paired(&["orig", "rec"]);
+        plan.suite.workloads[0].pairs = Some(false);
+        assert!(plan.leave_out_single().is_empty(), "nothing else is left");
+        assert!(refused(&plan).contains("sleep cannot run twice at once"));
+        let other = Workload { name: "b".into(), pairs: None, ..plan.suite.workloads[0].clone() };
+        plan.suite.workloads.push(other);
+        // It has no directory of its own.
+        assert!(refused(&plan).contains("sleep, b cannot"));
+        plan.suite.workloads[1].directory = None;
+        assert_eq!(plan.leave_out_single(), ["sleep"]);
+        assert!(plan.check(None).is_ok());
+    }
+
+    #[test]
     fn what_was_measured_is_not_run_again() {
         let plan = plan(&["orig", "rec"], 2);
         let dir = tempfile::tempdir().unwrap();
         let machine =
             Machine { kernel: "6".into(), processor: "x".into(), cpus: 1, memory_bytes: 1 };
         let (workloads, configurations) = (&plan.suite.workloads, &plan.configurations);
-        let mut store = Store::open(dir.path(), machine, 4, workloads, configurations).unwrap();
+        let mut store =
+            Store::open(dir.path(), machine, 4, false, workloads, configurations).unwrap();
         let mut add = |config: &str, outcome| {
             let (workload, config) = ("sleep".to_owned(), config.to_owned());
-            store.add(RawRun { workload, config, round: 0, at: 0, outcome }).unwrap();
+            store.add(RawRun { workload, config, round: 0, at: 0, outcome, beside: None }).unwrap();
         };
         let measured = Measured { runtime_s: 8.0, ..Measured::default() };
         add("orig", Outcome::Measured(measured));

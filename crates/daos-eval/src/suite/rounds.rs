@@ -1,11 +1,15 @@
 //! All that is planned, run by run.
 
+use super::configuration::{BASELINE, Configuration};
 use super::error::SuiteError;
 use super::host::{Machine, OneSuite};
+use super::pair;
 use super::plan::{Plan, Step};
 use super::run;
 use super::script;
-use super::store::{Outcome, RawRun, Store};
+use super::side::Side;
+use super::store::{Measured, Outcome, RawRun, Store};
+use super::workload::Workload;
 use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
 
@@ -54,9 +58,11 @@ pub fn run(plan: &Plan, mut tell: impl FnMut(Event<'_>)) -> Result<Store, SuiteE
     }
     let _only = OneSuite::take()?;
     let (workloads, configurations) = (&plan.suite.workloads, &plan.configurations);
+    let (machine, pairs) = (Machine::here(), plan.pairs.is_some());
     let mut store =
-        Store::open(&plan.out, Machine::here(), plan.zram_bytes, workloads, configurations)?;
+        Store::open(&plan.out, machine, plan.zram_bytes, pairs, workloads, configurations)?;
     plan.check(Some(&store))?;
+    let sides = if pairs { &Side::BOTH[..] } else { &[Side::First] };
     let mut rounds = Rounds {
         plan,
         total: plan.steps().len(),
@@ -73,20 +79,26 @@ pub fn run(plan: &Plan, mut tell: impl FnMut(Event<'_>)) -> Result<Store, SuiteE
         let begins =
             |doing| Event::Begins(Progress { done, total, left, workload: &workload.name, doing });
         tell(begins("set-up"));
-        let set_up = script::set_up(plan, &store, workload);
-        // Without its input or what to compare with, there is nothing to know of a workload.
-        let is_all = set_up.is_err() || step.configuration == 0;
+        let set_up =
+            sides.iter().try_for_each(|&side| script::set_up(plan, &store, workload, side));
+        let is_set_up = set_up.is_ok();
         let measured = set_up.and_then(|()| {
             tell(begins(&configuration.name));
             let configuration = run::tuned(plan, &store, workload, configuration)?;
-            run::run(plan, &store, workload, &configuration, step.round)
+            measure(plan, &store, workload, &configuration, step.round)
         });
-        let outcome = match measured {
-            Ok(measured) => Outcome::Measured(measured),
+        let (outcome, beside) = match measured {
+            Ok((measured, beside)) => (Outcome::Measured(measured), beside),
             Err(err) if err.ends_all() => return Err(err),
             Err(err) => {
+                // Without its input or what to compare with, there is nothing to know of a workload.
+                let is_baseline = match &plan.pairs {
+                    Some(_) => matches!(&err, SuiteError::Copy { name, .. } if name == BASELINE),
+                    None => step.configuration == 0,
+                };
+                let is_all = !is_set_up || is_baseline;
                 rounds.given_up.insert((step.workload, (!is_all).then_some(step.configuration)));
-                Outcome::Failed { failed: err.to_string() }
+                (Outcome::Failed { failed: err.to_string() }, None)
             }
         };
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
@@ -96,15 +108,36 @@ pub fn run(plan: &Plan, mut tell: impl FnMut(Event<'_>)) -> Result<Store, SuiteE
             round: step.round,
             at: now.map_or(0, |time| time.as_secs()),
             outcome,
+            beside,
         };
         store.add(run.clone())?;
         let (done, total, left) = rounds.progress(at + 1, &store);
         tell(Event::Ended { run: &run, done, total, left });
     }
     if !plan.keep {
-        workloads.iter().for_each(|workload| script::clear_away(&store, workload));
+        let clear_away = |side| {
+            workloads.iter().for_each(|workload| script::clear_away(&store, workload, side));
+        };
+        sides.iter().copied().for_each(clear_away);
     }
     Ok(store)
+}
+
+/// A run, and in pairs what ran alone beside it.
+fn measure(
+    plan: &Plan,
+    store: &Store,
+    workload: &Workload,
+    configuration: &Configuration,
+    round: u32,
+) -> Result<(Measured, Option<Measured>), SuiteError> {
+    match &plan.pairs {
+        None => Ok((run::run(plan, store, workload, configuration, round)?, None)),
+        Some(halves) => {
+            let pair = pair::run(plan, halves, store, workload, configuration, round)?;
+            Ok((pair.0, Some(pair.1)))
+        }
+    }
 }
 
 /// How far it is.

@@ -4,12 +4,13 @@
 use super::error::SuiteError;
 use super::no_link::no_link;
 use super::plan::Plan;
+use super::side::Side;
 use super::store::Store;
 use super::tree::Sweep;
 use super::workload::Workload;
 use crate::error::EvalError;
 use crate::under_test::{Running, ends_before};
-use daos_linux::user;
+use daos_linux::{User, user};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::fs;
 use std::os::fd::OwnedFd;
@@ -26,18 +27,42 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Most bytes of what a program said that are looked at for its last line.
 const TAIL: usize = 4096;
 
-/// Makes what the workload works on, if that was not done.
-pub(crate) fn set_up(plan: &Plan, store: &Store, workload: &Workload) -> Result<(), SuiteError> {
-    let dir = directory(store, workload)?;
+/// What all scripts are given.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Given<'a> {
+    /// The program that they find in `$DAOS_EVAL`.
+    pub eval: &'a Path,
+    /// The directory that they find in `$SUITE`.
+    pub suite: Option<&'a Path>,
+    /// As whom they run; `None`: as who runs this.
+    pub user: Option<&'a User>,
+}
+
+impl Plan {
+    /// What scripts are given.
+    pub(crate) fn given(&self) -> Given<'_> {
+        let suite = self.suite.directory.as_deref();
+        Given { eval: &self.eval, suite, user: self.user.as_ref() }
+    }
+}
+
+/// Makes what a copy of the workload works on, if that was not done.
+pub(crate) fn set_up(
+    plan: &Plan,
+    store: &Store,
+    workload: &Workload,
+    side: Side,
+) -> Result<(), SuiteError> {
+    let dir = directory(store, workload, side)?;
     let Some(setup) = &workload.setup else { return Ok(()) };
-    let done = mark_of_setup(store, workload)?;
+    let done = mark_of_setup(store, workload, side)?;
     if fs::read_to_string(&done).is_ok_and(|before| before == *setup) {
         return Ok(());
     }
     let what = format!("the set-up of {}", workload.name);
-    let log = log(store, workload, "setup")?;
+    let log = log(store, workload, &side.called("setup"))?;
     let _sweep = Sweep::new();
-    let command = shell(plan, workload, setup, &dir, &log)?;
+    let command = shell(plan.given(), workload, side, setup, &dir, &log)?;
     let mut running = Running::start_quiet(command, &what)?;
     let hold = hold(running.pid())?;
     while !ends_before(&hold, Instant::now() + TURN) {
@@ -53,23 +78,24 @@ pub(crate) fn set_up(plan: &Plan, store: &Store, workload: &Workload) -> Result<
 
 /// Where it says what made its input: not where the workload, which may be another user's, can
 /// put a link.
-fn mark_of_setup(store: &Store, workload: &Workload) -> Result<PathBuf, SuiteError> {
-    Ok(make_dir(store.dir().join("set-up"))?.join(&workload.name))
+fn mark_of_setup(store: &Store, workload: &Workload, side: Side) -> Result<PathBuf, SuiteError> {
+    Ok(make_dir(store.dir().join(side.called("set-up")))?.join(&workload.name))
 }
 
-/// Takes away what the workload worked on.
-pub(crate) fn clear_away(store: &Store, workload: &Workload) {
+/// Takes away what a copy of the workload worked on.
+pub(crate) fn clear_away(store: &Store, workload: &Workload, side: Side) {
     if workload.directory.is_none() {
         // What stays takes room and does no harm.
-        let _ = fs::remove_dir_all(store.dir().join("work").join(&workload.name));
-        let _ = mark_of_setup(store, workload).map(fs::remove_file);
+        let _ = fs::remove_dir_all(store.dir().join(side.called("work")).join(&workload.name));
+        let _ = mark_of_setup(store, workload, side).map(fs::remove_file);
     }
 }
 
 /// A script for the shell, as whom workloads run.
 pub(crate) fn shell(
-    plan: &Plan,
+    given: Given<'_>,
     workload: &Workload,
+    side: Side,
     script: &str,
     dir: &Path,
     log: &Path,
@@ -79,24 +105,29 @@ pub(crate) fn shell(
     let err = out.try_clone().map_err(failed)?;
     let mut command = Command::new("sh");
     command.args(["-ec", script]).current_dir(dir).stdout(out).stderr(err);
-    command.env("DAOS_EVAL", &plan.eval);
-    if let Some(suite) = &plan.suite.directory {
+    command.env("DAOS_EVAL", given.eval).env("COPY", side.number().to_string());
+    if let Some(suite) = given.suite {
         command.env("SUITE", suite);
     }
-    if let (Some(user), None) = (&plan.user, &workload.directory) {
+    if let (Some(user), None) = (given.user, &workload.directory) {
         let own = std::os::unix::fs::chown(dir, Some(user.uid()), None);
         own.map_err(|source| SuiteError::Write { path: dir.to_owned(), source })?;
     }
-    user::confine(&mut command, plan.user.as_ref());
+    user::confine(&mut command, given.user);
     user::end_with_me(&mut command);
     Ok(command)
 }
 
-pub(crate) fn directory(store: &Store, workload: &Workload) -> Result<PathBuf, SuiteError> {
+/// Where a copy of the workload runs.
+pub(crate) fn directory(
+    store: &Store,
+    workload: &Workload,
+    side: Side,
+) -> Result<PathBuf, SuiteError> {
     if let Some(dir) = &workload.directory {
         return Ok(dir.clone());
     }
-    make_dir(store.dir().join("work").join(&workload.name))
+    make_dir(store.dir().join(side.called("work")).join(&workload.name))
 }
 
 /// Where what it says goes.

@@ -8,8 +8,9 @@
 //! | `logs/` | what workloads and `daos` said last |
 //! | `set-up/` | what made the input of workloads |
 //! | `work/` | what workloads work on, while they may be run again |
+//! | `set-up-2/`, `work-2/` | the same for the second of two copies at once |
 
-use super::configuration::Configuration;
+use super::configuration::{BASELINE, Configuration};
 use super::error::SuiteError;
 use super::host::Machine;
 use super::no_link::no_link;
@@ -33,6 +34,9 @@ pub struct Header {
     pub machine: Machine,
     /// Compressed swap for configurations that page out, in bytes.
     pub zram_bytes: u64,
+    /// Whether runs are pairs: two copies at once, one of them as in [`BASELINE`].
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub pairs: bool,
     /// The workloads so far, in order.
     pub workloads: Vec<Named>,
     /// The configurations so far, in order.
@@ -64,6 +68,9 @@ pub struct RawRun {
     /// What came of it.
     #[serde(flatten)]
     pub outcome: Outcome,
+    /// In a pair, what was measured of the copy that ran alone on the other CPUs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beside: Option<Measured>,
 }
 
 /// What came of a run.
@@ -93,7 +100,8 @@ pub struct Measured {
     /// The same in the last quarter of its time, in bytes.
     #[serde(default)]
     pub rss_late_bytes: f64,
-    /// By how much less memory of the machine was free than before, in bytes.
+    /// By how much less memory of the machine was free than before, in bytes; in a pair that is
+    /// of both copies.
     pub memused_bytes: f64,
     /// What it had in swap, in bytes.
     pub swap_bytes: f64,
@@ -152,6 +160,7 @@ impl Store {
         dir: &Path,
         machine: Machine,
         zram_bytes: u64,
+        pairs: bool,
         workloads: &[Workload],
         configurations: &[Configuration],
     ) -> Result<Self, SuiteError> {
@@ -165,8 +174,15 @@ impl Store {
             let why = "is not empty, and no evaluation".to_owned();
             return Err(SuiteError::Mismatch { path: dir.to_owned(), why });
         }
-        let new =
-            Header { version: 1, machine, zram_bytes, workloads: vec![], configurations: vec![] };
+        let (version, none) = (1, Vec::new);
+        let new = Header {
+            version,
+            machine,
+            zram_bytes,
+            pairs,
+            workloads: none(),
+            configurations: none(),
+        };
         let before = if is_there { Self::read(dir)?.header } else { new.clone() };
         let mismatch = |why: &str| SuiteError::Mismatch { path: dir.to_owned(), why: why.into() };
         if before.machine != new.machine {
@@ -174,6 +190,10 @@ impl Store {
         }
         if before.zram_bytes != new.zram_bytes {
             return Err(mismatch("was made with another --zram"));
+        }
+        if before.pairs != new.pairs {
+            let how = if before.pairs { "with --pairs" } else { "without --pairs" };
+            return Err(mismatch(&format!("was made {how}")));
         }
         let mut header = before;
         for workload in workloads {
@@ -226,16 +246,28 @@ impl Store {
         self.runs.iter().find(is_it)
     }
 
-    /// What was measured of a workload in a configuration, by round.
+    /// What was measured of a workload in a configuration, by round. Of pairs, those copies that
+    /// ran alone are what was measured in [`BASELINE`], beside whichever configuration.
     pub fn measured(&self, workload: &str, config: &str) -> Vec<&Measured> {
+        let is_alone = self.header.pairs && config == BASELINE;
         let mut by_round = BTreeMap::new();
-        for run in &self.runs {
-            if run.workload == workload
-                && run.config == config
-                && let Some(measured) = run.measured()
-            {
-                by_round.insert(run.round, measured);
-            }
+        for run in self.runs.iter().filter(|run| run.workload == workload) {
+            let measured = match is_alone {
+                true => run.beside.as_ref(),
+                false => run.measured().filter(|_| run.config == config),
+            };
+            by_round.extend(measured.map(|measured| ((run.round, &run.config), measured)));
+        }
+        by_round.into_values().collect()
+    }
+
+    /// The pairs of a workload in a configuration, by round: that copy, and the one that ran
+    /// alone at the same time.
+    pub fn pairs(&self, workload: &str, config: &str) -> Vec<(&Measured, &Measured)> {
+        let mut by_round = BTreeMap::new();
+        for run in self.runs.iter().filter(|run| run.workload == workload && run.config == config) {
+            let pair = run.measured().zip(run.beside.as_ref());
+            by_round.extend(pair.map(|pair| (run.round, pair)));
         }
         by_round.into_values().collect()
     }
@@ -315,6 +347,7 @@ mod tests {
             round,
             at: 1,
             outcome: Outcome::Measured(measured),
+            beside: None,
         }
     }
 
@@ -322,7 +355,8 @@ mod tests {
         let suite = Suite::of_command(&["sleep".to_owned(), seconds.to_owned()]).unwrap();
         let configs: Vec<String> = configs.iter().map(|name| (*name).to_owned()).collect();
         let configs = Configuration::parse_all(&configs).unwrap();
-        Store::open(dir, machine(), 4, &suite.workloads, &configs).map_err(|err| err.to_string())
+        Store::open(dir, machine(), 4, false, &suite.workloads, &configs)
+            .map_err(|err| err.to_string())
     }
 
     #[test]
@@ -368,5 +402,32 @@ mod tests {
         fs::write(other.path().join("mine"), "").unwrap();
         assert!(open(other.path(), "1", &["orig"]).unwrap_err().contains("no evaluation"));
         assert!(Store::read(other.path()).unwrap_err().to_string().contains(HEADER));
+        let error = Store::open(dir.path(), machine(), 4, true, &[], &[]).unwrap_err().to_string();
+        assert!(error.contains("made without --pairs; choose another --out"), "{error}");
+    }
+
+    #[test]
+    fn a_copy_that_ran_alone_counts_as_the_baseline() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut store = Store::open(dir.path(), machine(), 4, true, &[], &[]).unwrap();
+        let pair = |config: &str, round: u32, here: f64, there: f64| {
+            let beside = Measured { runtime_s: there, ..Measured::default() };
+            RawRun { beside: Some(beside), ..run(config, round, here) }
+        };
+        store.add(pair("rec", 1, 3.0, 2.5)).unwrap();
+        store.add(pair("rec", 0, 2.0, 1.5)).unwrap();
+        store.add(pair("prcl", 0, 9.0, 1.0)).unwrap();
+        let failed = Outcome::Failed { failed: "no luck".into() };
+        store.add(RawRun { outcome: failed, ..run("prcl", 1, 0.0) }).unwrap();
+        let store = Store::read(dir.path()).unwrap();
+        let seconds = |config: &str| -> Vec<f64> {
+            store.measured("sleep", config).iter().map(|run| run.runtime_s).collect()
+        };
+        assert_eq!((seconds("rec"), seconds("prcl")), (vec![2.0, 3.0], vec![9.0]));
+        assert_eq!(seconds("orig"), [1.0, 1.5, 2.5]);
+        let pairs: Vec<(f64, f64)> =
+            store.pairs("sleep", "rec").iter().map(|(a, b)| (a.runtime_s, b.runtime_s)).collect();
+        assert_eq!(pairs, [(2.0, 1.5), (3.0, 2.5)]);
+        assert_eq!(store.pairs("sleep", "prcl").len(), 1);
     }
 }

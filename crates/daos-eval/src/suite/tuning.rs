@@ -38,7 +38,8 @@ pub fn scheme(
     let eval = quoted(&plan.eval.to_string_lossy());
     let suite = plan.suite.directory.as_deref().unwrap_or(Path::new(""));
     let suite = quoted(&suite.to_string_lossy());
-    let script = format!("cd {dir}\nexport DAOS_EVAL={eval} SUITE={suite}\n{}", workload.command);
+    let script =
+        format!("cd {dir}\nexport DAOS_EVAL={eval} SUITE={suite} COPY=1\n{}", workload.command);
     let program = Program {
         name: workload.name.clone(),
         about: workload.about.clone(),

@@ -3,7 +3,7 @@
 use super::error::SuiteError;
 use daos_cli::is_program;
 use daos_core::units;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -28,7 +28,7 @@ pub struct Suite {
 }
 
 /// A program that does the same work whenever it is run.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Workload {
     /// What tables call it: letters, digits and `-_./`.
@@ -59,6 +59,9 @@ pub struct Workload {
     /// About how much memory it takes, such as `700M`.
     #[serde(default)]
     pub memory: Option<String>,
+    /// Whether two copies can run at once, each with its own `$COPY` and directory.
+    #[serde(default)]
+    pub pairs: Option<bool>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -69,6 +72,8 @@ struct SuiteFile {
     install: Option<String>,
     #[serde(default)]
     needs: Vec<String>,
+    #[serde(default)]
+    pairs: Option<bool>,
     #[serde(default)]
     workload: Vec<Workload>,
 }
@@ -122,13 +127,14 @@ impl Suite {
             directory: Some(here),
             seconds: USUAL_SECONDS,
             memory: None,
+            pairs: Some(true),
         };
         Ok(Self { workloads: vec![workload], directory: None })
     }
 
     fn parse(path: &Path, text: &str) -> Result<Self, SuiteError> {
         let wrong = |why: String| SuiteError::Suite { path: path.to_owned(), why };
-        let SuiteFile { install, needs, workload: mut workloads } =
+        let SuiteFile { install, needs, pairs, workload: mut workloads } =
             toml::from_str(text).map_err(|err| wrong(err.to_string()))?;
         if workloads.is_empty() {
             return Err(wrong("it has no [[workload]]".to_owned()));
@@ -142,6 +148,7 @@ impl Suite {
             }
             workload.install = workload.install.take().or_else(|| install.clone());
             workload.needs.extend(needs.iter().cloned());
+            workload.pairs = workload.pairs.or(pairs);
         }
         let directory = path.parent().map(Path::to_owned);
         let directory = directory.map(|dir| fs::canonicalize(&dir).unwrap_or(dir));
@@ -195,6 +202,12 @@ impl Workload {
     /// Seconds after which a run of it is ended.
     pub fn most_seconds(&self) -> f64 {
         (OVERTIME.0 * self.seconds).max(OVERTIME.1)
+    }
+
+    /// Whether two copies of it can run at once: what has a directory of its own, unless it says
+    /// otherwise.
+    pub fn can_pair(&self) -> bool {
+        self.pairs.unwrap_or(self.directory.is_none())
     }
 
     /// What it needs and this machine lacks.

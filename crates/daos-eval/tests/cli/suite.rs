@@ -2,7 +2,7 @@
 //! and that the same runs give the same tables.
 
 use daos_testing::Place;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -63,6 +63,8 @@ fn what_makes_no_sense() {
     place.misused(&suite(&["--configs", "rec,rec", "--out", "x"]), "twice");
     place.misused(&suite(&["--only", "nothing", "--out", "x"]), "there are sqlite");
     place.misused(&suite(&["--configs", "limit", "--dry-run"]), "add prcl");
+    // Also where there is one CPU, and so no pair of anything.
+    place.misused(&suite(&["--configs", "thp", "--pairs", "--dry-run"]), "--pairs out");
     place.misused(&suite(&["--", "true"]), "--out DIR");
     place.misused(&suite(&["--only", "xz", "--", "true"]), "cannot be used with");
     place.misused(&suite(&["--report"]), "--out");
@@ -92,6 +94,37 @@ fn the_same_runs_give_the_same_tables() {
     let before = read();
     assert_eq!(place.run(&report).succeeded().stdout, text.as_bytes());
     assert_eq!(read(), before);
+}
+
+#[test]
+fn pairs_are_compared_with_what_ran_beside_them() {
+    let place = Place::new("daos-eval");
+    evaluation(&place.path("a"), 20.0);
+    let header = fs::read_to_string(place.path("a/evaluation.json")).unwrap();
+    let mut header: Value = serde_json::from_str(&header).unwrap();
+    header["pairs"] = json!(true);
+    fs::write(place.path("a/evaluation.json"), header.to_string()).unwrap();
+    let lines = fs::read_to_string(place.path("a/runs.jsonl")).unwrap();
+    let runs = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let (alone, others): (Vec<Value>, Vec<Value>) = runs.partition(|run| run["config"] == "orig");
+    let mut lines = String::new();
+    for (mut run, beside) in others.into_iter().zip(alone) {
+        run["beside"] = beside;
+        lines += &format!("{run}\n");
+    }
+    // A run that failed has none beside it.
+    lines +=
+        "{\"workload\":\"one\",\"config\":\"prcl\",\"round\":4,\"at\":0,\"failed\":\"alas\"}\n";
+    fs::write(place.path("a/runs.jsonl"), lines).unwrap();
+    let text = place.run(&["suite", "--report", "--out", "a"]).succeeded();
+    let text = String::from_utf8(text.stdout).unwrap();
+    assert!(text.contains("4 pairs of each") && text.contains("one, prcl: alas"), "{text}");
+    // Four pairs are too few to tell.
+    assert!(text.contains("one      10.015  12.015  (19.97 ?)"), "{text}");
+    assert!(!text.contains("memused.avg"), "{text}");
+    assert!(
+        text.contains("prcl: resident sets change by -75.00 % in total (-75.00 % on average);")
+    );
 }
 
 #[test]

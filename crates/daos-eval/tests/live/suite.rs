@@ -105,3 +105,104 @@ fn an_interrupted_one_puts_all_back() {
         assert!(until(|| processes_with("100072") == 0), "{signal:?}");
     }
 }
+
+/// There are no pairs where there is one CPU.
+fn has_two_cpus() -> bool {
+    std::thread::available_parallelism().is_ok_and(|cpus| cpus.get() > 1)
+}
+
+/// Each copy says on which CPUs it is, and ends when it has seen the other one.
+const MEETING: &str = r#"
+[[workload]]
+name = "meeting"
+setup = "echo $COPY >number"
+seconds = 1
+command = """
+grep Cpus_allowed_list /proc/self/status
+test $COPY = $(cat number)
+sleep 100073 &
+mkdir $SUITE/copy-$COPY
+for turn in $(seq 300); do
+    test -e $SUITE/copy-$((3 - COPY)) && met=yes && break
+    sleep 0.1
+done
+sleep 3
+rmdir $SUITE/copy-$COPY
+test $met = yes
+"""
+
+[[workload]]
+name = "single"
+command = "true"
+pairs = false
+"#;
+
+#[tag(root, quiet)]
+#[test]
+fn two_copies_run_at_once_on_cpus_of_their_own() {
+    if !has_two_cpus() {
+        return;
+    }
+    let place = Place::new("daos-eval");
+    fs::write(place.path("suite.toml"), MEETING).unwrap();
+    let args = ["suite", "--suite", "suite.toml", "--out", "out", "--pairs", "--runs", "1"];
+    let ran = place.run(&[&args[..], &["--configs", "rec,scan"]].concat()).succeeded();
+    assert!(ran.stderr.contains("cannot run twice at once: single"), "{}", ran.stderr);
+    let text = String::from_utf8(ran.stdout).unwrap();
+    assert!(text.contains("2 pairs of each") && !text.contains("memused.avg"), "{text}");
+    let all = runs(&place);
+    let made: Vec<String> =
+        all.iter().map(|run| format!("{} {}", run["config"], run["round"])).collect();
+    assert_eq!(made, [r#""rec" 0"#, r#""rec" 1"#, r#""scan" 0"#, r#""scan" 1"#]);
+    assert!(text.contains("scan: reading all pages once a second takes"), "{text}");
+    for run in &all {
+        let cpu = |run: &Value| run["daos_cpu_s"].as_f64().unwrap();
+        assert!(cpu(run) > 0.0 && cpu(&run["beside"]) == 0.0, "{run}");
+        let memory = |run: &Value| run["rss_bytes"].as_f64().unwrap();
+        assert!(memory(run) > 0.0 && memory(&run["beside"]) > 0.0, "{run}");
+    }
+    // Each configuration was on either half, and both of a pair never on the same.
+    let said = |log: &str| fs::read_to_string(place.path("out/logs/meeting").join(log)).unwrap();
+    assert_eq!((said("rec"), said("rec-2")), (said("orig"), said("orig-2")));
+    assert_ne!(said("rec"), said("rec-2"));
+    assert_eq!(processes_with("100073"), 0);
+    assert!(!place.path("out/work/meeting").exists() && !place.path("out/work-2/meeting").exists());
+    // It goes on where it was, as what it is.
+    place.run(&[&args[..], &["--configs", "rec"]].concat()).succeeded();
+    assert_eq!(runs(&place).len(), 4);
+    let in_turn = ["suite", "--suite", "suite.toml", "--out", "out", "--configs", "orig"];
+    let ran = place.run(&in_turn);
+    assert!(
+        ran.status == Some(1) && ran.stderr.contains("was made with --pairs"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[tag(root, quiet)]
+#[test]
+fn a_pair_that_fails_or_is_interrupted_leaves_nothing() {
+    if !has_two_cpus() {
+        return;
+    }
+    let place = Place::new("daos-eval");
+    let text = "[[workload]]\nname = \"one\"\ncommand = \"\"\"\ntest $COPY = 1 || { echo alas; exit 3; }\nsleep 100074\n\"\"\"\n";
+    fs::write(place.path("suite.toml"), text).unwrap();
+    let args = ["suite", "--suite", "suite.toml", "--out", "out", "--configs", "rec", "--pairs"];
+    let ran = place.run(&args);
+    assert!(ran.stderr.contains("one, rec: the copy in orig: one failed (exit status 3): alas"));
+    assert_eq!(runs(&place).len(), 1, "there is nothing to compare with");
+    assert_eq!(processes_with("100074"), 0);
+    for signal in [Signal::TERM, Signal::KILL] {
+        let out = place.path("other").display().to_string();
+        let args = ["suite", "--configs", "rec", "--pairs", "--runs", "1", "--out", &out];
+        let mut suite = eval(&[&args[..], &["--", "sleep", "100075"]].concat());
+        let mut suite = Process::start(suite.stdout(Stdio::null()).stderr(Stdio::null()));
+        // Two copies, and the suite itself.
+        assert!(until(|| processes_with("100075") > 2), "the copies have not begun");
+        suite.signal(signal);
+        suite.end();
+        assert!(until(|| processes_with("100075") == 0), "{signal:?}");
+        assert!(fs::read_to_string(place.path("other/runs.jsonl")).unwrap().is_empty());
+    }
+}

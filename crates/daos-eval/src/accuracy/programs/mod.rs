@@ -11,10 +11,12 @@
 //! | [`scan`] | what it found |
 //! | [`comparison`] | that against what a monitor says |
 //! | `run` | one run of a program, under either |
+//! | `beside` | the scan beside a program, for what it costs |
 //! | [`rounds`] | all that is planned |
 //! | [`program_metrics`] | what a run is judged by |
 //! | [`report`] | tables and JSON |
 
+mod beside;
 pub mod comparison;
 pub mod page_scan;
 pub mod program_metrics;
@@ -23,6 +25,7 @@ pub mod rounds;
 mod run;
 pub mod scan;
 
+pub use beside::scan_beside;
 pub use comparison::{Comparison, Moment, Pairs, compare};
 pub use page_scan::PageScan;
 pub use program_metrics::ProgramMetrics;

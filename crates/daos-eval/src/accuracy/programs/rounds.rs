@@ -9,6 +9,7 @@ use crate::error::EvalError;
 use crate::metrics::MetricRow;
 use crate::monitors::ComparedKind;
 use crate::suite::script;
+use crate::suite::side::Side;
 use crate::suite::{Machine, Plan, Store, Suite, SuiteError, Workload};
 use crate::under_test::Commands;
 use daos_core::{Interval, MonitorAttrs, Snapshot, TargetInfo};
@@ -111,6 +112,7 @@ pub fn measure(
         suite: plan.suite.clone(),
         configurations: Vec::new(),
         runs: plan.runs,
+        pairs: None,
         out: scratch.path().join("programs"),
         zram_bytes: 0,
         user,
@@ -120,7 +122,7 @@ pub fn measure(
         stop,
     };
     let workloads = &plan.suite.workloads;
-    let store = Store::open(&suite.out, Machine::here(), 0, workloads, &[])?;
+    let store = Store::open(&suite.out, Machine::here(), 0, false, workloads, &[])?;
     let place = Place { plan, suite: &suite, store: &store };
     let result = |workload: &Workload, &monitor: &ComparedKind| ProgramResult {
         program: workload.name.clone(),
@@ -180,7 +182,7 @@ impl Place<'_> {
         seed: u64,
         begins: &mut impl FnMut(&str),
     ) -> Result<Vec<Compared>, SuiteError> {
-        script::set_up(self.suite, self.store, workload)?;
+        script::set_up(self.suite, self.store, workload, Side::First)?;
         begins("full scan");
         let (truth, _) = self.scanned(workload)?;
         let mut runs = Vec::new();

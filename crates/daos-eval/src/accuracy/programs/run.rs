@@ -8,6 +8,7 @@ use crate::accuracy::cost::Costs;
 use crate::error::EvalError;
 use crate::monitors::ComparedKind;
 use crate::suite::script;
+use crate::suite::side::Side;
 use crate::suite::tree::Sweep;
 use crate::suite::{Plan, Store, SuiteError, Workload};
 use crate::under_test::{Running, available_memory, ends_before};
@@ -29,7 +30,7 @@ const SOON: Duration = Duration::from_secs(2);
 /// How often to look whether it is still there.
 const TURN: Duration = Duration::from_millis(200);
 /// What scanning may cost in all, as a share of one CPU: it is not bounded.
-const ANY_COST: f64 = 1.0;
+pub(super) const ANY_COST: f64 = 1.0;
 
 /// Where programs are run.
 #[derive(Debug)]
@@ -64,9 +65,16 @@ impl Place<'_> {
         {
             return Err(SuiteError::Memory { need, have });
         }
-        let dir = script::directory(self.store, workload)?;
+        let dir = script::directory(self.store, workload, Side::First)?;
         let log = script::log(self.store, workload, called)?;
-        let mut command = script::shell(self.suite, workload, &workload.command, &dir, &log)?;
+        let mut command = script::shell(
+            self.suite.given(),
+            workload,
+            Side::First,
+            &workload.command,
+            &dir,
+            &log,
+        )?;
         layout::repeat(&mut command);
         let sweep = Sweep::new();
         let begun_us = cpu::monotonic_us();

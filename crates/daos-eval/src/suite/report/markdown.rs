@@ -1,6 +1,6 @@
 //! For people who read files, and for places that show Markdown.
 
-use super::{MARKS, Report, cell_texts};
+use super::{Report, cell_texts};
 use crate::suite::results::{Row, Table};
 
 pub(super) fn render(report: &Report) -> String {
@@ -13,7 +13,7 @@ pub(super) fn render(report: &Report) -> String {
         out += &of_table(table);
     }
     if !report.main.is_empty() {
-        out += &format!("\n{MARKS}\n");
+        out += &format!("\n{}\n", report.marks());
     }
     if !report.more.is_empty() {
         out += "\n## More tables\n";

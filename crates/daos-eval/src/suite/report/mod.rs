@@ -6,15 +6,26 @@ mod markdown;
 mod text;
 
 use super::SuiteError;
-use super::results::{Metric, Results, Statistic, Table, mean, percent, sentences};
+use super::results::{Compared, Metric, Results, Statistic, Table, sentences};
 use super::store::Store;
 
+/// What a pair is.
+const PAIR: &str = "two copies at once, each on half of the CPUs, one of them alone (memory of the \
+    machine, memused, is of both and left out)";
 /// What marks mean, below tables.
 const MARKS: &str = "In brackets: percent more than the first column's. `~`: chance alone would \
     make as large a difference in more than one of twenty cases (permutation test); `?`: too few \
     runs to tell, of which it takes four each. `total` and `average` of a column are over the \
     workloads that have it; their percentages compare with the first column of the same \
     workloads, and that of the average is the mean of the workloads' percentages.";
+
+/// The same of pairs.
+const MARKS_OF_PAIRS: &str = "In brackets: percent more than the copies that ran alone beside \
+    these. `~`: exchanging the copies of some pairs would make as large a difference in more than \
+    one of twenty ways (permutation test); `?`: too few pairs to tell, of which it takes six. The \
+    first column is of all copies that ran alone. `total` and `average` of a column are over the \
+    workloads that have it; the percentage of the average is the mean of the workloads' \
+    percentages.";
 
 /// What is shown of an evaluation, or of two.
 #[derive(Debug, Clone)]
@@ -31,7 +42,9 @@ pub struct Report {
     pub main: Vec<Table>,
     /// The others.
     pub more: Vec<Table>,
-    /// Each run of the main metrics against the mean of the baseline, for plots.
+    /// Whether it is of pairs.
+    pub is_paired: bool,
+    /// Each run of the main metrics against the mean of the baseline, or each pair, for plots.
     pub plots: Vec<Plot>,
 }
 
@@ -43,7 +56,7 @@ pub struct Plot {
     /// The configurations that are compared with the baseline.
     pub configurations: Vec<String>,
     /// A workload each: for each configuration each run's percentage more than the baseline's
-    /// mean.
+    /// mean, or than the copy that ran beside it.
     pub rows: Vec<(String, Vec<Vec<f64>>)>,
 }
 
@@ -52,9 +65,12 @@ impl Report {
     pub fn of(store: &Store) -> Self {
         let results = Results::of(store);
         let machine = store.header.machine.words();
-        let runs = match results.most_runs() {
-            1 => "1 run of each".to_owned(),
-            runs => format!("{runs} runs of each, interleaved"),
+        let most = results.most_runs();
+        let runs = match most {
+            1 if !results.is_paired() => "1 run of each".to_owned(),
+            _ if !results.is_paired() => format!("{most} runs of each, interleaved"),
+            1 => format!("1 pair of each: {PAIR}"),
+            _ => format!("{most} pairs of each: {PAIR}, on either in turn"),
         };
         let mut facts = vec![format!("Machine: {machine}"), format!("Runs: {runs}")];
         let swap = store.header.zram_bytes >> 20;
@@ -67,14 +83,16 @@ impl Report {
         let failed =
             |(workload, config, why): (&str, &str, &str)| format!("{workload}, {config}: {why}");
         let table = |metric: &Metric, statistic| Table::of(&results, *metric, statistic);
-        let main = Metric::MAIN.iter().map(|metric| table(metric, Statistic::Mean)).collect();
+        let main_metrics = results.metrics(Metric::MAIN);
+        let main = main_metrics.iter().map(|metric| table(metric, Statistic::Mean)).collect();
         let others = Metric::ALL.iter().filter(|metric| !Metric::MAIN.contains(metric));
         let mut more: Vec<Table> =
             others.map(|metric| table(metric, Statistic::Mean)).filter(has_any).collect();
-        for metric in Metric::MAIN {
+        for metric in &main_metrics {
             let rest = [Statistic::Stdev, Statistic::Min, Statistic::Max];
             more.extend(rest.map(|statistic| table(metric, statistic)));
         }
+        let plots = main_metrics.iter().filter_map(|&metric| Plot::of(&results, metric)).collect();
         Self {
             title: "Evaluation".to_owned(),
             facts,
@@ -82,7 +100,8 @@ impl Report {
             failures: results.failures().into_iter().map(failed).collect(),
             main,
             more,
-            plots: Metric::MAIN.iter().filter_map(|&metric| Plot::of(&results, metric)).collect(),
+            is_paired: results.is_paired(),
+            plots,
         }
     }
 
@@ -96,6 +115,9 @@ impl Report {
         if a.header.machine != b.header.machine {
             facts.push("The machines are not the same: differences may be theirs".to_owned());
         }
+        if a.header.pairs != b.header.pairs {
+            facts.push("One is of pairs, of which each copy has half of the CPUs, and the other is not: differences may be that".to_owned());
+        }
         Self {
             title: format!("{} against {}", names[1], names[0]),
             facts,
@@ -103,8 +125,14 @@ impl Report {
             failures: Vec::new(),
             main: super::results::compare(&of_a, &of_b, names),
             more: Vec::new(),
+            is_paired: false,
             plots: Vec::new(),
         }
+    }
+
+    /// What marks in tables mean.
+    fn marks(&self) -> &'static str {
+        if self.is_paired { MARKS_OF_PAIRS } else { MARKS }
     }
 
     /// As text for a terminal: the tables that matter most.
@@ -149,14 +177,9 @@ fn has_any(table: &Table) -> bool {
 
 impl Plot {
     fn of(results: &Results<'_>, metric: Metric) -> Option<Self> {
-        let (baseline, others) = results.configurations.split_first()?;
+        let (_, others) = results.configurations.split_first()?;
         let row = |workload: &&str| {
-            let before = results.values(metric, workload, baseline);
-            let before = mean(&before);
-            let of = |config: &&str| {
-                let values = results.values(metric, workload, config).into_iter();
-                values.filter_map(|value| percent(value, before?)).collect()
-            };
+            let of = |config: &&str| Compared::of(results, metric, workload, config).percents();
             ((*workload).to_owned(), others.iter().map(of).collect())
         };
         let rows: Vec<(String, Vec<Vec<f64>>)> = results.workloads.iter().map(row).collect();
@@ -180,7 +203,7 @@ fn cell_texts(table: &Table, cell: &super::results::Cell) -> (String, Option<Str
 #[cfg(test)]
 mod tests {
     use super::super::results::testing::{of_runs, store};
-    use super::super::store::{Outcome, RawRun};
+    use super::super::store::{Measured, Outcome, RawRun};
     use super::*;
 
     fn evaluation() -> Store {
@@ -198,6 +221,7 @@ mod tests {
             round: 0,
             at: 0,
             outcome: Outcome::Failed { failed: "it <said> & died".into() },
+            beside: None,
         });
         of_runs(runs)
     }
@@ -236,6 +260,74 @@ mod tests {
         assert!(page.contains("it &lt;said&gt; &amp; died") && !page.contains("<said>"));
         assert_eq!(page.matches("<svg").count(), 3);
         insta::assert_snapshot!(page);
+    }
+
+    #[test]
+    fn pairs_are_told_as_such() {
+        let runs = |rounds: std::ops::Range<u32>, own: f64, beside: f64| {
+            rounds.map(move |round| {
+                // A host that is slower from pair to pair, by more than what is measured.
+                let of = |factor: f64| Measured {
+                    runtime_s: factor * (10.0 + f64::from(round)),
+                    rss_bytes: 1e9 * factor,
+                    memused_bytes: 7e9,
+                    ..Measured::default()
+                };
+                RawRun {
+                    workload: "a".into(),
+                    config: "rec".into(),
+                    round,
+                    at: 0,
+                    outcome: Outcome::Measured(of(own)),
+                    beside: Some(of(beside)),
+                }
+            })
+        };
+        let more = runs(0..2, 1.2, 1.0).map(|run| RawRun { config: "prcl".into(), ..run });
+        let mut store = of_runs(runs(0..6, 1.01, 1.0).chain(more).collect());
+        store.header.pairs = true;
+        let report = Report::of(&store);
+        assert!(report.main.iter().all(|table| table.metric != Metric::MemUsed));
+        let cell = report.main[0].rows[0].cells[1].unwrap();
+        assert_eq!(cell.verdict, Some(crate::suite::results::Verdict::BeyondNoise));
+        assert!((cell.overhead.unwrap() - 1.0).abs() < 1e-9);
+        assert!((report.main[0].sum_overhead("total", "rec").unwrap() - 1.0).abs() < 1e-9);
+        let text = report.text();
+        assert!(
+            text.contains("runtime  orig    rec     (overhead)  prcl    (overhead)\na        12.000  12.625  (1.00)      12.600  (20.00 ?)"),
+            "{text}"
+        );
+        assert!(
+            text.contains("6 pairs of each: two copies at once") && !text.contains("\nmemused")
+        );
+        assert!(text.contains("rec: workloads are slowed by 1.00 % in total (+1.00 % on average; the slowest, a, +1.00 %). The daos"));
+        assert!(report.html().contains("Each pair:"));
+        assert_eq!(report.plots[0].rows[0].1[0].len(), 6);
+        let report = Report::of_two(&evaluation(), &store, ["old", "new"]);
+        assert!(report.facts.iter().any(|fact| fact.starts_with("One is of pairs")));
+    }
+
+    #[test]
+    fn a_side_that_is_slower_does_not_decide() {
+        let run = |round: u32| {
+            let sides = [10.0, 12.0];
+            let of =
+                |side: u32| Measured { runtime_s: sides[side as usize % 2], ..Measured::default() };
+            RawRun {
+                workload: "a".into(),
+                config: "rec".into(),
+                round,
+                at: 0,
+                outcome: Outcome::Measured(of(round)),
+                beside: Some(of(round + 1)),
+            }
+        };
+        let mut store = of_runs((0..8).map(run).collect());
+        store.header.pairs = true;
+        let table = &Report::of(&store).main[0];
+        let cell = table.rows[0].cells[1].unwrap();
+        assert_eq!(cell.verdict, Some(crate::suite::results::Verdict::WithinNoise));
+        assert!(cell.overhead.unwrap().abs() < 1e-9, "{cell:?}");
     }
 
     #[test]

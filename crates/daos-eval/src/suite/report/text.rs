@@ -1,7 +1,7 @@
 //! For a terminal, as the seeds have it: columns as wide as they need, overheads in a column of
 //! their own.
 
-use super::{MARKS, Report, cell_texts};
+use super::{Report, cell_texts};
 use crate::suite::results::{Row, Table};
 
 pub(super) fn render(report: &Report) -> String {
@@ -17,7 +17,7 @@ pub(super) fn render(report: &Report) -> String {
         }
     }
     if !report.main.is_empty() {
-        out += &format!("\n{MARKS}\n");
+        out += &format!("\n{}\n", report.marks());
     }
     for (title, lines) in [("", &report.sentences), ("Failed:\n", &report.failures)] {
         if !lines.is_empty() {

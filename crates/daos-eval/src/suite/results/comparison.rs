@@ -22,6 +22,7 @@ pub fn compare(a: &Results<'_>, b: &Results<'_>, names: [&str; 2]) -> Vec<Table>
             let means = mean(&before).zip(mean(&after));
             let compared = means.map(|(first, second)| Cell {
                 value: second,
+                before: Some(first),
                 overhead: percent(second, first),
                 verdict: Some(Verdict::of(&before, &after)),
             });
@@ -35,7 +36,8 @@ pub fn compare(a: &Results<'_>, b: &Results<'_>, names: [&str; 2]) -> Vec<Table>
         let title = metric.name().to_owned();
         Table::with_sums(title, metric, columns.clone(), rows, &compared_with)
     };
-    Metric::MAIN.iter().map(|&metric| table(metric)).collect()
+    let metrics = a.metrics(&b.metrics(Metric::MAIN));
+    metrics.into_iter().map(table).collect()
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Runs to tables, and to sentences. Nothing here knows a clock or a file: the same runs give
 //! the same tables.
 
+mod compared;
 mod comparison;
 mod metric;
 mod sentences;
@@ -9,10 +10,11 @@ mod table;
 #[cfg(test)]
 pub(crate) mod testing;
 
+pub use compared::Compared;
 pub use comparison::compare;
 pub use metric::{Metric, Unit};
 pub use sentences::sentences;
-pub use statistics::{Statistic, Summary, mean, permutation_p};
+pub use statistics::{Statistic, Summary, mean, paired_p, permutation_p};
 pub use table::{Cell, Row, Table, Verdict, percent};
 
 use super::configuration::BASELINE;
@@ -40,6 +42,9 @@ impl<'a> Results<'a> {
         };
         let workloads = names(&store.header.workloads, |run| &run.workload);
         let mut configurations = names(&store.header.configurations, |run| &run.config);
+        if store.header.pairs && runs.iter().any(|run| run.beside.is_some()) {
+            configurations.push(BASELINE);
+        }
         // What others are compared with stands first.
         configurations.sort_by_key(|name| *name != BASELINE);
         Self { workloads, configurations, runs, store }
@@ -48,6 +53,18 @@ impl<'a> Results<'a> {
     /// The configuration that others are compared with: `orig` or, without it, the first.
     pub fn baseline(&self) -> Option<&'a str> {
         self.configurations.first().copied()
+    }
+
+    /// Whether runs are pairs: a copy in a configuration, and one as in the baseline beside it.
+    pub fn is_paired(&self) -> bool {
+        self.store.header.pairs
+    }
+
+    /// Those metrics that are of a workload alone: memory of the machine is not, where two run at
+    /// once.
+    pub fn metrics(&self, all: &[Metric]) -> Vec<Metric> {
+        let is_told = |metric: &Metric| !(self.is_paired() && *metric == Metric::MemUsed);
+        all.iter().copied().filter(is_told).collect()
     }
 
     /// What was measured of a workload in a configuration, by round.
@@ -61,10 +78,13 @@ impl<'a> Results<'a> {
         measured.into_iter().map(|run| metric.of(run)).collect()
     }
 
-    /// The most runs that a workload has in a configuration.
+    /// The most runs, or pairs, that a workload has in a configuration.
     pub fn most_runs(&self) -> usize {
+        // Of pairs the baseline has as many as all others together.
+        let counts = |config: &&&str| !(self.is_paired() && **config == BASELINE);
+        let configurations = || self.configurations.iter().filter(counts);
         let of = |workload: &&'a str| {
-            self.configurations.iter().map(|config| self.measured(workload, config).len()).max()
+            configurations().map(|config| self.measured(workload, config).len()).max()
         };
         self.workloads.iter().filter_map(of).max().unwrap_or(0)
     }

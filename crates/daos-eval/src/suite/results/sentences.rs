@@ -3,7 +3,7 @@
 use super::Results;
 use super::metric::Metric;
 use super::statistics::{Statistic, mean};
-use super::table::{Table, percent};
+use super::table::Table;
 use crate::suite::configuration::BASELINE;
 
 /// A gain that is less than this many percent is none, of which no share is kept. Chosen: one
@@ -27,8 +27,10 @@ pub fn sentences(results: &Results<'_>) -> Vec<String> {
                 all.extend(facts.huge_pages(name));
                 all.extend(facts.kept(name, "thp"));
             }
+            "scan" => all.extend(facts.scanned(name, "rec")),
             "limit" => all.extend(facts.limited(name, "prcl")),
-            "lock" => all.extend(facts.locked(name, "limit")),
+            "lock" => all.extend(facts.under_limit(name, "keeping what is hot", "limit")),
+            "rec-limit" => all.extend(facts.under_limit(name, "monitoring", "limit")),
             _ => all.extend(facts.saved(name)),
         }
     }
@@ -40,7 +42,8 @@ struct Facts<'r, 'a> {
     results: &'r Results<'a>,
     runtime: Table,
     user: Table,
-    used: Table,
+    /// Of pairs there is none.
+    used: Option<Table>,
     resident: Table,
     late: Table,
 }
@@ -52,8 +55,8 @@ impl<'r, 'a> Facts<'r, 'a> {
     fn of(results: &'r Results<'a>) -> Self {
         let table = |metric| Table::of(results, metric, Statistic::Mean);
         let runtime = table(Metric::Runtime);
-        let (user, used, resident) =
-            (table(Metric::User), table(Metric::MemUsed), table(Metric::Rss));
+        let (user, resident) = (table(Metric::User), table(Metric::Rss));
+        let used = results.metrics(&[Metric::MemUsed]).into_iter().map(table).next();
         let late = table(Metric::RssLate);
         Self { results, runtime, user, used, resident, late }
     }
@@ -71,10 +74,12 @@ impl<'r, 'a> Facts<'r, 'a> {
 
     fn monitoring(&self, name: &str) -> Option<String> {
         let slowdown = self.slowdown(name)?;
-        let (used, used_average) = both(&self.used, name)?;
-        let mut text = format!(
-            "{name}: workloads are {slowdown}; system memory used changes by {used:+.2} % in total ({used_average:+.2} % on average)"
-        );
+        let mut text = format!("{name}: workloads are {slowdown}");
+        if let Some((used, average)) = self.used(name) {
+            text += &format!(
+                "; system memory used changes by {used:+.2} % in total ({average:+.2} % on average)"
+            );
+        }
         if let Some((cpu, memory)) = self.own(name) {
             text += &format!(
                 ". The daos beside them takes {cpu:.2} % of a CPU and {:.1} MiB",
@@ -82,6 +87,11 @@ impl<'r, 'a> Facts<'r, 'a> {
             );
         }
         Some(text + ".")
+    }
+
+    /// By how many percent system memory used changes, where that is known: in total and on average.
+    fn used(&self, name: &str) -> Option<(f64, f64)> {
+        both(self.used.as_ref()?, name)
     }
 
     /// What the `daos` of a configuration takes: percent of a CPU, and KiB.
@@ -99,11 +109,13 @@ impl<'r, 'a> Facts<'r, 'a> {
         let (total, _) = both(&self.runtime, name)?;
         let (user, _) = both(&self.user, name)?;
         let (best, by) = extreme(&self.runtime, name, |a, b| b.total_cmp(a))?;
-        let (used, _) = both(&self.used, name)?;
+        let used = self.used(name);
+        let used =
+            used.map_or(String::new(), |(used, _)| format!("system memory used by {used:+.2} %, "));
         let (resident, _) = both(&self.resident, name)?;
         let (most, more) = extreme(&self.resident, name, f64::total_cmp)?;
         Some(format!(
-            "{name}: run time changes by {total:+.2} % in total (by CPU time in user space {user:+.2} %; at best, {best}, {by:+.2} %), system memory used by {used:+.2} %, resident sets by {resident:+.2} % (at most, {most}, {more:+.2} %)."
+            "{name}: run time changes by {total:+.2} % in total (by CPU time in user space {user:+.2} %; at best, {best}, {by:+.2} %), {used}resident sets by {resident:+.2} % (at most, {most}, {more:+.2} %)."
         ))
     }
 
@@ -135,10 +147,13 @@ impl<'r, 'a> Facts<'r, 'a> {
     fn saved(&self, name: &str) -> Option<String> {
         let slowdown = self.slowdown(name)?;
         let (resident, resident_average) = both(&self.resident, name)?;
-        let (used, _) = both(&self.used, name)?;
+        let used = self.used(name);
+        let used = used
+            .map_or(String::new(), |(used, _)| format!(" and system memory used by {used:+.2} %"));
         let (best, by) = extreme(&self.resident, name, |a, b| b.total_cmp(a))?;
-        let at = |table: &Table| of_row(table, &best, name);
-        let (slower, less) = (at(&self.runtime)?, at(&self.used)?);
+        let slower = of_row(&self.runtime, &best, name)?;
+        let less = self.used.as_ref().and_then(|used| of_row(used, &best, name));
+        let less = less.map_or(String::new(), |less| format!("system memory used {less:+.2} %, "));
         let mut own = String::new();
         if let Some((late, average)) = both(&self.late, name) {
             own += &format!(
@@ -149,7 +164,7 @@ impl<'r, 'a> Facts<'r, 'a> {
             own += &format!(" Its daos takes {cpu:.2} % of a CPU and {:.1} MiB.", memory / 1024.0);
         }
         Some(format!(
-            "{name}: resident sets change by {resident:+.2} % in total ({resident_average:+.2} % on average) and system memory used by {used:+.2} %; workloads are {slowdown}. At best, {best}: resident set {by:+.2} %, system memory used {less:+.2} %, run time {slower:+.2} %.{own}"
+            "{name}: resident sets change by {resident:+.2} % in total ({resident_average:+.2} % on average){used}; workloads are {slowdown}. At best, {best}: resident set {by:+.2} %, {less}run time {slower:+.2} %.{own}"
         ))
     }
 
@@ -160,11 +175,41 @@ impl<'r, 'a> Facts<'r, 'a> {
         ))
     }
 
-    fn locked(&self, name: &str, to: &str) -> Option<String> {
-        let (locked, other, failed) = self.side_by_side(name, to)?;
+    /// `does` is what this one does under the limit, and the other does not.
+    fn under_limit(&self, name: &str, does: &str, to: &str) -> Option<String> {
+        let (with, without, failed) = self.side_by_side(name, to)?;
         Some(format!(
-            "{name}: under the same limit, keeping what is hot changes run time by {locked:+.2} % on average, without it ({to}) by {other:+.2} %{failed}."
+            "{name}: under the same limit, {does} changes run time by {with:+.2} % on average, without it ({to}) by {without:+.2} %{failed}."
         ))
+    }
+
+    /// How many times as much of a CPU this one takes as the monitor of another, for the
+    /// workloads that were run in both.
+    fn scanned(&self, name: &str, monitor: &str) -> Option<String> {
+        let slowdown = self.slowdown(name)?;
+        let (cpu, memory) = self.own(name)?;
+        let mut text = format!(
+            "{name}: reading all pages once a second takes {cpu:.2} % of a CPU and {:.1} MiB; workloads are {slowdown}",
+            memory / 1024.0
+        );
+        let share = |workload: &str, config: &str| {
+            let sum = |metric| self.results.values(metric, workload, config).iter().sum::<f64>();
+            let share = sum(Metric::DaosCpu) / sum(Metric::Runtime);
+            share.is_finite().then_some(share)
+        };
+        let times = |workload: &&str| {
+            let times = share(workload, name)? / share(workload, monitor)?;
+            times.is_finite().then(|| ((*workload).to_owned(), times))
+        };
+        let times: Vec<Extreme> = self.results.workloads.iter().filter_map(times).collect();
+        let average = mean(&times.iter().map(|(_, times)| *times).collect::<Vec<_>>());
+        let best = times.iter().max_by(|a, b| a.1.total_cmp(&b.1));
+        if let Some(((average, (best, most)), (of, _))) = average.zip(best).zip(self.own(monitor)) {
+            text += &format!(
+                ". The monitor ({monitor}) takes {of:.2} % of a CPU, which is {average:.1} times less on average, and {most:.1} times less at best ({best})"
+            );
+        }
+        Some(text + ".")
     }
 
     /// By how many percent two configurations change run time on average, over the workloads
@@ -210,8 +255,7 @@ fn extreme(
 fn of_row(table: &Table, row: &str, name: &str) -> Option<f64> {
     let at = table.columns.iter().position(|column| column == name)?;
     let row = table.rows.iter().find(|one| one.name == row)?;
-    let before = row.cells.first()?.as_ref()?;
-    percent(row.cells[at]?.value, before.value)
+    row.cells[at]?.overhead
 }
 
 #[cfg(test)]
@@ -232,7 +276,14 @@ mod tests {
             ..Measured::default()
         };
         let (workload, config) = (workload.to_owned(), config.to_owned());
-        RawRun { workload, config, round: 0, at: 0, outcome: Outcome::Measured(measured) }
+        RawRun {
+            workload,
+            config,
+            round: 0,
+            at: 0,
+            outcome: Outcome::Measured(measured),
+            beside: None,
+        }
     }
 
     #[test]
@@ -247,6 +298,7 @@ mod tests {
                 run(workload, "ethp", seconds * (1.02 - fast), 410.0),
                 run(workload, "prcl", seconds * (1.0 + slow / 50.0), 400.0 - 50.0 * slow),
                 run(workload, "limit", seconds * 1.1, 100.0),
+                run(workload, "rec-limit", seconds * 1.12, 100.0),
             ]);
         }
         let store = of_runs(runs);
@@ -258,11 +310,38 @@ mod tests {
             "ethp against thp: by run time, 80.0 % of the speed-up is kept; by CPU time in user space, 80.0 % of the speed-up is kept; 90.0 % of what resident sets grow by is removed.",
             "prcl: resident sets change by -31.25 % in total (-31.25 % on average) and system memory used by -31.25 %; workloads are slowed by 4.00 % in total (+5.00 % on average; the slowest, b, +8.00 %). At best, b: resident set -50.00 %, system memory used -50.00 %, run time +8.00 %. Its daos takes 0.00 % of a CPU and 12.0 MiB.",
             "limit: at the memory that prcl leaves on average, the kernel's own reclaim changes run time by +10.00 % on average, prcl by +5.00 %.",
+            "rec-limit: under the same limit, monitoring changes run time by +12.00 % on average, without it (limit) by +10.00 %.",
         ];
         for (said, expected) in said.iter().zip(expected) {
             assert_eq!(said, expected);
         }
         assert_eq!(said.len(), expected.len());
+    }
+
+    #[test]
+    fn a_scan_is_compared_with_the_monitor() {
+        let with_cpu = |workload: &str, config: &str, daos_cpu_s: f64| {
+            let run = run(workload, config, 100.0, 100.0);
+            let measured = Measured { daos_cpu_s, ..*run.measured().unwrap() };
+            RawRun { outcome: Outcome::Measured(measured), ..run }
+        };
+        let mut runs = vec![
+            run("a", "orig", 100.0, 100.0),
+            run("b", "orig", 100.0, 100.0),
+            with_cpu("a", "scan", 4.0),
+            with_cpu("b", "scan", 10.0),
+        ];
+        let said =
+            |runs: &[RawRun]| sentences(&Results::of(&of_runs(runs.to_vec()))).pop().unwrap();
+        let alone = "scan: reading all pages once a second takes 7.00 % of a CPU and 12.0 MiB; workloads are slowed by 0.00 % in total (+0.00 % on average; the slowest, b, +0.00 %)";
+        assert_eq!(said(&runs), format!("{alone}."));
+        runs.splice(2..2, [with_cpu("a", "rec", 1.0), with_cpu("b", "rec", 0.5)]);
+        assert_eq!(
+            said(&runs),
+            format!(
+                "{alone}. The monitor (rec) takes 0.75 % of a CPU, which is 12.0 times less on average, and 20.0 times less at best (b)."
+            )
+        );
     }
 
     #[test]

@@ -118,6 +118,34 @@ pub fn permutation_p(a: &[f64], b: &[f64], least: f64) -> Option<f64> {
     Some(as_far as f64 / tried as f64)
 }
 
+/// The same for pairs of runs, of which these are the differences: of all ways to exchange the two
+/// runs of some of the pairs, the share in which the mean is as far from nothing.
+pub fn paired_p(differences: &[f64], least: f64) -> Option<f64> {
+    let pairs = differences.len().min(64) as u32;
+    let ways = 2u64.saturating_pow(pairs);
+    // As far the other way round counts, too.
+    if pairs == 0 || 2.0 / ways as f64 > least {
+        return None;
+    }
+    let seen = differences.iter().sum::<f64>().abs();
+    // Sums in another order differ in their last bits.
+    let limit = seen - 1e-9 * differences.iter().map(|difference| difference.abs()).sum::<f64>();
+    let is_as_far = |exchanged: &dyn Fn(usize) -> bool| {
+        let signed = differences.iter().enumerate();
+        let signed = signed.map(|(at, &value)| if exchanged(at) { -value } else { value });
+        signed.sum::<f64>().abs() >= limit
+    };
+    if ways <= MOST_WAYS {
+        let as_far = (0..ways).filter(|way| is_as_far(&|at| way >> at & 1 == 1)).count();
+        return Some(as_far as f64 / ways as f64);
+    }
+    let mut rng = Rng::new(7);
+    let mut draw = || -> Vec<bool> { differences.iter().map(|_| rng.below(2) == 1).collect() };
+    let drawn = (0..MOST_WAYS).map(|_| draw()).filter(|drawn| is_as_far(&|at| drawn[at])).count();
+    // And the way that it was.
+    Some((drawn + 1) as f64 / (MOST_WAYS + 1) as f64)
+}
+
 /// Calls `with` for the sum of each choice of `n` of the values.
 fn each_choice(n: usize, values: &[f64], with: &mut impl FnMut(f64)) {
     fn go(n: usize, sum: f64, rest: &[f64], with: &mut impl FnMut(f64)) {
@@ -177,6 +205,24 @@ mod tests {
         assert_eq!(permutation_p(&[1.0], &[], 0.05), None);
         // One of 21 ways.
         assert!(permutation_p(&[1.0; 5], &[2.0; 2], 0.05).is_some());
+    }
+
+    #[test]
+    fn a_difference_of_pairs_is_told_from_noise() {
+        let all = [0.1, 0.2, 0.1, 0.3, 0.2, 0.1];
+        // All the same way: this one of 64, and the other way round.
+        assert_eq!(paired_p(&all, 0.05), Some(2.0 / 64.0));
+        assert_eq!(paired_p(&all[..5], 0.05), None, "too few to tell");
+        assert_eq!(paired_p(&[], 0.05), None);
+        assert_eq!(paired_p(&[0.0; 6], 0.05), Some(1.0));
+        // In 14 of the 64 ways at most one is against the others.
+        let mixed = [0.1, 0.1, 0.1, 0.1, 0.1, -0.1];
+        assert_eq!(paired_p(&mixed, 0.05), Some(14.0 / 64.0));
+        let many: Vec<f64> = (0..40).map(|at| f64::from(at % 7) - 2.0).collect();
+        let p = paired_p(&many, 0.05).unwrap();
+        // By the normal approximation, 2.57 standard deviations: 0.010.
+        assert!((0.005..0.015).contains(&p), "{p}");
+        assert_eq!(paired_p(&many, 0.05), Some(p));
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Tables as the seeds have them: a row a workload, a column a configuration, the overhead in
 //! percent beside it, a total and an average.
 
-use super::Results;
 use super::metric::Metric;
-use super::statistics::{Statistic, Summary, mean, permutation_p};
+use super::statistics::{Statistic, Summary, mean, paired_p, permutation_p};
+use super::{Compared, Results};
 use serde::Serialize;
 
 /// A difference is beyond noise when chance alone would make one as large this rarely.
@@ -43,6 +43,8 @@ pub struct Row {
 pub struct Cell {
     /// In the unit of the metric.
     pub value: f64,
+    /// The baseline's that it is compared with.
+    pub before: Option<f64>,
     /// By how many percent it is more than the baseline's.
     pub overhead: Option<f64>,
     /// Whether that could be chance.
@@ -64,7 +66,16 @@ pub enum Verdict {
 impl Verdict {
     /// Of the values of two sets of runs.
     pub fn of(a: &[f64], b: &[f64]) -> Self {
-        match permutation_p(a, b, RARE) {
+        Self::of_chance(permutation_p(a, b, RARE))
+    }
+
+    /// Of the differences of pairs.
+    pub fn of_differences(differences: &[f64]) -> Self {
+        Self::of_chance(paired_p(differences, RARE))
+    }
+
+    fn of_chance(p: Option<f64>) -> Self {
+        match p {
             None => Self::TooFewRuns,
             Some(p) if p <= RARE => Self::BeyondNoise,
             Some(_) => Self::WithinNoise,
@@ -84,7 +95,7 @@ impl Verdict {
 impl Cell {
     /// A value with nothing to compare it with.
     pub fn plain(value: f64) -> Self {
-        Self { value, overhead: None, verdict: None }
+        Self { value, before: None, overhead: None, verdict: None }
     }
 }
 
@@ -94,15 +105,15 @@ impl Table {
         let baseline = results.baseline().unwrap_or_default();
         let is_compared = statistic == Statistic::Mean && metric.is_compared();
         let row = |workload: &&str| {
-            let before = results.values(metric, workload, baseline);
             let cell = |configuration: &&str| {
                 let values = results.values(metric, workload, configuration);
                 let value = Summary::of(&values)?.get(statistic);
                 if !is_compared || *configuration == baseline {
                     return Some(Cell::plain(value));
                 }
-                let overhead = mean(&before).and_then(|before| percent(value, before));
-                Some(Cell { value, overhead, verdict: Some(Verdict::of(&before, &values)) })
+                let compared = Compared::of(results, metric, workload, configuration);
+                let (overhead, verdict) = (compared.percent(), Some(compared.verdict()));
+                Some(Cell { value, before: mean(&compared.before), overhead, verdict })
             };
             let cells = results.configurations.iter().map(cell).collect();
             Row { name: (*workload).to_owned(), cells }
@@ -138,17 +149,17 @@ impl Table {
             };
             let total = |column: usize| {
                 let value = pairs(column).map(|(cell, _)| cell.value).sum::<f64>();
-                let before = pairs(column).map(|(_, other)| other.value).sum::<f64>();
+                let before = pairs(column).filter_map(|(cell, _)| cell.before).sum::<f64>();
                 let is_compared = column != compared_with[column] && metric.is_compared();
                 let overhead = is_compared.then(|| percent(value, before)).flatten();
-                pairs(column).next().map(|_| Cell { value, overhead, verdict: None })
+                pairs(column).next().map(|_| Cell { overhead, ..Cell::plain(value) })
             };
             let average = |column: usize| {
                 let values: Vec<f64> = pairs(column).map(|(cell, _)| cell.value).collect();
                 let overheads: Vec<f64> =
                     pairs(column).filter_map(|(cell, _)| cell.overhead).collect();
                 let value = mean(&values)?;
-                Some(Cell { value, overhead: mean(&overheads), verdict: None })
+                Some(Cell { overhead: mean(&overheads), ..Cell::plain(value) })
             };
             let cells = |of: &dyn Fn(usize) -> Option<Cell>| (0..columns.len()).map(of).collect();
             sums.push(Row { name: "total".to_owned(), cells: cells(&total) });

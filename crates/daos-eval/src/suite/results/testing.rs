@@ -23,6 +23,7 @@ pub fn store(runs: &[(&str, &str, &[f64])]) -> Store {
                 round: round as u32,
                 at: 0,
                 outcome: Outcome::Measured(measured),
+                beside: None,
             });
         }
     }
@@ -49,7 +50,7 @@ pub fn of_runs(runs: Vec<RawRun>) -> Store {
     };
     let dir = tempfile::tempdir().expect("a directory can be made");
     let none = Suite { workloads: Vec::new(), directory: None };
-    let mut store = Store::open(dir.path(), machine, 4 << 30, &none.workloads, &[])
+    let mut store = Store::open(dir.path(), machine, 4 << 30, false, &none.workloads, &[])
         .expect("an evaluation can be begun");
     let (workloads, configurations) = (names(|run| &run.workload), names(|run| &run.config));
     store.header = Header { workloads, configurations, ..store.header.clone() };

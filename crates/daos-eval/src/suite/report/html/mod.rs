@@ -2,7 +2,7 @@
 
 mod plot;
 
-use super::{MARKS, Report, cell_texts};
+use super::{Report, cell_texts};
 use crate::suite::results::{Row, Table};
 
 const STYLE: &str = include_str!("style.css");
@@ -19,10 +19,15 @@ pub(super) fn render(report: &Report) -> String {
     out += &section("What it comes to", &list("", &report.sentences));
     out += &section("What failed", &list("failed", &report.failures));
     let plots: Vec<String> = report.plots.iter().map(plot::render).collect();
-    out += &section("Each run against the mean of the first configuration", &plots.concat());
+    let title = match report.is_paired {
+        true => "Each pair: against the copy that ran alone",
+        false => "Each run against the mean of the first configuration",
+    };
+    out += &section(title, &plots.concat());
     let main: Vec<String> = report.main.iter().map(of_table).collect();
     if !main.is_empty() {
-        let marks = format!("<p class=\"note\">{}</p>\n", escaped(&MARKS.replace('`', "")));
+        let marks =
+            format!("<p class=\"note\">{}</p>\n", escaped(&report.marks().replace('`', "")));
         out += &section("Tables", &(main.concat() + &marks));
     }
     let more: Vec<String> = report.more.iter().map(of_table).collect();

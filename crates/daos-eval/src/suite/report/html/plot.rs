@@ -29,7 +29,7 @@ pub fn render(plot: &Plot) -> String {
         NAMES + (WIDTH - NAMES - MARGIN) * (percent.clamp(low, high) - low) / (high - low)
     };
     let mut out = format!(
-        "<figure>\n<figcaption>{}: {}, percent more than the first configuration (what is beyond 100 stands at the edge)</figcaption>\n<svg viewBox=\"0 0 {WIDTH} {height:.0}\" role=\"img\" aria-label=\"{}\">\n",
+        "<figure>\n<figcaption>{}: {}, percent more (what is beyond 100 stands at the edge)</figcaption>\n<svg viewBox=\"0 0 {WIDTH} {height:.0}\" role=\"img\" aria-label=\"{}\">\n",
         metric.name(),
         escaped(metric.about()),
         metric.name()

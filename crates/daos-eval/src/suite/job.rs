@@ -1,0 +1,190 @@
+//! A workload, `daos` beside it, and samples of both from outside. The workload is started in the
+//! same way in every configuration, and `daos` is told its number at once: so what `daos` takes to
+//! begin is in the tables, as it is for who uses it.
+
+use super::configuration::Configuration;
+use super::error::SuiteError;
+use super::plan::Plan;
+use super::results::mean;
+use super::samples::Samples;
+use super::script::{self, Given};
+use super::side::Side;
+use super::store::{Measured, Store};
+use super::tree::Sweep;
+use super::workload::{Workload, quoted};
+use crate::error::EvalError;
+use crate::under_test::{Running, ends_before};
+use daos_linux::{TempCgroup, User, cpu};
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Time between two samples.
+const PERIOD: Duration = Duration::from_millis(200);
+/// How long `daos` may take to end when the workload has ended.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How long it may take to notice that end, before it is asked.
+const SOON: Duration = Duration::from_secs(2);
+
+/// A workload that is to be run once in a configuration, on a host that is as that asks for.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Job {
+    /// The workload.
+    pub workload: Workload,
+    /// The configuration.
+    pub configuration: Configuration,
+    /// The round, from 0 on, which seeds what is drawn.
+    pub round: u32,
+    /// Which of two copies it is.
+    pub side: Side,
+    /// The most memory that it may have, in bytes, if it is limited.
+    pub limit_bytes: Option<u64>,
+    /// Where it runs.
+    pub dir: PathBuf,
+    /// Where what it says goes.
+    pub log: PathBuf,
+    /// The `daos` that is evaluated.
+    pub daos: PathBuf,
+    /// What its script finds in `$DAOS_EVAL`.
+    pub eval: PathBuf,
+    /// What its script finds in `$SUITE`.
+    pub suite: Option<PathBuf>,
+    /// The name of the user as whom it runs; `None`: as who runs this.
+    pub user: Option<String>,
+}
+
+impl Job {
+    /// Without a limit.
+    pub fn of(
+        plan: &Plan,
+        store: &Store,
+        workload: &Workload,
+        configuration: &Configuration,
+        round: u32,
+        side: Side,
+    ) -> Result<Self, SuiteError> {
+        Ok(Self {
+            workload: workload.clone(),
+            configuration: configuration.clone(),
+            round,
+            side,
+            limit_bytes: None,
+            dir: script::directory(store, workload, side)?,
+            log: script::log(store, workload, &side.called(&configuration.name))?,
+            daos: plan.daos.clone(),
+            eval: plan.eval.clone(),
+            suite: plan.suite.directory.clone(),
+            user: plan.user.as_ref().map(|user| user.name().to_owned()),
+        })
+    }
+
+    /// What was written to a file, as JSON.
+    pub fn read(path: &Path) -> Result<Self, SuiteError> {
+        let failed = |source| SuiteError::Read { path: path.to_owned(), source };
+        let text = fs::read(path).map_err(failed)?;
+        serde_json::from_slice(&text).map_err(|err| failed(err.into()))
+    }
+
+    /// Runs it as this user, who is [`Job::user`]. Whatever happens, nothing of it stays behind.
+    pub fn run(&self, user: Option<&User>, stop: &AtomicBool) -> Result<Measured, SuiteError> {
+        let cgroup = self.limit_bytes.map(|bytes| TempCgroup::make(Path::new("/"), bytes));
+        let cgroup = cgroup.transpose()?;
+        let scratch = tempfile::tempdir().map_err(EvalError::Scratch)?;
+        let text = cgroup.as_ref().map(wait_to_be_in).unwrap_or_default() + &self.workload.command;
+        let given = Given { eval: &self.eval, suite: self.suite.as_deref(), user };
+        let command = script::shell(given, &self.workload, self.side, &text, &self.dir, &self.log)?;
+        // After all that has to stay until the workload has ended.
+        let sweep = Sweep::new();
+        let mut samples = Samples::begin();
+        let cpu_before = cpu::of_children_us();
+
+        let begun = Instant::now();
+        let mut running = Running::start_quiet(command, &self.workload.name)?;
+        let hold = script::hold(running.pid())?;
+        if let Some(cgroup) = &cgroup {
+            let path = cgroup.processes();
+            let moved = fs::write(&path, running.pid().to_string());
+            moved.map_err(|source| SuiteError::Write { path, source })?;
+        }
+        let record = scratch.path().join("record");
+        let words = self.configuration.words(running.pid(), &record, self.round + 1);
+        let mut daos = match words {
+            None => None,
+            Some(words) => {
+                let program = self.configuration.program(&self.daos, &self.eval);
+                let mut command = Command::new(program);
+                command.args(words);
+                Some(Running::start_talkative(command, "daos", Stdio::null())?)
+            }
+        };
+
+        for number in 0.. {
+            let next = begun + PERIOD * number;
+            if ends_before(&hold, next) {
+                break;
+            }
+            if stop.load(Ordering::Relaxed) {
+                return Err(EvalError::Interrupted.into());
+            }
+            if begun.elapsed().as_secs_f64() > self.workload.most_seconds() {
+                return Err(SuiteError::TooLong(self.workload.most_seconds()));
+            }
+            if let Some(beside) = &mut daos
+                && beside.has_ended()?
+                // It notices the end of the workload, too.
+                && !ends_before(&hold, Instant::now() + SOON)
+            {
+                if let Some(ended) = daos.take() {
+                    ended.finish(PATIENCE, stop)?;
+                }
+                return Err(EvalError::TooEarly("daos".to_owned()).into());
+            }
+            samples.take(running.pid(), daos.as_ref().map(Running::pid));
+        }
+        let runtime_s = begun.elapsed().as_secs_f64();
+        let status = running.status(PATIENCE, stop)?;
+        let daos_pid: Vec<u32> = daos.iter().map(Running::pid).collect();
+        sweep.end_all_but(&daos_pid);
+        let cpu_workload = cpu::of_children_us();
+        if let Some(mut daos) = daos {
+            if daos.wait_until(Instant::now() + SOON, stop)?.is_none() {
+                daos.ask_to_end();
+            }
+            match daos.finish(PATIENCE, stop) {
+                // A workload that failed at once leaves nothing to watch.
+                Err(_) if !status.success() => {}
+                ended => ended?,
+            }
+        }
+        let cpu_all = cpu::of_children_us();
+        drop(cgroup);
+        script::judge(status, &self.workload.name, &self.log)?;
+
+        let mean = |values: &[f64]| mean(values).unwrap_or(0.0);
+        let seconds = |from: u64, to: u64| to.saturating_sub(from) as f64 / 1e6;
+        Ok(Measured {
+            runtime_s,
+            user_s: seconds(cpu_before.0, cpu_workload.0),
+            system_s: seconds(cpu_before.1, cpu_workload.1),
+            rss_bytes: mean(&samples.resident),
+            rss_late_bytes: mean(samples.late()),
+            memused_bytes: mean(&samples.used),
+            swap_bytes: mean(&samples.swap),
+            huge_bytes: mean(&samples.huge),
+            daos_cpu_s: seconds(cpu_workload.0, cpu_all.0) + seconds(cpu_workload.1, cpu_all.1),
+            daos_rss_bytes: mean(&samples.daos),
+        })
+    }
+}
+
+/// What a script does first, before it starts anything: waits until it was put into a cgroup,
+/// which takes root.
+fn wait_to_be_in(cgroup: &TempCgroup) -> String {
+    let path = cgroup.processes();
+    let name = path.parent().and_then(Path::file_name).unwrap_or_default();
+    let name = quoted(&name.to_string_lossy());
+    format!("until grep -qF {name} /proc/$$/cgroup; do sleep 0.01; done\n")
+}
