@@ -535,6 +535,7 @@ impl Space {
             mappings,
             cgroup: self.cgroup.clone(),
             memory: self.seen.memory,
+            ownership: None,
         })
     }
 }

@@ -105,8 +105,10 @@ impl Record {
             frame::TARGET => {
                 let mut target = codec::target(payload)?;
                 target.mappings.iter_mut().for_each(|mapping| shorten(&mut mapping.name));
+                let owners = target.ownership.iter_mut().flat_map(|all| &mut all.owners);
+                owners.for_each(|owner| shorten(&mut owner.name));
                 if let Some(before) = self.targets.remove(&target.id) {
-                    target.remember(before.mappings);
+                    target.remember(before);
                 }
                 self.targets.insert(target.id, target);
             }
@@ -134,7 +136,7 @@ impl Record {
     }
 
     /// Every target that was recorded, by rising id, as it was known last, with all
-    /// that it had mapped at some time.
+    /// that it had mapped at some time, and who had it.
     pub fn targets(&self) -> impl Iterator<Item = &TargetInfo> {
         self.targets.values()
     }

@@ -112,6 +112,7 @@ pub fn targets() -> Vec<TargetInfo> {
         ],
         cgroup: None,
         memory: None,
+        ownership: None,
     }]
 }
 

@@ -275,7 +275,15 @@ impl SimSpace {
     /// The target under the name of its configuration, each region a mapping.
     pub fn target_info(&self) -> TargetInfo {
         let (name, mappings) = (self.workload.config.name.clone(), self.mappings.clone());
-        TargetInfo { id: TARGET, pid: None, name, mappings, cgroup: None, memory: None }
+        TargetInfo {
+            id: TARGET,
+            pid: None,
+            name,
+            mappings,
+            cgroup: None,
+            memory: None,
+            ownership: None,
+        }
     }
 
     /// The true access rate of each region: the chance that a page of it is accessed within

@@ -11,6 +11,7 @@
 //! | `blocks` | where anything is mapped: the rest is not watched |
 //! | `frames` | what windows of page frames hold |
 //! | `owners` | the processes that have them |
+//! | `ownership` | who has which part of all RAM |
 //! | `actions` | what schemes do to them |
 //! | `prices` | what looking and arming costs by frame, measured |
 
@@ -18,6 +19,7 @@ mod actions;
 mod blocks;
 mod frames;
 mod owners;
+mod ownership;
 mod prices;
 
 use crate::BpfError;
@@ -58,7 +60,6 @@ pub struct PhysicalMemory {
     armed: ArmedPages,
     updates: u64,
     prices: Prices,
-    is_described: bool,
     /// Where set bits were cleared, if anyone wants to know.
     cleared: Option<Vec<(TargetId, AddrRange)>>,
 }
@@ -93,7 +94,6 @@ impl PhysicalMemory {
             left: HashSet::new(),
             armed: ArmedPages::default(),
             updates: 0,
-            is_described: false,
             cleared: None,
         })
     }
@@ -229,9 +229,7 @@ impl AccessCheck for PhysicalMemory {
     }
 
     fn changed_targets(&mut self) -> Vec<TargetInfo> {
-        if std::mem::replace(&mut self.is_described, true) {
-            return Vec::new();
-        }
+        let Some(ownership) = self.blocks.ownership() else { return Vec::new() };
         vec![TargetInfo {
             id: ALL,
             pid: None,
@@ -239,6 +237,7 @@ impl AccessCheck for PhysicalMemory {
             mappings: self.ram.clone(),
             cgroup: None,
             memory: None,
+            ownership: Some(ownership),
         }]
     }
 }

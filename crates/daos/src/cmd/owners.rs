@@ -82,6 +82,7 @@ fn others(selection: Selection, watched: &[u32]) -> Vec<TargetInfo> {
             mappings: Vec::new(),
             cgroup: census.cgroup_of(pid),
             memory: memory::kinds(proc, pid),
+            ownership: None,
         });
     }
     others

@@ -37,7 +37,7 @@ fn open(common: &Common) -> Result<(Source, Output)> {
 fn show_heatmap(args: &cli::Heatmap) -> Result<i32> {
     let (source, mut output) = open(&args.common)?;
     let style = style(&args.color);
-    let fitting = heatmap::HeatmapOptions::new(output.format, &style);
+    let fitting = heatmap::HeatmapOptions::new(output.format, &style, &source.targets());
     let options = heatmap::HeatmapOptions {
         address: args.zoom.address,
         time: args.zoom.time,

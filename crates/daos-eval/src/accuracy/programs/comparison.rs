@@ -286,6 +286,7 @@ mod tests {
             mappings: Vec::new(),
             cgroup: None,
             memory: None,
+            ownership: None,
         }
     }
 
