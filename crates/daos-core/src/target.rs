@@ -2,12 +2,19 @@
 
 use crate::addr::AddrRange;
 use crate::ownership::Ownership;
+use crate::page_cache::PageCache;
 
 /// Names a target for as long as a monitor lives. Never used twice for
 /// different targets, unlike a process number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct TargetId(pub u32);
+
+impl TargetId {
+    /// Page cache that nobody maps: it is told of, beside the targets that are watched, and never
+    /// in a snapshot.
+    pub const PAGE_CACHE: Self = Self(u32::MAX);
+}
 
 /// A live target and the address ranges that it has mapped right now.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,6 +50,9 @@ pub struct TargetInfo {
     /// Who had which part of it when this was told, where several share it.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none", default))]
     pub ownership: Option<Ownership>,
+    /// What was known of it when this was told, if it is [`TargetId::PAGE_CACHE`].
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none", default))]
+    pub page_cache: Option<PageCache>,
 }
 
 /// What a process has of each kind of memory, in bytes. What processes share counts for each
@@ -174,6 +184,7 @@ mod tests {
             cgroup: None,
             memory: None,
             ownership: None,
+            page_cache: None,
         };
         let mappings = vec![mapping(0, 10, "low"), mapping(15, 45, "old"), mapping(48, 60, "high")];
         info.remember(TargetInfo { mappings, ..info.clone() });

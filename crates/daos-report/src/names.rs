@@ -88,6 +88,7 @@ mod tests {
             cgroup: None,
             memory: None,
             ownership: None,
+            page_cache: None,
         }
     }
 

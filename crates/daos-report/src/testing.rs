@@ -113,6 +113,7 @@ pub fn targets() -> Vec<TargetInfo> {
         cgroup: None,
         memory: None,
         ownership: None,
+        page_cache: None,
     }]
 }
 

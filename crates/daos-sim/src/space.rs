@@ -283,6 +283,7 @@ impl SimSpace {
             cgroup: None,
             memory: None,
             ownership: None,
+            page_cache: None,
         }
     }
 

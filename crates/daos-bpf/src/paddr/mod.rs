@@ -24,6 +24,7 @@ mod prices;
 
 use crate::BpfError;
 use crate::armed_pages::ArmedPages;
+use crate::page_cache::PageCacheLook;
 use crate::programs::Wanted;
 use crate::reader::Reader;
 use blocks::Blocks;
@@ -49,6 +50,7 @@ const UPDATES_BETWEEN_TRIES: u64 = 10;
 #[derive(Debug)]
 pub struct PhysicalMemory {
     owners: Owners,
+    page_cache: PageCacheLook,
     /// The tables of this process, whose own memory is not observed.
     own_pgd: u64,
     /// System RAM, as mappings of the target.
@@ -81,6 +83,7 @@ impl PhysicalMemory {
         let own_pgd = reader.myself()?.pgd;
         let name = || "System RAM".to_owned();
         let ram = iomem::system_ram(Path::new("/"))?;
+        let page_cache = PageCacheLook::new(&mut reader)?;
         let mut owners = Owners::new(reader, selection, max_overhead);
         let blocks = Blocks::find(&mut owners, own_pgd, &ram, max_overhead)?;
         let looks = prices::measure_looks(&mut owners.processes.reader, &blocks.mapped())?;
@@ -88,6 +91,7 @@ impl PhysicalMemory {
         Ok(Self {
             prices: prices::with(looks, owners.processes.prices()),
             owners,
+            page_cache,
             own_pgd,
             ram: ram.collect(),
             blocks,
@@ -165,6 +169,7 @@ impl AccessCheck for PhysicalMemory {
 
     fn targets(&mut self) -> Result<Vec<Target>, BpfError> {
         self.owners.keep_up()?;
+        self.page_cache.go_on(&mut self.owners.processes.reader)?;
         self.updates += 1;
         if self.updates.is_multiple_of(UPDATES_BETWEEN_TRIES) {
             self.left.clear();
@@ -229,8 +234,9 @@ impl AccessCheck for PhysicalMemory {
     }
 
     fn changed_targets(&mut self) -> Vec<TargetInfo> {
-        let Some(ownership) = self.blocks.ownership() else { return Vec::new() };
-        vec![TargetInfo {
+        let page_cache = self.page_cache.news();
+        let ownership = self.blocks.ownership();
+        let machine = ownership.map(|ownership| TargetInfo {
             id: ALL,
             pid: None,
             name: "physical memory".to_owned(),
@@ -238,7 +244,9 @@ impl AccessCheck for PhysicalMemory {
             cgroup: None,
             memory: None,
             ownership: Some(ownership),
-        }]
+            page_cache: None,
+        });
+        machine.into_iter().chain(page_cache).collect()
     }
 }
 

@@ -45,6 +45,7 @@ pub fn target(id: u32, name: &str) -> TargetInfo {
         cgroup: None,
         memory: None,
         ownership: None,
+        page_cache: None,
     }
 }
 

@@ -83,6 +83,7 @@ fn others(selection: Selection, watched: &[u32]) -> Vec<TargetInfo> {
             cgroup: census.cgroup_of(pid),
             memory: memory::kinds(proc, pid),
             ownership: None,
+            page_cache: None,
         });
     }
     others

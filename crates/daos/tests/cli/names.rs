@@ -120,6 +120,7 @@ fn in_records() {
                 owners: vec![Owner { pid: Some(7), name: name() }],
                 parts: vec![OwnedPart { range, shares: vec![(0, range.len())] }],
             }),
+            page_cache: None,
         })
         .unwrap();
     writer.interval(&Interval::from(snapshot)).unwrap();
