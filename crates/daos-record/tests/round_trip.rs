@@ -3,7 +3,9 @@
 mod common;
 
 use common::{Recorded, TestFile};
-use daos_core::{AddrRange, Interval, OwnedPart, Owner, Ownership, Rng, Snapshot, SnapshotSource};
+use daos_core::{
+    AddrRange, Interval, OwnedPart, Owner, Ownership, PageCache, Rng, Snapshot, SnapshotSource,
+};
 use daos_core::{TargetId, TargetInfo};
 use daos_record::{Extent, Writer};
 
@@ -60,6 +62,21 @@ fn who_had_what_is_known_to_the_end() {
     let ownership = record.targets().next().unwrap().ownership.as_ref().unwrap();
     let named = |part: &OwnedPart| ownership.owners[part.shares[0].0 as usize].name.clone();
     assert_eq!(ownership.parts.iter().map(named).collect::<Vec<_>>(), ["a", "c"]);
+}
+
+#[test]
+fn page_cache_is_no_target() {
+    let mut bytes = Vec::new();
+    let mut writer = Writer::new(&mut bytes, &common::header()).unwrap();
+    for bytes in [1 << 30, 2 << 30] {
+        let page_cache = Some(PageCache { bytes, ..PageCache::default() });
+        let info = TargetInfo { id: TargetId::PAGE_CACHE, page_cache, ..common::target(0, "") };
+        writer.target(&info).unwrap();
+    }
+    let record = TestFile::new(&bytes).record();
+    assert_eq!(record.targets().count(), 0);
+    assert_eq!(record.page_cache().map(|cache| cache.bytes), Some(2 << 30));
+    assert_eq!(TestFile::new(&common::record(1).0).record().page_cache(), None);
 }
 
 #[test]

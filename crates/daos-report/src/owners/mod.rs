@@ -95,7 +95,8 @@ pub struct Owners {
     pub owners: Vec<Owner>,
     /// All of them together.
     pub total: Amounts,
-    /// Page cache that none of them maps, where that is known: not in the total.
+    /// Page cache that none of them maps, where that is known: not in the total. Whoever has the
+    /// bill made fills it in.
     pub page_cache: Option<PageCache>,
 }
 
@@ -149,7 +150,6 @@ impl Watching {
         others: &[TargetInfo],
         by: OwnersBy,
     ) -> Owners {
-        let page_cache = targets.iter().find_map(|info| info.page_cache);
         let infos: BTreeMap<TargetId, &TargetInfo> = targets.iter().map(|i| (i.id, i)).collect();
         let mut owners: BTreeMap<String, Owner> = BTreeMap::new();
         let mut total = Amounts::nothing();
@@ -181,7 +181,7 @@ impl Watching {
         owners.sort_by_key(|owner| std::cmp::Reverse(owner.amounts.resident));
         let at_us = last.map_or(0, |last| last.end_us);
         let watched_us = at_us.saturating_sub(self.first_us.unwrap_or(at_us));
-        Owners { at_us, watched_us, owners, total, page_cache }
+        Owners { at_us, watched_us, owners, total, page_cache: None }
     }
 }
 

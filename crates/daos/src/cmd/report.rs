@@ -78,7 +78,8 @@ fn show_wss(args: &cli::Wss) -> Result<i32> {
 fn show_owners(args: &cli::ReportOwners) -> Result<i32> {
     let (source, mut output) = open(&args.common)?;
     let options = owners::OwnersOptions { by: args.by.into(), time: args.time };
-    let bill = owners::compute(source.intervals(), &source.targets(), &options)?;
+    let mut bill = owners::compute(source.intervals(), &source.targets(), &options)?;
+    bill.page_cache = source.record.page_cache();
     let format = output.format;
     owners::render(&bill, format, &style(&args.color), &mut output)?;
     output.finish()?;

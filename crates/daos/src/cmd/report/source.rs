@@ -63,9 +63,9 @@ impl Source {
     /// `target` as an id, if the record has such a one.
     pub fn target(&self, target: Option<u32>) -> Result<Option<TargetId>> {
         let id = target.map(TargetId);
-        let known = || self.watched().any(|info| Some(info.id) == id);
+        let known = || self.record.targets().any(|info| Some(info.id) == id);
         if id.is_some() && !known() {
-            let ids: Vec<_> = self.watched().map(|info| info.id.0.to_string()).collect();
+            let ids: Vec<_> = self.record.targets().map(|info| info.id.0.to_string()).collect();
             bail!("the record has no target {}; it has {}", target.unwrap_or(0), ids.join(", "));
         }
         Ok(id)
@@ -74,11 +74,6 @@ impl Source {
     /// What was watched.
     pub fn targets(&self) -> Vec<TargetInfo> {
         self.record.targets().cloned().collect()
-    }
-
-    /// Those that snapshots are of.
-    fn watched(&self) -> impl Iterator<Item = &TargetInfo> {
-        self.record.targets().filter(|info| info.id != TargetId::PAGE_CACHE)
     }
 
     /// The schemes that acted, with the counters of those that the record's end has.
@@ -107,7 +102,7 @@ impl Source {
         Info {
             attributes: header.attrs,
             seed: header.seed,
-            targets: self.watched().map(Into::into).collect(),
+            targets: self.record.targets().map(Into::into).collect(),
             backend: header.backend.clone(),
             monitor: header.monitor.clone(),
             max_overhead_percent: header.max_overhead_percent,
