@@ -2,8 +2,9 @@
 //!
 //! It is found by samples, so it says how much of a part each has, and not which pages.
 
-use crate::addr::AddrRange;
+use crate::addr::{AddrRange, HUGE_PAGE_SIZE};
 use std::collections::{BTreeMap, HashMap};
+use std::hash::Hash;
 
 /// Most parts in one account. Chosen: a picture has some hundred rows.
 pub const MOST_PARTS: usize = 4096;
@@ -45,7 +46,48 @@ pub struct OwnedPart {
     pub shares: Vec<(u32, u64)>,
 }
 
+/// How many bytes of some memory each has: sorted, none of 0.
+pub type Shares<H> = Vec<(H, u64)>;
+
+/// Adds `bytes` to what `holder` has.
+pub fn add_share<H: Ord>(shares: &mut Shares<H>, holder: H, bytes: u64) {
+    match shares.binary_search_by(|(known, _)| known.cmp(&holder)) {
+        Ok(at) => shares[at].1 += bytes,
+        Err(at) => shares.insert(at, (holder, bytes)),
+    }
+}
+
 impl Ownership {
+    /// Who has which part, from who has how much of which block: `blocks` are sorted, aligned and of
+    /// 2 MiB or less. Those that follow each other and are alike are one part; where these are too
+    /// many, larger blocks are taken together. `owner`: who a holder is.
+    pub fn of_blocks<'a, H: Copy + Ord + Hash + 'a>(
+        blocks: impl Iterator<Item = (AddrRange, &'a Shares<H>)> + Clone,
+        mut owner: impl FnMut(H) -> Owner,
+    ) -> Self {
+        let mut unit = HUGE_PAGE_SIZE;
+        let mut parts = parts(blocks.clone(), unit);
+        while parts.len() > MOST_PARTS / 2 {
+            unit *= 2;
+            parts = self::parts(blocks.clone(), unit);
+        }
+        let mut all = Self::default();
+        let mut places: HashMap<H, u32> = HashMap::new();
+        for (range, mut shares) in parts {
+            shares.sort_by_key(|&(_, bytes)| std::cmp::Reverse(bytes));
+            shares.truncate(MOST_SHARES);
+            let place = |(holder, bytes): (H, u64)| {
+                let place = *places.entry(holder).or_insert_with(|| {
+                    all.owners.push(owner(holder));
+                    all.owners.len() as u32 - 1
+                });
+                (place, bytes)
+            };
+            all.parts.push(OwnedPart { range, shares: shares.into_iter().map(place).collect() });
+        }
+        all
+    }
+
     /// Whether it keeps the rules of its fields, [`MOST_PARTS`] and [`MOST_SHARES`].
     pub fn is_sound(&self) -> bool {
         let is_sound = |part: &OwnedPart| {
@@ -119,6 +161,44 @@ impl OwnedPart {
     }
 }
 
+/// Blocks of which somebody has anything: those in the same `unit` of bytes are one, and units
+/// that follow each other, too, where the same have the same share of them.
+fn parts<'a, H: Copy + Ord + 'a>(
+    blocks: impl Iterator<Item = (AddrRange, &'a Shares<H>)>,
+    unit: u64,
+) -> Vec<(AddrRange, Shares<H>)> {
+    let mut units: Vec<(AddrRange, Shares<H>)> = Vec::new();
+    for (range, shares) in blocks.filter(|(_, shares)| !shares.is_empty()) {
+        match units.last_mut() {
+            Some((last, sum)) if last.start / unit == range.start / unit => {
+                last.end = range.end;
+                shares.iter().for_each(|&(holder, bytes)| add_share(sum, holder, bytes));
+            }
+            _ => units.push((range, shares.clone())),
+        }
+    }
+    units.dedup_by(|(range, shares), (last, sum)| {
+        let joins = last.end == range.start && are_alike((*last, sum), (*range, shares));
+        if joins {
+            last.end = range.end;
+            shares.iter().for_each(|&(holder, bytes)| add_share(sum, holder, bytes));
+        }
+        joins
+    });
+    units
+}
+
+/// Whether the same have the same share of both.
+fn are_alike<H: Copy + Ord>(
+    (a, of_a): (AddrRange, &Shares<H>),
+    (b, of_b): (AddrRange, &Shares<H>),
+) -> bool {
+    let share = |bytes: u64, of: AddrRange| u128::from(bytes) * u128::from(of.len());
+    let same =
+        |(&(x, has), &(y, had)): (&(H, u64), &(H, u64))| x == y && share(has, b) == share(had, a);
+    of_a.len() == of_b.len() && of_a.iter().zip(of_b).all(same)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -129,6 +209,48 @@ mod tests {
 
     fn part(start: u64, end: u64, shares: &[(u32, u64)]) -> OwnedPart {
         OwnedPart { range: AddrRange::new(start, end), shares: shares.to_vec() }
+    }
+
+    const MIB: u64 = 1 << 20;
+
+    fn block(at: u64) -> AddrRange {
+        AddrRange::new(at * HUGE_PAGE_SIZE, (at + 1) * HUGE_PAGE_SIZE)
+    }
+
+    fn of(blocks: &[(AddrRange, Shares<u32>)]) -> Ownership {
+        let blocks = blocks.iter().map(|(range, shares)| (*range, shares));
+        Ownership::of_blocks(blocks, |holder| owner(&format!("p{holder}")))
+    }
+
+    #[test]
+    fn blocks_that_are_alike_are_one_part() {
+        let mixed = vec![(7, MIB), (8, MIB / 2)];
+        let all = of(&[
+            (block(0), vec![(7, 2 * MIB)]),
+            (block(1), vec![(7, 2 * MIB)]),
+            (block(2), mixed.clone()),
+            (block(3), Vec::new()),
+            (block(4), mixed.clone()),
+            (block(5), mixed),
+        ]);
+        assert_eq!(all.owners, [owner("p7"), owner("p8")]);
+        let expected = [
+            part(0, 4 * MIB, &[(0, 4 * MIB)]),
+            part(4 * MIB, 6 * MIB, &[(0, MIB), (1, MIB / 2)]),
+            part(8 * MIB, 12 * MIB, &[(0, 2 * MIB), (1, MIB)]),
+        ];
+        assert_eq!(all.parts, expected);
+    }
+
+    #[test]
+    fn of_many_that_differ_larger_blocks_are_told() {
+        let blocks: Vec<_> =
+            (0..20_000).map(|at| (block(at), vec![(0, MIB), (at as u32 + 1, MIB)])).collect();
+        let all = of(&blocks);
+        assert!(all.is_sound() && all.parts.len() > MOST_PARTS / 4, "{}", all.parts.len());
+        let first = all.owners.iter().position(|owner| owner.name == "p0").unwrap();
+        let bytes = all.within(AddrRange::new(0, u64::MAX))[&(first as u32)];
+        assert_eq!(bytes, 20_000.0 * MIB as f64);
     }
 
     #[test]

@@ -8,9 +8,10 @@
 use super::ALL;
 use super::frames;
 use super::owners::Owners;
-use super::ownership::{self, Holder, Shares};
+use super::ownership::{self, Holder};
 use crate::BpfError;
 use crate::programs::Wanted;
+use daos_core::ownership::{Shares, add_share};
 use daos_core::{AddrRange, HUGE_PAGE_SIZE, Ownership, PAGE_SIZE, Window};
 use daos_linux::allowance::Allowance;
 use daos_linux::census::Verdict;
@@ -43,7 +44,7 @@ struct Block {
     /// Looks that it is still taken for mapped.
     looks: u8,
     /// Who had how much of it at the last look.
-    shares: Shares,
+    shares: Shares<Holder>,
 }
 
 /// What is known of each block.
@@ -132,15 +133,16 @@ impl Blocks {
         self.names.retain(|&pid, _| held.contains_key(&Holder::Process(pid)));
         self.told = held;
         let names = &mut self.names;
-        let blocks = self.blocks.iter().map(|block| (block.range, &block.shares));
-        Some(ownership::ownership(blocks, |pid| {
+        let mut name = |pid| {
             let known = names.entry(pid).or_default();
             let name = process::name(Path::new("/proc"), pid);
             if !name.is_empty() {
                 *known = name;
             }
             known.clone()
-        }))
+        };
+        let blocks = self.blocks.iter().map(|block| (block.range, &block.shares));
+        Some(Ownership::of_blocks(blocks, |holder: Holder| holder.owner(&mut name)))
     }
 
     fn step(&mut self, owners: &mut Owners, own_pgd: u64) -> Result<(), BpfError> {
@@ -187,7 +189,7 @@ impl Blocks {
                 let block = &mut these[of[run.window]];
                 if let Some(holder) = Holder::of(run.found) {
                     let bytes = block.range.len() / SAMPLES * u64::from(run.found.nr);
-                    ownership::add(&mut block.shares, holder, bytes);
+                    add_share(&mut block.shares, holder, bytes);
                 }
                 let pid = run.found.tgid;
                 if run.is_mapped() && *self.meant.entry(pid).or_insert_with(|| is_meant(pid)) {
