@@ -1,4 +1,4 @@
-//! Beside the heat of memory that several share, whose it is: who had most of each row.
+//! Beside the heat of memory that several share, whose it is: which process had most of each row.
 //!
 //! Records say how much of which part somebody had, as it was found by samples, and as it was
 //! last. What nobody has any more still has the name of who had it before.
@@ -77,6 +77,14 @@ impl Heatmap {
             row.iter_mut().for_each(|(place, _)| *place = place_of[*place]);
             row.sort_by_key(|&(place, bytes)| (std::cmp::Reverse(bytes), place));
         }
+    }
+
+    /// Whose a row is called: that of the process that has most of it. What is no process's is not
+    /// watched, so the heat is not its own, however much of it there is.
+    pub(super) fn owner_of(&self, shares: &Shares) -> Option<(usize, u64)> {
+        let is_process =
+            |place: usize| self.owners.get(place).is_some_and(|o| o.owner.pid.is_some());
+        shares.iter().find(|&&(place, _)| is_process(place)).or(shares.first()).copied()
     }
 
     /// The first `most` of those who have memory, each with what it is called, in so many

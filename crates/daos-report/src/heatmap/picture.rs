@@ -26,7 +26,7 @@ const BREAK: f64 = 16.0;
 /// The least distance between two labels of the address axis.
 const LABEL_EVERY: f64 = 26.0;
 
-/// Where it says whose the rows are, beside them: who has most, and how much of it who has.
+/// Where it says whose the rows are, beside them: which process has most, and how much of it who has.
 const MOST: Rect = Rect { x: AREA.x + AREA.w + 2.0, y: 0.0, w: 8.0, h: 0.0 };
 const SHARES: Rect = Rect { x: MOST.x + MOST.w + 2.0, w: 11.0, ..MOST };
 /// Where the list of owners begins, and the size of a place in it.
@@ -62,7 +62,7 @@ fn draw_segments(canvas: &mut Canvas, heatmap: &Heatmap) {
         let area = Rect { x: AREA.x, y: top.round(), w: AREA.w, h: floor.round() - top.round() };
         draw_cells(canvas, segment, &heatmap.times, heatmap.ramp(), area);
         draw_addresses(canvas, segment, area);
-        draw_strip(canvas, segment, &heatmap.times, area);
+        draw_strip(canvas, heatmap, segment, area);
         let middle = area.y - BREAK / 2.0;
         match heatmap.break_above(index) {
             Some(Break::Gap(bytes)) => draw_gap(canvas, bytes, middle),
@@ -199,8 +199,8 @@ fn draw_legend(canvas: &mut Canvas, ramp: Ramp, actions: &BTreeSet<Action>) {
 }
 
 /// Whose the rows of a segment are. What nobody has, or is not known, stays white.
-fn draw_strip(canvas: &mut Canvas, segment: &Segment, times: &[u64], area: Rect) {
-    let (_, y) = edges(segment, times, area);
+fn draw_strip(canvas: &mut Canvas, heatmap: &Heatmap, segment: &Segment, area: Rect) {
+    let (_, y) = edges(segment, &heatmap.times, area);
     let mut of_color: Vec<Vec<Rect>> = vec![Vec::new(); colors::OWNERS.len() + 1];
     for (row, shares) in segment.owned.iter().enumerate() {
         let size = (segment.addresses[row + 1] - segment.addresses[row]) as f64;
@@ -209,7 +209,7 @@ fn draw_strip(canvas: &mut Canvas, segment: &Segment, times: &[u64], area: Rect)
             shown[place.min(colors::OWNERS.len())] += bytes as f64 / size * SHARES.w;
         }
         let (top, h, mut x) = (y[row + 1], y[row] - y[row + 1], SHARES.x);
-        if let Some(&(place, _)) = shares.first() {
+        if let Some((place, _)) = heatmap.owner_of(shares) {
             let most = Rect { x: MOST.x, y: top, w: MOST.w, h };
             of_color[place.min(colors::OWNERS.len())].push(most);
         }

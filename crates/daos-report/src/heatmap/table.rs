@@ -70,7 +70,7 @@ pub fn json(heatmap: &Heatmap, out: &mut impl Write) -> Result<(), RenderError> 
 
 /// Writes a row for each cell; the rate of what was not monitored is empty. Where
 /// schemes acted, columns behind it have the bytes that each action was done to; where it is
-/// known whose memory it is, the last two say who has most of the row, and how many bytes.
+/// known whose memory it is, the last two say which process has most of the row, and how many bytes.
 pub fn csv(heatmap: &Heatmap, out: &mut impl Write) -> Result<(), RenderError> {
     let actions = heatmap.actions();
     let columns: String = actions.iter().map(|action| format!(",{action}_bytes")).collect();
@@ -99,13 +99,13 @@ pub fn csv(heatmap: &Heatmap, out: &mut impl Write) -> Result<(), RenderError> {
     Ok(())
 }
 
-/// Who has most of a row, and how many bytes, as the last fields of its lines.
+/// Which process has most of a row, and how many bytes, as the last fields of its lines.
 fn owner(heatmap: &Heatmap, segment: &Segment, row: usize) -> String {
     if heatmap.owners.is_empty() {
         return String::new();
     }
-    let most = segment.owned.get(row).and_then(|shares| shares.first());
-    let named = most.and_then(|&(at, bytes)| Some((heatmap.owners.get(at)?, bytes)));
+    let most = segment.owned.get(row).and_then(|shares| heatmap.owner_of(shares));
+    let named = most.and_then(|(at, bytes)| Some((heatmap.owners.get(at)?, bytes)));
     named.map_or(",,".to_owned(), |(owner, bytes)| {
         format!(",{},{bytes}", csv::field(&owner.title(LONGEST_NAME)))
     })

@@ -278,6 +278,7 @@ fn rows_say_whose_they_are() {
     let owned = &map.segments[0].owned;
     assert_eq!(owned.len(), 8, "{:x?}", map.segments[0].addresses);
     assert_eq!(owned[0], [(2, MIB / 4), (1, MIB / 8)], "who has most comes first");
+    assert_eq!(map.owner_of(&owned[0]), Some((1, MIB / 8)), "of processes");
     assert_eq!(owned[2], [(0, MIB)]);
     assert_eq!(owned[6], []);
     assert_eq!(map.segments[1].owned, [[(1, MIB / 2)], [(1, MIB / 2)]]);

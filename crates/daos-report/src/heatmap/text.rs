@@ -3,8 +3,8 @@
 //! With colour, a character shows two cells one above the other: the upper half
 //! block in one colour on a background of another. Without, a character is a cell.
 //! Where schemes acted, every second character is the initial of what they did: what lies
-//! between shows the heat. Where memory is shared, the letter at the end of a line says who has
-//! most of it, a capital one if that is more than half.
+//! between shows the heat. Where memory is shared, the letter at the end of a line says which
+//! process has most of it, a capital one if that is more than half.
 
 use super::owned::{self, Shares};
 use super::scale::Ramp;
@@ -61,7 +61,7 @@ pub fn write(heatmap: &Heatmap, style: &Style, out: &mut impl Write) -> Result<(
         } else if heatmap.has_many_targets() {
             writeln!(out, "{:GUTTER$}{}", "", segment.name)?;
         }
-        write_segment(segment, heatmap.ramp(), style, out)?;
+        write_segment(heatmap, segment, style, out)?;
     }
     write_time_axis(time, columns, style, out)?;
     write_legend(heatmap.ramp(), style, out)?;
@@ -70,11 +70,12 @@ pub fn write(heatmap: &Heatmap, style: &Style, out: &mut impl Write) -> Result<(
 }
 
 fn write_segment(
+    heatmap: &Heatmap,
     segment: &Segment,
-    ramp: Ramp,
     style: &Style,
     out: &mut impl Write,
 ) -> Result<(), RenderError> {
+    let ramp = heatmap.ramp();
     let lines: Vec<_> = segment.rates.chunks(cells_per_character(style)).collect();
     let labels = labels(segment, lines.len(), cells_per_character(style));
     for (index, (cells, label)) in lines.iter().zip(labels).enumerate().rev() {
@@ -82,8 +83,10 @@ fn write_segment(
         let marks = marks(segment, first..first + cells.len());
         let mut drawn = line(cells, &marks, ramp, style);
         if let Some(shares) = segment.owned.get(first..first + cells.len()) {
-            drawn
-                .extend([Cell::BLANK, Cell::new(owner(shares, &segment.addresses[first..]), None)]);
+            drawn.extend([
+                Cell::BLANK,
+                Cell::new(owner(heatmap, shares, &segment.addresses[first..]), None),
+            ]);
         }
         writeln!(out, "{}", row(&label, AXIS, &painted(&drawn, style), style))?;
     }
@@ -226,14 +229,14 @@ fn write_actions(
     Ok(())
 }
 
-/// The letter of who has most of these rows, where `addresses` are their edges and those above:
+/// The letter of the process that has most of these rows, where `addresses` are their edges and those above:
 /// a capital one for more than half of it, and a mark for one without a letter.
-fn owner(rows: &[Shares], addresses: &[u64]) -> char {
+fn owner(heatmap: &Heatmap, rows: &[Shares], addresses: &[u64]) -> char {
     let size = addresses.get(rows.len()).map_or(0, |end| end - addresses[0]);
-    match owned::together(rows).first() {
-        Some(&(place, _)) if place >= MOST_OWNERS => OTHER_OWNER,
-        Some(&(place, bytes)) if bytes > size / 2 => letter_of_owner(place),
-        Some(&(place, _)) => letter_of_owner(place).to_ascii_lowercase(),
+    match heatmap.owner_of(&owned::together(rows)) {
+        Some((place, _)) if place >= MOST_OWNERS => OTHER_OWNER,
+        Some((place, bytes)) if bytes > size / 2 => letter_of_owner(place),
+        Some((place, _)) => letter_of_owner(place).to_ascii_lowercase(),
         None => ' ',
     }
 }
