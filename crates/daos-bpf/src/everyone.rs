@@ -5,6 +5,7 @@
 //! processes map can't be observed, and a small process is a range or two.
 
 use crate::BpfError;
+use crate::page_cache::PageCacheLook;
 use crate::vaddr::{Origin, VirtualMemory};
 use daos_core::{AddrRange, HUGE_PAGE_SIZE, Mapping};
 use daos_linux::census::{COME_OF_AGE_US, Census, Counted, Selection, Verdict};
@@ -102,6 +103,7 @@ impl VirtualMemory {
         let begun_us = cpu::used_us();
         let found = self.find(&mut everyone, 0, |_, _| cpu::used_us() < begun_us + AT_FIRST_US);
         self.everyone = Some(everyone);
+        self.page_cache = Some(PageCacheLook::new(&mut self.reader)?);
         found
     }
 

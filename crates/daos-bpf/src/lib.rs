@@ -23,6 +23,7 @@
 //! | [`paddr`] | the same of physical addresses: the RAM of the machine, whoever uses it |
 //! | `keeping_up`, `upkeep` | what targets have mapped, their children, and what that may cost |
 //! | `everyone` | targets that are found among all processes |
+//! | `page_cache` | how much page cache nobody maps |
 //! | `actions` | what schemes do to their memory |
 
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
@@ -40,6 +41,7 @@ mod keeping_up;
 mod kernel_layout;
 mod load_log;
 pub mod paddr;
+mod page_cache;
 mod prices;
 mod programs;
 mod ranges;

@@ -25,6 +25,8 @@ pub(crate) const MAX_REQUESTS: usize = 4096;
 pub(crate) const MAX_FRAME_REQUESTS: usize = 2048;
 /// Frames that a batch may ask for.
 pub(crate) const MAX_FRAMES: usize = 8192;
+/// Page frames that can be asked for at once, whether they are page cache.
+pub(crate) const MAX_CACHE_FRAMES: usize = 4096;
 /// Ranges of RAM that there is room for.
 const MAX_RAM: usize = 256;
 /// Level-1 entries that a batch can bring back. A request may need up to 512 that
@@ -232,6 +234,21 @@ impl Programs {
         // which it leaves.
         unsafe { run(&self.skel.progs.read_frames, &mut ctx) }?;
         Ok(ctx.can != 0)
+    }
+
+    /// Says of page frames what is noted of them, in their places: bits of
+    /// [`page_cache`](crate::page_cache). [`MAX_CACHE_FRAMES`] at most.
+    pub(crate) fn read_cache(
+        &mut self,
+        layout: &KernelLayout,
+        frames: &[u64],
+    ) -> Result<&[u64], BpfError> {
+        let nr = frames.len().min(MAX_CACHE_FRAMES);
+        self.shared().cache_frames[..nr].copy_from_slice(&frames[..nr]);
+        let mut ctx = types::cache_ctx { page_array: layout.page_array, nr: nr as u64 };
+        // SAFETY: plain old data, of which the program changes nothing.
+        unsafe { run(&self.skel.progs.read_cache, &mut ctx) }?;
+        Ok(&self.shared().cache_frames[..nr])
     }
 
     /// The word at `addr` of the kernel's memory; 0 where there is none.

@@ -10,6 +10,7 @@ use crate::armed_pages::ArmedPages;
 use crate::entry::{Entry, bytes_mapped};
 use crate::everyone::Everyone;
 use crate::keeping_up::Seen;
+use crate::page_cache::PageCacheLook;
 use crate::prices;
 use crate::programs::{Facts, Task};
 use crate::ranges;
@@ -113,6 +114,8 @@ pub struct VirtualMemory {
     pub(crate) nr_left_out: usize,
     /// Where targets are found, if all processes are meant.
     pub(crate) everyone: Option<Everyone>,
+    /// The page cache that nobody maps, likewise.
+    pub(crate) page_cache: Option<PageCacheLook>,
     ends: Option<Ends>,
     pub(crate) target_cost: TargetCost,
     /// `None`: whoever arms counts those that are accessed then.
@@ -149,6 +152,7 @@ impl VirtualMemory {
             keep_up_from: 0,
             nr_left_out: 0,
             everyone: None,
+            page_cache: None,
             ends: Ends::new().ok(),
             target_cost: TargetCost::new(&measured),
             armed_pages: Some(ArmedPages::default()),
@@ -420,6 +424,9 @@ impl AccessCheck for VirtualMemory {
     fn targets(&mut self) -> Result<Vec<Target>, BpfError> {
         self.keep_up()?;
         self.drop_ended();
+        if let Some(look) = &mut self.page_cache {
+            look.go_on(&mut self.reader)?;
+        }
         self.updates += 1;
         let try_again = self.updates.is_multiple_of(UPDATES_BETWEEN_TRIES);
         if try_again {
@@ -467,7 +474,8 @@ impl AccessCheck for VirtualMemory {
     }
 
     fn changed_targets(&mut self) -> Vec<TargetInfo> {
-        self.spaces.iter_mut().filter_map(Space::describe).collect()
+        let page_cache = self.page_cache.as_mut().and_then(PageCacheLook::news);
+        self.spaces.iter_mut().filter_map(Space::describe).chain(page_cache).collect()
     }
 }
 
@@ -518,6 +526,8 @@ impl Space {
             mappings,
             cgroup: self.cgroup.clone(),
             memory: self.seen.memory,
+            ownership: None,
+            page_cache: None,
         })
     }
 }

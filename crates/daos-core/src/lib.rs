@@ -8,6 +8,8 @@
 //! |---|---|
 //! | [`addr`] | pages and address ranges |
 //! | [`target`] | who is monitored, and what it has mapped |
+//! | [`ownership`] | who has which part of a target that several share |
+//! | [`page_cache`] | memory of files that nobody maps |
 //! | [`units`] | sizes, times and shares as people write them, and as they read them |
 //! | [`attrs`] | the three intervals and the bounds on regions |
 //! | [`access`] | the seam to the primitives: [`AccessCheck`] |
@@ -35,6 +37,8 @@ pub mod attrs;
 pub mod checks;
 pub mod host;
 pub mod metrics;
+pub mod ownership;
+pub mod page_cache;
 pub mod page_runs;
 pub mod pages;
 pub mod rng;
@@ -55,6 +59,8 @@ pub use attrs::{AttrsError, MonitorAttrs};
 pub use checks::Checks;
 pub use host::Host;
 pub use metrics::{Metric, Metrics};
+pub use ownership::{OwnedPart, Owner, Ownership};
+pub use page_cache::PageCache;
 pub use page_runs::PageRuns;
 pub use rng::Rng;
 pub use sink::{ActionReport, ActionSink, BATCH_BYTES, OwnedMemory};

@@ -1,12 +1,20 @@
 //! Targets: what is monitored, what it has mapped, and under which names.
 
 use crate::addr::AddrRange;
+use crate::ownership::Ownership;
+use crate::page_cache::PageCache;
 
 /// Names a target for as long as a monitor lives. Never used twice for
 /// different targets, unlike a process number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct TargetId(pub u32);
+
+impl TargetId {
+    /// Page cache that nobody maps: it is told of, beside the targets that are watched, and never
+    /// in a snapshot.
+    pub const PAGE_CACHE: Self = Self(u32::MAX);
+}
 
 /// A live target and the address ranges that it has mapped right now.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,6 +47,12 @@ pub struct TargetInfo {
     /// What it had of which kind of memory when this was told, where that is known.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none", default))]
     pub memory: Option<KindsOfMemory>,
+    /// Who had which part of it when this was told, where several share it.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none", default))]
+    pub ownership: Option<Ownership>,
+    /// What was known of it when this was told, if it is [`TargetId::PAGE_CACHE`].
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none", default))]
+    pub page_cache: Option<PageCache>,
 }
 
 /// What a process has of each kind of memory, in bytes. What processes share counts for each
@@ -84,10 +98,13 @@ impl KindsOfMemory {
 
 impl TargetInfo {
     /// Adds what was mapped `earlier` and no longer is, so that addresses of then
-    /// still have their names. Both are sorted and disjoint.
-    pub fn remember(&mut self, earlier: Vec<Mapping>) {
+    /// still have their names, and who had what nobody has now. Both are sorted and disjoint.
+    pub fn remember(&mut self, earlier: Self) {
+        if let Some(earlier) = earlier.ownership {
+            self.ownership.get_or_insert_default().remember(earlier);
+        }
         let mut gone = Vec::new();
-        for old in earlier {
+        for old in earlier.mappings {
             let mut start = old.range.start;
             let first = self.mappings.partition_point(|new| new.range.end <= start);
             for new in &self.mappings[first..] {
@@ -166,8 +183,11 @@ mod tests {
             mappings,
             cgroup: None,
             memory: None,
+            ownership: None,
+            page_cache: None,
         };
-        info.remember(vec![mapping(0, 10, "low"), mapping(15, 45, "old"), mapping(48, 60, "high")]);
+        let mappings = vec![mapping(0, 10, "low"), mapping(15, 45, "old"), mapping(48, 60, "high")];
+        info.remember(TargetInfo { mappings, ..info.clone() });
         let found: Vec<_> =
             info.mappings.iter().map(|m| (m.range.start, m.range.end, &m.name[..])).collect();
         let expected = [

@@ -17,7 +17,7 @@ use crate::identify::identify;
 use crate::item::{FileFrames, Items, file_frames, json};
 use crate::replay::{Intervals, Replay};
 use crate::schemes::Added;
-use daos_core::{TargetId, TargetInfo};
+use daos_core::{PageCache, TargetId, TargetInfo};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::ops::Range;
@@ -38,6 +38,8 @@ pub struct Record {
     readable: Range<u64>,
     /// As they were known last.
     targets: BTreeMap<TargetId, TargetInfo>,
+    /// As it was known last.
+    page_cache: Option<PageCache>,
     /// The labels of all schemes, by their numbers.
     schemes: Vec<String>,
     extent: Extent,
@@ -67,6 +69,7 @@ impl Record {
             header,
             readable: start..start,
             targets: BTreeMap::new(),
+            page_cache: None,
             extent: Extent::default(),
             end: None,
             damage: None,
@@ -104,9 +107,15 @@ impl Record {
         match kind {
             frame::TARGET => {
                 let mut target = codec::target(payload)?;
+                if target.id == TargetId::PAGE_CACHE {
+                    self.page_cache = target.page_cache;
+                    return Ok(());
+                }
                 target.mappings.iter_mut().for_each(|mapping| shorten(&mut mapping.name));
+                let owners = target.ownership.iter_mut().flat_map(|all| &mut all.owners);
+                owners.for_each(|owner| shorten(&mut owner.name));
                 if let Some(before) = self.targets.remove(&target.id) {
-                    target.remember(before.mappings);
+                    target.remember(before);
                 }
                 self.targets.insert(target.id, target);
             }
@@ -134,9 +143,14 @@ impl Record {
     }
 
     /// Every target that was recorded, by rising id, as it was known last, with all
-    /// that it had mapped at some time.
+    /// that it had mapped at some time, and who had it.
     pub fn targets(&self) -> impl Iterator<Item = &TargetInfo> {
         self.targets.values()
+    }
+
+    /// The page cache that nobody mapped, as it was known last, if anybody looked.
+    pub fn page_cache(&self) -> Option<PageCache> {
+        self.page_cache
     }
 
     /// The schemes that acted while it was recorded, each by its name or its text: those

@@ -161,6 +161,19 @@ fn mappings_out_of_order_are_damage() {
 }
 
 #[test]
+fn shares_of_a_target_that_do_not_add_up_are_told() {
+    let is_damaged = |start: u64, end: u64, owner: u64, bytes: u64| {
+        let target = format!(
+            r#"{{"id":0,"name":"x","mappings":[],"ownership":{{"owners":[{{"name":"a"}}],
+                "parts":[{{"start":{start},"end":{end},"shares":[[{owner},{bytes}]]}}]}}}}"#
+        );
+        with_frames(&[(2, target.as_bytes())]).record().damage().is_some()
+    };
+    assert!(!is_damaged(0, 4096, 0, 4096));
+    assert!(is_damaged(4096, 0, 0, 0) && is_damaged(0, 4096, 1, 1) && is_damaged(0, 4096, 0, 4097));
+}
+
+#[test]
 fn targets_and_regions_out_of_order_are_told() {
     // Two targets with one region of one page each, of these ids and sizes.
     let of = |ids: [u8; 2], pages: u8| {

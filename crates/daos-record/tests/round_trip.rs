@@ -3,7 +3,10 @@
 mod common;
 
 use common::{Recorded, TestFile};
-use daos_core::{Interval, Rng, Snapshot, SnapshotSource, TargetId};
+use daos_core::{
+    AddrRange, Interval, OwnedPart, Owner, Ownership, PageCache, Rng, Snapshot, SnapshotSource,
+};
+use daos_core::{TargetId, TargetInfo};
 use daos_record::{Extent, Writer};
 
 fn written(count: u64) -> Vec<Interval> {
@@ -36,6 +39,44 @@ fn the_last_word_on_a_target_counts() {
     let record = TestFile::new(&bytes).record();
     assert_eq!(record.targets().collect::<Vec<_>>(), [&common::target(4, "sort")]);
     assert_eq!(record.extent(), Extent::default());
+}
+
+#[test]
+fn who_had_what_is_known_to_the_end() {
+    let of = |parts: &[(u64, &str)]| Ownership {
+        owners: parts.iter().map(|&(_, name)| Owner { pid: None, name: name.into() }).collect(),
+        parts: (0..)
+            .zip(parts)
+            .map(|(place, &(start, _))| OwnedPart {
+                range: AddrRange::new(start, start + 8192),
+                shares: vec![(place, 4096)],
+            })
+            .collect(),
+    };
+    let mut bytes = Vec::new();
+    let mut writer = Writer::new(&mut bytes, &common::header()).unwrap();
+    for ownership in [None, Some(of(&[(0, "a"), (8192, "b")])), Some(of(&[(8192, "c")])), None] {
+        writer.target(&TargetInfo { ownership, ..common::target(0, "RAM") }).unwrap();
+    }
+    let record = TestFile::new(&bytes).record();
+    let ownership = record.targets().next().unwrap().ownership.as_ref().unwrap();
+    let named = |part: &OwnedPart| ownership.owners[part.shares[0].0 as usize].name.clone();
+    assert_eq!(ownership.parts.iter().map(named).collect::<Vec<_>>(), ["a", "c"]);
+}
+
+#[test]
+fn page_cache_is_no_target() {
+    let mut bytes = Vec::new();
+    let mut writer = Writer::new(&mut bytes, &common::header()).unwrap();
+    for bytes in [1 << 30, 2 << 30] {
+        let page_cache = Some(PageCache { bytes, ..PageCache::default() });
+        let info = TargetInfo { id: TargetId::PAGE_CACHE, page_cache, ..common::target(0, "") };
+        writer.target(&info).unwrap();
+    }
+    let record = TestFile::new(&bytes).record();
+    assert_eq!(record.targets().count(), 0);
+    assert_eq!(record.page_cache().map(|cache| cache.bytes), Some(2 << 30));
+    assert_eq!(TestFile::new(&common::record(1).0).record().page_cache(), None);
 }
 
 #[test]

@@ -47,6 +47,15 @@ pub fn shade_color(shade: usize) -> Rgb {
     at(shade as f64 / (SHADES - 1) as f64)
 }
 
+/// The colours of those who have most memory; all others have one more, [`owner`].
+pub const OWNERS: [&str; 7] =
+    ["#1c5d99", "#2a9d8f", "#8e44ad", "#7cb342", "#26c6da", "#ad6f9e", "#34495e"];
+
+/// The colour of an owner by its place.
+pub fn owner(place: usize) -> &'static str {
+    OWNERS.get(place).copied().unwrap_or("#98a2ad")
+}
+
 /// The colour of a rate of 0 to 1.
 pub fn color(rate: f64) -> Rgb {
     at(position(rate))

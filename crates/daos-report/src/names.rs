@@ -80,7 +80,16 @@ mod tests {
             name: name.into(),
         };
         let mappings = vec![map(0x1000, 0x3000, "[heap]"), map(0x3000, 0x9000, "")];
-        TargetInfo { id: TargetId(1), pid, name: name.into(), mappings, cgroup: None, memory: None }
+        TargetInfo {
+            id: TargetId(1),
+            pid,
+            name: name.into(),
+            mappings,
+            cgroup: None,
+            memory: None,
+            ownership: None,
+            page_cache: None,
+        }
     }
 
     #[test]

@@ -112,6 +112,8 @@ pub fn targets() -> Vec<TargetInfo> {
         ],
         cgroup: None,
         memory: None,
+        ownership: None,
+        page_cache: None,
     }]
 }
 

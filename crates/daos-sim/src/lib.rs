@@ -14,6 +14,7 @@
 //! | `block`, `page_set` | accessed bits, kept for 2 MiB each |
 //! | `residency`, `huge_pages` | what is in memory, in swap, in huge pages |
 //! | [`cost`] | what was asked of it, and what that would cost on a real machine |
+//! | [`physical`] | the memory of several processes in one physical space |
 //! | [`actions`] | what schemes do to it |
 //! | [`memory`], [`metrics`] | what memory costs and gains, how much there is of it, and the metrics for schemes |
 
@@ -27,6 +28,7 @@ mod interval_accesses;
 pub mod memory;
 pub mod metrics;
 mod page_set;
+pub mod physical;
 mod region_accesses;
 mod residency;
 pub mod space;

@@ -16,8 +16,8 @@ use crate::residency::{BlockResidency, Residency};
 use crate::workload::{Segment, Workload};
 use daos_core::access::MAX_WINDOW_PAGES;
 use daos_core::{
-    AccessCheck, AddrRange, Capabilities, Mapping, Observation, PAGE_SIZE, PageBits, Prices,
-    Target, TargetId, TargetInfo, Window,
+    AccessCheck, AddrRange, Capabilities, Mapping, Observation, Ownership, PAGE_SIZE, PageBits,
+    Prices, Target, TargetId, TargetInfo, Window,
 };
 use daos_workload::{Config, place, rate};
 use std::convert::Infallible;
@@ -101,6 +101,8 @@ pub struct SimSpace {
     /// What actions took, in microseconds.
     pub(crate) acting_us: f64,
     pub(crate) mappings: Vec<Mapping>,
+    /// Who has which part, if several share it.
+    pub(crate) ownership: Option<Ownership>,
     pressure: Pressure,
     now_us: u64,
     counters: Counters,
@@ -154,6 +156,7 @@ impl SimSpace {
             residency: Residency::new(&workload),
             acting_us: 0.0,
             mappings: named.map(mapping).collect(),
+            ownership: None,
             pressure: Pressure::default(),
             blocks: Blocks::new(workload.whole()),
             accesses: vec![IntervalAccesses::default(); workload.ranges.len()],
@@ -272,10 +275,20 @@ impl SimSpace {
         &self.workload.config
     }
 
-    /// The target under the name of its configuration, each region a mapping.
+    /// The target under the name of its configuration, each region a mapping; of a physical space
+    /// one, and who has which part.
     pub fn target_info(&self) -> TargetInfo {
         let (name, mappings) = (self.workload.config.name.clone(), self.mappings.clone());
-        TargetInfo { id: TARGET, pid: None, name, mappings, cgroup: None, memory: None }
+        TargetInfo {
+            id: TARGET,
+            pid: None,
+            name,
+            mappings,
+            cgroup: None,
+            memory: None,
+            ownership: self.ownership.clone(),
+            page_cache: None,
+        }
     }
 
     /// The true access rate of each region: the chance that a page of it is accessed within

@@ -179,6 +179,22 @@ struct frames_ctx {
 	__u32 can;
 };
 
+/* Page frames that are looked at for page cache at once. A power of two. */
+#define MAX_CACHE_FRAMES 4096
+
+/* What is noted of a page frame: the first of these if it is page cache that nobody maps. */
+#define CACHE_UNMAPPED 1
+#define CACHE_ACTIVE 2
+#define CACHE_REFERENCED 4
+#define CACHE_DIRTY 8
+#define CACHE_SHMEM 16
+
+struct cache_ctx {
+	/* In. */
+	__u64 page_array;
+	__u64 nr;
+};
+
 struct found_task {
 	__u64 task;
 	__u64 start_boottime;

@@ -139,6 +139,11 @@ enum pageflags {
 	PG_active,
 	PG_unevictable,
 	PG_head,
+	PG_referenced,
+	PG_workingset,
+	PG_dirty,
+	PG_writeback,
+	PG_swapbacked,
 };
 
 struct bpf_iter__task {

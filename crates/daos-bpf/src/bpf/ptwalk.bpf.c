@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Reads page tables and page frames. Three programs, all driven from user space
+ * Reads page tables and page frames. A few programs, all driven from user space
  * in batches; what goes in and out stands in the global arrays, which the loader
  * maps into the process.
  *
@@ -357,6 +357,7 @@ static long walk_one(__u64 i, void *data)
 }
 
 #include "frames.bpf.h"
+#include "cache.bpf.h"
 
 /* Answers `ctx->nr` requests about the address space of a task. */
 SEC("syscall")

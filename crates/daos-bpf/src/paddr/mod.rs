@@ -11,6 +11,7 @@
 //! | `blocks` | where anything is mapped: the rest is not watched |
 //! | `frames` | what windows of page frames hold |
 //! | `owners` | the processes that have them |
+//! | `ownership` | who has which part of all RAM |
 //! | `actions` | what schemes do to them |
 //! | `prices` | what looking and arming costs by frame, measured |
 
@@ -18,10 +19,12 @@ mod actions;
 mod blocks;
 mod frames;
 mod owners;
+mod ownership;
 mod prices;
 
 use crate::BpfError;
 use crate::armed_pages::ArmedPages;
+use crate::page_cache::PageCacheLook;
 use crate::programs::Wanted;
 use crate::reader::Reader;
 use blocks::Blocks;
@@ -47,6 +50,7 @@ const UPDATES_BETWEEN_TRIES: u64 = 10;
 #[derive(Debug)]
 pub struct PhysicalMemory {
     owners: Owners,
+    page_cache: PageCacheLook,
     /// The tables of this process, whose own memory is not observed.
     own_pgd: u64,
     /// System RAM, as mappings of the target.
@@ -58,7 +62,6 @@ pub struct PhysicalMemory {
     armed: ArmedPages,
     updates: u64,
     prices: Prices,
-    is_described: bool,
     /// Where set bits were cleared, if anyone wants to know.
     cleared: Option<Vec<(TargetId, AddrRange)>>,
 }
@@ -80,6 +83,7 @@ impl PhysicalMemory {
         let own_pgd = reader.myself()?.pgd;
         let name = || "System RAM".to_owned();
         let ram = iomem::system_ram(Path::new("/"))?;
+        let page_cache = PageCacheLook::new(&mut reader)?;
         let mut owners = Owners::new(reader, selection, max_overhead);
         let blocks = Blocks::find(&mut owners, own_pgd, &ram, max_overhead)?;
         let looks = prices::measure_looks(&mut owners.processes.reader, &blocks.mapped())?;
@@ -87,13 +91,13 @@ impl PhysicalMemory {
         Ok(Self {
             prices: prices::with(looks, owners.processes.prices()),
             owners,
+            page_cache,
             own_pgd,
             ram: ram.collect(),
             blocks,
             left: HashSet::new(),
             armed: ArmedPages::default(),
             updates: 0,
-            is_described: false,
             cleared: None,
         })
     }
@@ -165,6 +169,7 @@ impl AccessCheck for PhysicalMemory {
 
     fn targets(&mut self) -> Result<Vec<Target>, BpfError> {
         self.owners.keep_up()?;
+        self.page_cache.go_on(&mut self.owners.processes.reader)?;
         self.updates += 1;
         if self.updates.is_multiple_of(UPDATES_BETWEEN_TRIES) {
             self.left.clear();
@@ -229,17 +234,19 @@ impl AccessCheck for PhysicalMemory {
     }
 
     fn changed_targets(&mut self) -> Vec<TargetInfo> {
-        if std::mem::replace(&mut self.is_described, true) {
-            return Vec::new();
-        }
-        vec![TargetInfo {
+        let page_cache = self.page_cache.news();
+        let ownership = self.blocks.ownership();
+        let machine = ownership.map(|ownership| TargetInfo {
             id: ALL,
             pid: None,
             name: "physical memory".to_owned(),
             mappings: self.ram.clone(),
             cgroup: None,
             memory: None,
-        }]
+            ownership: Some(ownership),
+            page_cache: None,
+        });
+        machine.into_iter().chain(page_cache).collect()
     }
 }
 

@@ -37,7 +37,7 @@ pub use run_metrics::{RunMeter, RunMetrics};
 pub use scenario::{PageSize, Scenario, Shape};
 pub use score::{Score, Scorer};
 pub use testbed::{
-    AccuracyPlan, AccuracyProgress, AccuracyResult, RealMemory, Simulator, Testbed, WorkloadSpec,
-    compare,
+    AccuracyPlan, AccuracyProgress, AccuracyResult, PhysicalSpace, RealMemory, Simulator, Testbed,
+    WorkloadSpec, compare,
 };
 pub use truth::{SomePages, TruePhase, TrueRange};

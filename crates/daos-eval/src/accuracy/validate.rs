@@ -33,8 +33,13 @@ pub fn validate(
         let again = (0..).zip(&real.runs).map(|(round, metrics)| {
             let accesses_per_sec = metrics.accesses_per_sec.map(|accesses| accesses as u64);
             let huge_pages = testbed.huge_pages == HugePages::Always;
-            let simulator =
-                Simulator { huge_pages, model, accesses_per_sec, as_on_real_memory: true };
+            let simulator = Simulator {
+                huge_pages,
+                model,
+                accesses_per_sec,
+                as_on_real_memory: true,
+                physical: None,
+            };
             simulator.run(plan, &real.workload, real.monitor, round)
         });
         let runs = again.collect::<Result<Vec<RunMetrics>, _>>()?;

@@ -18,6 +18,7 @@ use std::path::PathBuf;
 #[command(after_help = "Examples:\n  \
     daos-eval accuracy --sim                                  1 and 10 GB, simulated\n  \
     daos-eval accuracy --sim --size 5T --hot 10%,1% --shape blocks --max-overhead 1\n  \
+    daos-eval accuracy --sim --paddr --piece 64K              three processes in one RAM\n  \
     daos-eval accuracy --size 1G --shape block,blocks         on real memory, as root\n  \
     daos-eval accuracy --workload workloads/*.cfg             patterns in files\n  \
     daos-eval accuracy --seconds 40 -- redis-server           a real program, as root\n  \
@@ -87,6 +88,16 @@ pub struct Accuracy {
     /// be accessed in 9 of 10 sampling intervals
     #[arg(long, value_name = "N", requires = "sim")]
     pub accesses: Option<std::num::NonZeroU64>,
+    /// Simulate the RAM of a machine by physical address, which processes share that each do the same
+    #[arg(long, requires = "sim", conflicts_with = "workloads")]
+    pub paddr: bool,
+    /// How many processes share it
+    #[arg(long, value_name = "N", default_value_t = 3, requires = "paddr",
+          value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub processes: u32,
+    /// In which pieces it was given out to them, such as 4K or 2M; what is larger lies scattered
+    #[arg(long, value_name = "SIZE", default_value = "2M", requires = "paddr", value_parser = bytes)]
+    pub piece: u64,
     /// Run on real memory and again simulated, and show how far the simulator is off
     #[arg(long, conflicts_with = "sim")]
     pub validate: bool,

@@ -7,8 +7,8 @@ use daos_cli::signals;
 use daos_cli::{Backend, Plain, Usage};
 use daos_core::MonitorAttrs;
 use daos_eval::accuracy::{
-    AccuracyPlan, AccuracyProgress, RealMemory, Scenario, Shape, Simulator, Testbed, WorkloadSpec,
-    compare, report, validate,
+    AccuracyPlan, AccuracyProgress, PhysicalSpace, RealMemory, Scenario, Shape, Simulator, Testbed,
+    WorkloadSpec, compare, report, validate,
 };
 use daos_eval::monitors::ComparedKind;
 use daos_eval::under_test::Commands;
@@ -130,6 +130,9 @@ fn testbed(args: &cli::Accuracy, commands: Commands) -> Result<Box<dyn Testbed>>
             model: model(args),
             accesses_per_sec: args.accesses.map(NonZeroU64::get),
             as_on_real_memory: false,
+            physical: args
+                .paddr
+                .then_some(PhysicalSpace { processes: args.processes, piece_bytes: args.piece }),
         })),
         (false, _) => Ok(Box::new(real(args, commands)?)),
     }

@@ -48,6 +48,19 @@ fn the_accuracy_in_the_simulator() {
 }
 
 #[test]
+fn the_accuracy_on_a_simulated_machine() {
+    let place = Place::new("daos-eval");
+    let args = ["accuracy", "--sim", "--paddr", "--piece", "64K", "--processes", "5"];
+    let options = ["--size", "160M", "--shape", "block", "--seconds", "6", "--warmup", "4"];
+    let monitors = ["--runs", "1", "--monitors", "fullscan", "--format", "json"];
+    let result = place.run(&[&args[..], &options, &monitors].concat()).succeeded().json();
+    let [outcome] = &result.as_array().unwrap()[..] else { panic!("{result}") };
+    assert_eq!(outcome["on"], "simulated physical memory");
+    let recall = outcome["figures"]["recall"]["median"].as_f64();
+    assert!(recall > Some(0.9), "{outcome}");
+}
+
+#[test]
 fn the_accuracy_on_scenarios() {
     let place = Place::new("daos-eval");
     let args = ["accuracy", "--sim", "--size", "256M,64M", "--hot", "10%"];

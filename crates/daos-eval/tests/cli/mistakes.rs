@@ -37,6 +37,10 @@ fn scenarios_that_make_no_sense() {
     place.misused(&bench(&["--sim", "--monitors", "best"]), "no such monitor");
     place.misused(&bench(&["--sim", "--monitor", "reference"]), "--monitors");
     place.misused(&bench(&["--sim", "--validate"]), "--validate");
+    place.misused(&bench(&["--paddr"]), "--sim");
+    place.misused(&bench(&["--sim", "--piece", "64K"]), "--paddr");
+    let tiny = ["--sim", "--paddr", "--size", "1G", "--piece", "4K"];
+    place.cannot(&bench(&tiny), "simulate less, or larger pieces");
     place.cannot(&bench(&["--sim", "--hot", "60%"]), "at most 40 %");
     place.cannot(&bench(&["--sim", "--size", "100K"]), "256 KiB to 16 TiB");
     place.cannot(&bench(&["--size", "16T"]), "choose a smaller --size, or add --sim");

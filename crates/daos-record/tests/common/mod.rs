@@ -44,6 +44,8 @@ pub fn target(id: u32, name: &str) -> TargetInfo {
         mappings,
         cgroup: None,
         memory: None,
+        ownership: None,
+        page_cache: None,
     }
 }
 

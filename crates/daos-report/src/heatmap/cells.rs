@@ -99,7 +99,14 @@ impl Cells {
                 let name = names::target(targets, row.target);
                 let addresses = vec![row.range.start];
                 let (rates, acted) = (Vec::new(), BTreeMap::new());
-                segments.push(Segment { target: row.target, name, addresses, rates, acted });
+                segments.push(Segment {
+                    target: row.target,
+                    name,
+                    addresses,
+                    rates,
+                    acted,
+                    owned: Vec::new(),
+                });
             }
             let segment = &mut segments[row.segment];
             let rate = |seen: &Seen| (seen.monitored > 0.0).then(|| seen.accessed / seen.monitored);
@@ -120,6 +127,7 @@ impl Cells {
             times: self.times,
             segments,
             left_out: 0,
+            owners: Vec::new(),
             scale: Scale::default(),
             sample_us: self.sample_us,
         }

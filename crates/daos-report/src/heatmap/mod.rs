@@ -11,7 +11,8 @@
 //!   and the runs of pages in them. Rows begin with pages; a close view has a row
 //!   for each page if there is room, else rows that begin where rates differ.
 //!
-//! Where schemes acted is marked over the cells.
+//! Where schemes acted is marked over the cells. Beside the rows of memory that several
+//! processes share, as RAM by physical address, stands whose it is.
 //!
 //! Making one takes two passes over the snapshots: the first finds what is
 //! covered, the second fills the cells.
@@ -21,11 +22,13 @@ mod coverage;
 mod edges;
 mod layout;
 mod marks;
+mod owned;
 mod picture;
 mod scale;
 mod table;
 mod text;
 
+pub use owned::{Shares, ShownOwner};
 pub use scale::Scale;
 
 use crate::format::Format;
@@ -64,10 +67,12 @@ pub struct HeatmapOptions {
 }
 
 impl HeatmapOptions {
-    /// Everything, as finely as `format` can show it.
-    pub fn new(format: Format, style: &Style) -> Self {
+    /// Everything of `targets`, as finely as `format` can show it.
+    pub fn new(format: Format, style: &Style, targets: &[TargetInfo]) -> Self {
+        let has_owners = targets.iter().any(|target| target.ownership.is_some());
+        let in_text = text::cells(style, has_owners);
         let ((columns, rows), page_rows) = match format {
-            Format::Text => (text::cells(style), text::cells(style).1),
+            Format::Text => (in_text, in_text.1),
             Format::Svg | Format::Png => (picture::CELLS, picture::PAGE_ROWS),
             Format::Json | Format::Csv => ((100, 100), 512),
         };
@@ -96,6 +101,8 @@ pub struct Heatmap {
     pub segments: Vec<Segment>,
     /// How many segments are not here, as there are too many: the smallest.
     pub left_out: usize,
+    /// Those who have the memory shown, where that is known: who has most comes first.
+    pub owners: Vec<ShownOwner>,
     /// What colours stand for.
     pub scale: Scale,
     /// The sampling interval in microseconds that rates are of; 0 where it is not known.
@@ -119,6 +126,8 @@ pub struct Segment {
     /// For each action that was done here the bytes in each cell that it was done to, in
     /// the order of `rates`.
     pub acted: BTreeMap<Action, Vec<Vec<u64>>>,
+    /// Whose each row is; empty where that is not known of any.
+    pub owned: Vec<Shares>,
 }
 
 impl Segment {
@@ -215,7 +224,9 @@ where
         cells.add(&interval?);
     }
     let left_out = extent.left_out(options);
-    Ok(Heatmap { left_out, scale: options.scale, ..cells.finish(targets) })
+    let mut heatmap = Heatmap { left_out, scale: options.scale, ..cells.finish(targets) };
+    heatmap.add_owners(targets);
+    Ok(heatmap)
 }
 
 /// Writes a heat map.

@@ -26,6 +26,16 @@ const BREAK: f64 = 16.0;
 /// The least distance between two labels of the address axis.
 const LABEL_EVERY: f64 = 26.0;
 
+/// Where it says whose the rows are, beside them: which process has most, and how much of it who has.
+const MOST: Rect = Rect { x: AREA.x + AREA.w + 2.0, y: 0.0, w: 8.0, h: 0.0 };
+const SHARES: Rect = Rect { x: MOST.x + MOST.w + 2.0, w: 11.0, ..MOST };
+/// Where the list of owners begins, and the size of a place in it.
+const OWNERS: Rect = Rect { x: 530.0, y: 22.0, w: 335.0, h: 17.0 };
+/// Owners in a column of the list.
+const OWNERS_BELOW: usize = 4;
+/// Characters of their names.
+const LONGEST_NAME: usize = 24;
+
 /// Draws headline, segments, axes and legend.
 pub fn draw(heatmap: &Heatmap) -> Canvas {
     let mut canvas = Canvas::default();
@@ -36,6 +46,7 @@ pub fn draw(heatmap: &Heatmap) -> Canvas {
         draw_time_axis(&mut canvas, time);
     }
     draw_legend(&mut canvas, heatmap.ramp(), &heatmap.actions());
+    draw_owners(&mut canvas, heatmap);
     canvas
 }
 
@@ -51,6 +62,7 @@ fn draw_segments(canvas: &mut Canvas, heatmap: &Heatmap) {
         let area = Rect { x: AREA.x, y: top.round(), w: AREA.w, h: floor.round() - top.round() };
         draw_cells(canvas, segment, &heatmap.times, heatmap.ramp(), area);
         draw_addresses(canvas, segment, area);
+        draw_strip(canvas, heatmap, segment, area);
         let middle = area.y - BREAK / 2.0;
         match heatmap.break_above(index) {
             Some(Break::Gap(bytes)) => draw_gap(canvas, bytes, middle),
@@ -183,5 +195,47 @@ fn draw_legend(canvas: &mut Canvas, ramp: Ramp, actions: &BTreeSet<Action>) {
         Mask { x: &x, y: &y, marked: vec![vec![true]] }.draw(canvas, &hatch(action));
         let beside = (swatch.right() + 10.0, swatch.y + 13.0);
         canvas.text(beside, 12.0, Anchor::Start, INK, action.name());
+    }
+}
+
+/// Whose the rows of a segment are. What nobody has, or is not known, stays white.
+fn draw_strip(canvas: &mut Canvas, heatmap: &Heatmap, segment: &Segment, area: Rect) {
+    let (_, y) = edges(segment, &heatmap.times, area);
+    let mut of_color: Vec<Vec<Rect>> = vec![Vec::new(); colors::OWNERS.len() + 1];
+    for (row, shares) in segment.owned.iter().enumerate() {
+        let size = (segment.addresses[row + 1] - segment.addresses[row]) as f64;
+        let mut shown: Vec<f64> = vec![0.0; of_color.len()];
+        for &(place, bytes) in shares {
+            shown[place.min(colors::OWNERS.len())] += bytes as f64 / size * SHARES.w;
+        }
+        let (top, h, mut x) = (y[row + 1], y[row] - y[row + 1], SHARES.x);
+        if let Some((place, _)) = heatmap.owner_of(shares) {
+            let most = Rect { x: MOST.x, y: top, w: MOST.w, h };
+            of_color[place.min(colors::OWNERS.len())].push(most);
+        }
+        for (rects, w) in of_color.iter_mut().zip(shown) {
+            if w > 0.0 {
+                rects.push(Rect { x, y: top, w, h });
+            }
+            x += w;
+        }
+    }
+    for (place, rects) in of_color.iter().enumerate().filter(|(_, rects)| !rects.is_empty()) {
+        canvas.rects(rects, colors::owner(place));
+    }
+    if !segment.owned.is_empty() {
+        canvas.line((SHARES.right(), area.y), (SHARES.right(), area.bottom()), GREY);
+    }
+}
+
+/// The list of owners: the colour of each, who it is and what it has.
+fn draw_owners(canvas: &mut Canvas, heatmap: &Heatmap) {
+    let legend = heatmap.legend_of_owners(colors::OWNERS.len(), LONGEST_NAME);
+    for (place, said) in legend.iter().enumerate() {
+        let (across, down) = (place / OWNERS_BELOW, place % OWNERS_BELOW);
+        let x = OWNERS.x + across as f64 * OWNERS.w;
+        let y = OWNERS.y + down as f64 * OWNERS.h;
+        canvas.rect(Rect { x, y: y - 10.0, w: 12.0, h: 12.0 }, colors::owner(place));
+        canvas.text((x + 18.0, y), 12.0, Anchor::Start, INK, said);
     }
 }

@@ -3,7 +3,7 @@ use crate::testing::NOTHING;
 use crate::testing::{
     HEAP, MIB, MMAP, acting, record, region, run, snapshot, source, targets, written,
 };
-use daos_core::{Done, Mapping, RegionSnapshot, Snapshot};
+use daos_core::{Done, Mapping, OwnedPart, Owner, Ownership, RegionSnapshot, Snapshot};
 use proptest::prelude::*;
 use std::convert::Infallible;
 
@@ -144,7 +144,7 @@ fn nothing_is_said_to_be_nothing() {
 #[test]
 fn one_snapshot_is_enough() {
     for format in Format::ALL {
-        let map = map(&record()[..1], HeatmapOptions::new(format, &NARROW));
+        let map = map(&record()[..1], HeatmapOptions::new(format, &NARROW, &[]));
         let mut out = Vec::new();
         render(&map, format, &NARROW, &mut out).unwrap();
         assert!(!String::from_utf8_lossy(&out).contains("NaN"));
@@ -153,7 +153,7 @@ fn one_snapshot_is_enough() {
 
 #[test]
 fn text() {
-    let map = map(&record(), HeatmapOptions::new(Format::Text, &NARROW));
+    let map = map(&record(), HeatmapOptions::new(Format::Text, &NARROW, &[]));
     insta::assert_snapshot!(rendered(&map, Format::Text, NARROW));
 }
 
@@ -163,7 +163,7 @@ fn text_in_ascii() {
     let zoomed = HeatmapOptions {
         address: Some(AddrRange::new(MMAP, MMAP + 64 * MIB)),
         time: Some((0, 700_000)),
-        ..HeatmapOptions::new(Format::Text, &style)
+        ..HeatmapOptions::new(Format::Text, &style, &[])
     };
     insta::assert_snapshot!(rendered(&map(&record(), zoomed), Format::Text, style));
 }
@@ -171,7 +171,7 @@ fn text_in_ascii() {
 #[test]
 fn text_in_colour() {
     let style = Style { color: true, width: 40, height: 16, ..NARROW };
-    let map = map(&record(), HeatmapOptions::new(Format::Text, &style));
+    let map = map(&record(), HeatmapOptions::new(Format::Text, &style, &[]));
     insta::assert_snapshot!(rendered(&map, Format::Text, style).replace('\x1b', "^"));
 }
 
@@ -216,10 +216,10 @@ fn actions_are_in_the_cell_of_their_moment() {
 
 #[test]
 fn actions_in_text() {
-    let plain = map(&acting(), HeatmapOptions::new(Format::Text, &NARROW));
+    let plain = map(&acting(), HeatmapOptions::new(Format::Text, &NARROW, &[]));
     insta::assert_snapshot!("actions_text", rendered(&plain, Format::Text, NARROW));
     let style = Style { color: true, width: 40, height: 16, ..NARROW };
-    let coloured = map(&acting(), HeatmapOptions::new(Format::Text, &style));
+    let coloured = map(&acting(), HeatmapOptions::new(Format::Text, &style, &[]));
     let text = rendered(&coloured, Format::Text, style).replace('\x1b', "^");
     insta::assert_snapshot!("actions_in_colour", text);
 }
@@ -235,6 +235,67 @@ fn actions_as_data() {
 fn actions_in_a_picture() {
     let map = map(&acting(), options(10, 12));
     insta::assert_snapshot!("actions_svg", rendered(&map, Format::Svg, NARROW));
+}
+
+/// A second of RAM that two processes and the page cache have, and nobody has the rest.
+fn physical() -> Heatmap {
+    let moment = |at: u64| {
+        let regions =
+            [region(0, 4 * MIB, 0), region(4 * MIB, 8 * MIB, 10), region(GAP, GAP + MIB, 0)];
+        snapshot(at * 100_000, (at + 1) * 100_000, &regions)
+    };
+    let owner = |pid, name: &str| Owner { pid, name: name.to_owned() };
+    let part = |start, end, shares: &[(u32, u64)]| OwnedPart {
+        range: AddrRange::new(start * MIB, end * MIB),
+        shares: shares.to_vec(),
+    };
+    let ownership = Ownership {
+        owners: vec![
+            owner(Some(7), "/usr/bin/cat x"),
+            owner(None, "page cache that nobody maps"),
+            owner(Some(4711), "/usr/lib/postgresql/16/bin/postgres -D /var/lib/postgresql/16/main"),
+        ],
+        parts: vec![
+            part(0, 2, &[(0, MIB / 4), (1, MIB / 2)]),
+            part(2, 6, &[(2, 4 * MIB)]),
+            part(1 << 10, (1 << 10) + 1, &[(0, MIB)]),
+        ],
+    };
+    let mut targets = targets();
+    targets[0].mappings.clear();
+    (targets[0].name, targets[0].pid) = ("physical memory".to_owned(), None);
+    targets[0].ownership = Some(ownership);
+    map_of(&[moment(0), moment(1)], &targets, options(4, 10))
+}
+
+const GAP: u64 = 1 << 30;
+
+#[test]
+fn rows_say_whose_they_are() {
+    let map = physical();
+    let owners: Vec<_> = map.owners.iter().map(|o| (o.owner.pid, o.bytes)).collect();
+    assert_eq!(owners, [(Some(4711), 4 * MIB), (Some(7), MIB + MIB / 4), (None, MIB / 2)]);
+    let owned = &map.segments[0].owned;
+    assert_eq!(owned.len(), 8, "{:x?}", map.segments[0].addresses);
+    assert_eq!(owned[0], [(2, MIB / 4), (1, MIB / 8)], "who has most comes first");
+    assert_eq!(map.owner_of(&owned[0]), Some((1, MIB / 8)), "of processes");
+    assert_eq!(owned[2], [(0, MIB)]);
+    assert_eq!(owned[6], []);
+    assert_eq!(map.segments[1].owned, [[(1, MIB / 2)], [(1, MIB / 2)]]);
+    assert!(map_without_owners().owners.is_empty());
+}
+
+fn map_without_owners() -> Heatmap {
+    map(&record(), options(2, 4))
+}
+
+#[test]
+fn owners_in_every_format() {
+    let map = physical();
+    insta::assert_snapshot!("owners_text", rendered(&map, Format::Text, NARROW));
+    insta::assert_snapshot!("owners_json", rendered(&map, Format::Json, NARROW));
+    insta::assert_snapshot!("owners_csv", rendered(&map, Format::Csv, NARROW));
+    insta::assert_snapshot!("owners_svg", rendered(&map, Format::Svg, NARROW));
 }
 
 /// Snapshots that follow each other, with regions without gaps over 16 pages.
@@ -292,7 +353,7 @@ fn stripes() -> Vec<Snapshot> {
 
 fn close(format: Format, pages: u64) -> HeatmapOptions {
     let address = Some(AddrRange::new(HEAP, HEAP + pages * 4096));
-    HeatmapOptions { address, columns: 10, ..HeatmapOptions::new(format, &CLOSE) }
+    HeatmapOptions { address, columns: 10, ..HeatmapOptions::new(format, &CLOSE, &[]) }
 }
 
 const CLOSE: Style = Style { height: 48, ..NARROW };

@@ -3,8 +3,10 @@
 //! With colour, a character shows two cells one above the other: the upper half
 //! block in one colour on a background of another. Without, a character is a cell.
 //! Where schemes acted, every second character is the initial of what they did: what lies
-//! between shows the heat.
+//! between shows the heat. Where memory is shared, the letter at the end of a line says which
+//! process has most of it, a capital one if that is more than half.
 
+use super::owned::{self, Shares};
 use super::scale::Ramp;
 use super::{Break, Heatmap, Segment};
 use crate::colors;
@@ -25,13 +27,22 @@ const AXIS: usize = GUTTER - 2;
 /// legend, and one for the prompt.
 const OTHER_LINES: usize = 8;
 
+/// Owners that have a letter. Chosen: they fit into a few lines below the map.
+const MOST_OWNERS: usize = 8;
+/// Characters of an owner's name in the legend.
+const LONGEST_NAME: usize = 32;
+/// Characters behind the cells that say whose they are, and lines of their legend.
+const OWNER: usize = 2;
+const OWNER_LINES: usize = 4;
+
 /// Lines of cells between two labels of the address axis, at least.
 const LABEL_EVERY: usize = 3;
 
-/// Columns and rows of cells that fit.
-pub fn cells(style: &Style) -> (usize, usize) {
-    let lines = style.height.saturating_sub(OTHER_LINES).max(8);
-    (style.room(GUTTER + 1), lines * cells_per_character(style))
+/// Columns and rows of cells that fit, beside owners or without.
+pub fn cells(style: &Style, has_owners: bool) -> (usize, usize) {
+    let (lines, columns) = if has_owners { (OWNER_LINES, OWNER) } else { (0, 0) };
+    let lines = style.height.saturating_sub(OTHER_LINES + lines).max(8);
+    (style.room(GUTTER + 1 + columns), lines * cells_per_character(style))
 }
 
 fn cells_per_character(style: &Style) -> usize {
@@ -50,26 +61,34 @@ pub fn write(heatmap: &Heatmap, style: &Style, out: &mut impl Write) -> Result<(
         } else if heatmap.has_many_targets() {
             writeln!(out, "{:GUTTER$}{}", "", segment.name)?;
         }
-        write_segment(segment, heatmap.ramp(), style, out)?;
+        write_segment(heatmap, segment, style, out)?;
     }
     write_time_axis(time, columns, style, out)?;
     write_legend(heatmap.ramp(), style, out)?;
-    write_actions(heatmap, style, out)
+    write_actions(heatmap, style, out)?;
+    write_owners(heatmap, style, out)
 }
 
 fn write_segment(
+    heatmap: &Heatmap,
     segment: &Segment,
-    ramp: Ramp,
     style: &Style,
     out: &mut impl Write,
 ) -> Result<(), RenderError> {
+    let ramp = heatmap.ramp();
     let lines: Vec<_> = segment.rates.chunks(cells_per_character(style)).collect();
     let labels = labels(segment, lines.len(), cells_per_character(style));
     for (index, (cells, label)) in lines.iter().zip(labels).enumerate().rev() {
         let first = index * cells_per_character(style);
         let marks = marks(segment, first..first + cells.len());
-        let cells = painted(&line(cells, &marks, ramp, style), style);
-        writeln!(out, "{}", row(&label, AXIS, &cells, style))?;
+        let mut drawn = line(cells, &marks, ramp, style);
+        if let Some(shares) = segment.owned.get(first..first + cells.len()) {
+            drawn.extend([
+                Cell::BLANK,
+                Cell::new(owner(heatmap, shares, &segment.addresses[first..]), None),
+            ]);
+        }
+        writeln!(out, "{}", row(&label, AXIS, &painted(&drawn, style), style))?;
     }
     Ok(())
 }
@@ -206,6 +225,47 @@ fn write_actions(
     let all: Vec<_> = all.map(|action| format!("{} {action}", swatch(action))).collect();
     if !all.is_empty() {
         writeln!(out, "{:>AXIS$}  {}", "schemes did", all.join("  "))?;
+    }
+    Ok(())
+}
+
+/// The letter of the process that has most of these rows, where `addresses` are their edges and those above:
+/// a capital one for more than half of it, and a mark for one without a letter.
+fn owner(heatmap: &Heatmap, rows: &[Shares], addresses: &[u64]) -> char {
+    let size = addresses.get(rows.len()).map_or(0, |end| end - addresses[0]);
+    match heatmap.owner_of(&owned::together(rows)) {
+        Some((place, _)) if place >= MOST_OWNERS => OTHER_OWNER,
+        Some((place, bytes)) if bytes > size / 2 => letter_of_owner(place),
+        Some((place, _)) => letter_of_owner(place).to_ascii_lowercase(),
+        None => ' ',
+    }
+}
+
+/// Who has no letter.
+const OTHER_OWNER: char = '+';
+
+fn letter_of_owner(place: usize) -> char {
+    (b'A'..=b'Z').nth(place).map_or(OTHER_OWNER, char::from)
+}
+
+/// The letters of owners, who they are and what they have, as many on a line as fit.
+fn write_owners(heatmap: &Heatmap, style: &Style, out: &mut impl Write) -> Result<(), RenderError> {
+    let legend = heatmap.legend_of_owners(MOST_OWNERS, LONGEST_NAME);
+    let room = style.room(GUTTER);
+    let mut lines: Vec<String> = Vec::new();
+    for (place, said) in legend.into_iter().enumerate() {
+        let letter = if place < MOST_OWNERS { letter_of_owner(place) } else { OTHER_OWNER };
+        let said = format!("{letter} {said}");
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 2 + said.chars().count() <= room => {
+                *line += &format!("  {said}");
+            }
+            _ => lines.push(said),
+        }
+    }
+    for (line, said) in lines.iter().enumerate() {
+        let name = if line == 0 { "memory of" } else { "" };
+        writeln!(out, "{name:>AXIS$}  {said}")?;
     }
     Ok(())
 }

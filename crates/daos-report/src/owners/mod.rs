@@ -7,6 +7,9 @@
 //! beyond the resident set and what can't be observed is taken off the idle memory.
 //!
 //! Of what was watched for less than a time, nothing is said about that time.
+//!
+//! Page cache that nobody maps is nobody's, and has no accessed bits. It stands apart, by what the
+//! kernel has noted of it, and is never idle memory.
 
 mod table;
 mod text;
@@ -14,7 +17,9 @@ mod text;
 use crate::format::{Format, RenderError};
 use crate::names;
 use crate::terminal::Style;
-use daos_core::{Interval, KindsOfMemory, Snapshot, TargetId, TargetInfo, TargetSnapshot};
+use daos_core::{
+    Interval, KindsOfMemory, PageCache, Snapshot, TargetId, TargetInfo, TargetSnapshot,
+};
 use std::collections::BTreeMap;
 use std::io::Write;
 
@@ -90,6 +95,9 @@ pub struct Owners {
     pub owners: Vec<Owner>,
     /// All of them together.
     pub total: Amounts,
+    /// Page cache that none of them maps, where that is known: not in the total. Whoever has the
+    /// bill made fills it in.
+    pub page_cache: Option<PageCache>,
 }
 
 /// Sums up what the last of `intervals` says; what these fail with is passed through.
@@ -173,7 +181,7 @@ impl Watching {
         owners.sort_by_key(|owner| std::cmp::Reverse(owner.amounts.resident));
         let at_us = last.map_or(0, |last| last.end_us);
         let watched_us = at_us.saturating_sub(self.first_us.unwrap_or(at_us));
-        Owners { at_us, watched_us, owners, total }
+        Owners { at_us, watched_us, owners, total, page_cache: None }
     }
 }
 

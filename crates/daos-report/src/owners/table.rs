@@ -3,7 +3,7 @@
 use super::{Amounts, IDLE_US, Owner, Owners, WITHIN_US};
 use crate::csv;
 use crate::format::RenderError;
-use daos_core::KindsOfMemory;
+use daos_core::{KindsOfMemory, PageCache};
 use serde::Serialize;
 use std::io::Write;
 
@@ -13,7 +13,19 @@ struct Json<'a> {
     at_us: u64,
     watched_us: u64,
     total: AmountsJson,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    page_cache: Option<PageCacheJson>,
     owners: Vec<OwnerJson<'a>>,
+}
+
+/// What nobody maps.
+#[derive(Serialize)]
+struct PageCacheJson {
+    unmapped: u64,
+    active: u64,
+    referenced: u64,
+    dirty: u64,
+    shmem: u64,
 }
 
 #[derive(Serialize)]
@@ -67,6 +79,18 @@ impl From<&Amounts> for AmountsJson {
     }
 }
 
+impl From<PageCache> for PageCacheJson {
+    fn from(cache: PageCache) -> Self {
+        Self {
+            unmapped: cache.bytes,
+            active: cache.active_bytes,
+            referenced: cache.referenced_bytes,
+            dirty: cache.dirty_bytes,
+            shmem: cache.shmem_bytes,
+        }
+    }
+}
+
 impl<'a> From<&'a Owner> for OwnerJson<'a> {
     fn from(Owner { name, pid, cgroup, processes, amounts }: &'a Owner) -> Self {
         let (pid, processes, amounts) = (*pid, *processes, amounts.into());
@@ -75,13 +99,16 @@ impl<'a> From<&'a Owner> for OwnerJson<'a> {
 }
 
 /// Writes `{"unit":"bytes","at_us":…,"watched_us":…,"total":{…},"owners":[{"name":…,"pid":…,
-/// "cgroup":…,"processes":…,"resident":…,"accessed_1s":…,…},…]}`; what is not known is null.
+/// "cgroup":…,"processes":…,"resident":…,"accessed_1s":…,…},…]}`; what is not known is null. Where
+/// page cache was looked at, there is `"page_cache":{"unmapped":…,"active":…,"referenced":…,
+/// "dirty":…,"shmem":…}`, too.
 pub fn json(owners: &Owners, out: &mut impl Write) -> Result<(), RenderError> {
     let json = Json {
         unit: "bytes",
         at_us: owners.at_us,
         watched_us: owners.watched_us,
         total: (&owners.total).into(),
+        page_cache: owners.page_cache.map(PageCacheJson::from),
         owners: owners.owners.iter().map(OwnerJson::from).collect(),
     };
     serde_json::to_writer(&mut *out, &json).map_err(std::io::Error::from)?;
@@ -89,7 +116,7 @@ pub fn json(owners: &Owners, out: &mut impl Write) -> Result<(), RenderError> {
     Ok(())
 }
 
-/// Writes a row for each owner; what is not known is empty.
+/// Writes a row for each owner; what is not known is empty. Page cache is nobody's, and not here.
 pub fn csv(owners: &Owners, out: &mut impl Write) -> Result<(), RenderError> {
     writeln!(
         out,

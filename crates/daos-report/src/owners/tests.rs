@@ -1,6 +1,6 @@
 use super::*;
 use crate::testing::{HEAP, MIB, region, snapshot, source, targets, written};
-use daos_core::RegionSnapshot;
+use daos_core::{PageCache, RegionSnapshot};
 
 const STYLE: Style = Style { color: false, unicode: true, width: 100, height: 30 };
 
@@ -133,6 +133,22 @@ fn without_snapshots_there_is_nobody() {
     assert_eq!(owners.owners, []);
     let text = written(|out| render(&owners, Format::Text, &STYLE, out));
     assert_eq!(text, "Owners of memory: 0 processes with 0 B, watched for 0 s\n");
+}
+
+#[test]
+fn page_cache_that_nobody_maps_stands_apart() {
+    let page_cache = PageCache {
+        bytes: 1500 * MIB,
+        active_bytes: 400 * MIB,
+        referenced_bytes: 1000 * MIB,
+        dirty_bytes: 3 * MIB,
+        shmem_bytes: 0,
+    };
+    let owners = Owners { page_cache: Some(page_cache), ..of(OwnersBy::Process) };
+    let text = written(|out| render(&owners, Format::Text, &STYLE, out));
+    insta::assert_snapshot!("page_cache", text.split_once("Page cache").unwrap().1);
+    let json = written(|out| render(&owners, Format::Json, &STYLE, out));
+    assert!(json.contains(r#""page_cache":{"unmapped":1572864000,"active":419430400,"#), "{json}");
 }
 
 #[test]

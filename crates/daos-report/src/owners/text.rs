@@ -3,6 +3,7 @@
 use super::{Amounts, IDLE_US, Owner, Owners, WITHIN_US};
 use crate::format::RenderError;
 use crate::terminal::{Cell, Style, painted};
+use daos_core::PageCache;
 use daos_core::units::display;
 use std::io::Write;
 
@@ -61,9 +62,41 @@ pub fn write(owners: &Owners, style: &Style, out: &mut impl Write) -> Result<(),
         format!("{} {meaning}", painted(&[cell], style))
     });
     writeln!(out, "{:43}{}", "", legend.collect::<Vec<_>>().join("  "))?;
+    if let Some(cache) = &owners.page_cache {
+        write_page_cache(cache, out)?;
+    }
     if owners.watched_us < IDLE_US[IDLE_US.len() - 1] {
         writeln!(out, "\n-: watched for less than that. What processes share counts for each.")?;
     }
+    Ok(())
+}
+
+/// What is known of page cache that nobody maps, and what that is worth.
+fn write_page_cache(cache: &PageCache, out: &mut impl Write) -> Result<(), RenderError> {
+    let size = display::bytes;
+    writeln!(out, "\nPage cache that nobody maps, beside all that: {}", size(cache.bytes))?;
+    if cache.bytes == 0 {
+        return Ok(());
+    }
+    let used = [
+        (cache.active_bytes, "used again since it came (active)"),
+        (cache.referenced_bytes, "used once (referenced)"),
+        (cache.unused_bytes(), "only read ahead or written"),
+    ];
+    used.iter().try_for_each(|&(bytes, what)| writeln!(out, "{:>12}  {what}", size(bytes)))?;
+    let others = [
+        (cache.dirty_bytes, "to be written before it can go"),
+        (cache.shmem_bytes, "of tmpfs or swap, which only swap could take"),
+    ];
+    let others = others.into_iter().filter(|&(bytes, _)| bytes > 0);
+    let others: Vec<_> = others.map(|(bytes, what)| format!("{} is {what}", size(bytes))).collect();
+    if !others.is_empty() {
+        writeln!(out, "Of it, {}.", others.join("; "))?;
+    }
+    writeln!(
+        out,
+        "It has no accessed bits: since when it is idle, nobody knows. Counted by samples."
+    )?;
     Ok(())
 }
 

@@ -40,13 +40,16 @@ pub fn run(args: &cli::Owners) -> Result<i32> {
     rights::keep(rights::watch() | rights::WRITE_FILES)?;
     let mut session = Session::new(live, Default::default());
     let bar = session::progress(!args.quiet, "looking", Some(args.duration));
-    let (mut watching, mut last) = (Watching::default(), None);
+    let (mut watching, mut last, mut page_cache) = (Watching::default(), None, None);
     let mut infos: BTreeMap<TargetId, TargetInfo> = BTreeMap::new();
     while let Some(interval) = session.next_interval()? {
         if !args.quiet {
             session::tell_notes(&mut session);
         }
-        infos.extend(session.changed_targets().into_iter().map(|info| (info.id, info)));
+        for info in session.changed_targets() {
+            page_cache = info.page_cache.or(page_cache);
+            infos.insert(info.id, info);
+        }
         watching.add(&interval.snapshot);
         bar.set_position(interval.snapshot.end_us);
         last = Some(interval.snapshot);
@@ -55,7 +58,8 @@ pub fn run(args: &cli::Owners) -> Result<i32> {
     let watched: Vec<u32> = session.source().memory().pids();
     let others = others(selection, &watched);
     let infos: Vec<TargetInfo> = infos.into_values().collect();
-    let bill = watching.bill(last.as_ref(), &infos, &others, args.by.into());
+    let mut bill = watching.bill(last.as_ref(), &infos, &others, args.by.into());
+    bill.page_cache = page_cache;
     let format = output.format;
     owners::render(&bill, format, &style(&args.color), &mut output).map_err(|err| match err {
         RenderError::Unsupported { .. } => anyhow::Error::from(Usage(err.to_string())),
@@ -82,6 +86,8 @@ fn others(selection: Selection, watched: &[u32]) -> Vec<TargetInfo> {
             mappings: Vec::new(),
             cgroup: census.cgroup_of(pid),
             memory: memory::kinds(proc, pid),
+            ownership: None,
+            page_cache: None,
         });
     }
     others

@@ -37,7 +37,7 @@ fn open(common: &Common) -> Result<(Source, Output)> {
 fn show_heatmap(args: &cli::Heatmap) -> Result<i32> {
     let (source, mut output) = open(&args.common)?;
     let style = style(&args.color);
-    let fitting = heatmap::HeatmapOptions::new(output.format, &style);
+    let fitting = heatmap::HeatmapOptions::new(output.format, &style, &source.targets());
     let options = heatmap::HeatmapOptions {
         address: args.zoom.address,
         time: args.zoom.time,
@@ -78,7 +78,8 @@ fn show_wss(args: &cli::Wss) -> Result<i32> {
 fn show_owners(args: &cli::ReportOwners) -> Result<i32> {
     let (source, mut output) = open(&args.common)?;
     let options = owners::OwnersOptions { by: args.by.into(), time: args.time };
-    let bill = owners::compute(source.intervals(), &source.targets(), &options)?;
+    let mut bill = owners::compute(source.intervals(), &source.targets(), &options)?;
+    bill.page_cache = source.record.page_cache();
     let format = output.format;
     owners::render(&bill, format, &style(&args.color), &mut output)?;
     output.finish()?;

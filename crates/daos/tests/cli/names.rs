@@ -1,7 +1,7 @@
 //! Names from outside are shown, but steer no terminal.
 
 use daos_core::{AddrRange, Host, Interval, Mapping, MonitorAttrs, RegionSnapshot, Snapshot};
-use daos_core::{TargetId, TargetInfo, TargetSnapshot};
+use daos_core::{OwnedPart, Owner, Ownership, TargetId, TargetInfo, TargetSnapshot};
 use daos_record::{Header, Writer};
 use daos_testing::{LOAD, Place};
 use std::fs;
@@ -116,6 +116,11 @@ fn in_records() {
             mappings,
             cgroup: Some(name()),
             memory: None,
+            ownership: Some(Ownership {
+                owners: vec![Owner { pid: Some(7), name: name() }],
+                parts: vec![OwnedPart { range, shares: vec![(0, range.len())] }],
+            }),
+            page_cache: None,
         })
         .unwrap();
     writer.interval(&Interval::from(snapshot)).unwrap();

@@ -94,6 +94,8 @@ fn those_of_a_cgroup_are_found_and_their_idle_memory_is_told() {
         assert!(record.targets().all(|t| t.cgroup.is_some() && t.memory.is_some()));
 
         let bill = bill(&["report", "owners", &scratch.text("record")]);
+        // At least the file that is being recorded, and all that ran before.
+        assert!(bill["page_cache"]["unmapped"].as_u64() > Some(0), "{bill}");
         let owner = owner(&bill, inside.pid());
         println!("{owner}");
         assert_mib(&owner, "resident", 160, 176);

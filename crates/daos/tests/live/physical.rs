@@ -5,7 +5,7 @@
 use crate::bound::overhead;
 use crate::everyone::{Cgroup, MOSTLY_IDLE};
 use crate::hostile::hostile;
-use daos_core::{AddrRange, PAGE_SIZE, Snapshot};
+use daos_core::{AddrRange, Ownership, PAGE_SIZE, Snapshot};
 use daos_testing::{
     Process, Scratch, WINDOWS, Workload, ZramSize, eventually, resident, sleep_s, snapshots, until,
 };
@@ -66,6 +66,18 @@ fn seen(snapshot: &Snapshot, frames: &HashMap<u64, u64>, range: AddrRange) -> (f
     (share(used), share(idle))
 }
 
+/// What a process is told to have, as a share of the frames that it has, and the share of these that
+/// lie where it is told to have any.
+fn told(ownership: &Ownership, pid: u32, frames: &HashMap<u64, u64>) -> (f64, f64) {
+    let place = ownership.owners.iter().position(|owner| owner.pid == Some(pid));
+    let Some(place) = place.map(|place| place as u32) else { return (0.0, 0.0) };
+    let bytes_in = |range| ownership.within(range).get(&place).copied().unwrap_or(0.0);
+    let page = |frame: u64| AddrRange::new(frame * PAGE_SIZE, (frame + 1) * PAGE_SIZE);
+    let found = frames.values().filter(|&&frame| bytes_in(page(frame)) > 0.0).count();
+    let (all, bytes) = (frames.len() as f64, bytes_in(AddrRange::new(0, u64::MAX)));
+    (bytes / (all * PAGE_SIZE as f64), found as f64 / all)
+}
+
 #[tag(root)]
 #[test]
 fn frames_in_use_and_idle_frames_are_told_apart() {
@@ -82,6 +94,10 @@ fn frames_in_use_and_idle_frames_are_told_apart() {
         let record = scratch.record();
         assert_eq!(record.header().backend, "ebpf-paddr");
         let last = snapshots(&record).pop().expect("it took a while");
+        let info = record.targets().next().expect("the machine");
+        let told = told(info.ownership.as_ref().expect("it is known"), load.pid(), &frames);
+        println!("{told:?} of its memory is told to be its own");
+        assert!((0.8..1.2).contains(&told.0) && told.1 >= 0.7, "{told:?}");
         let truth = load.stop();
         let mut shares = HashMap::new();
         for region in &truth[0].regions {

@@ -286,6 +286,8 @@ mod tests {
             mappings: Vec::new(),
             cgroup: None,
             memory: None,
+            ownership: None,
+            page_cache: None,
         }
     }
 

@@ -17,6 +17,7 @@ mod zipf;
 pub use layout::{LayoutOrder, LayoutPattern, LayoutPhase, LayoutRegion, ScenarioLayout};
 
 use crate::error::EvalError;
+use daos_core::rng::mix;
 use daos_core::{AddrRange, PAGE_SIZE, Rng};
 use daos_sim::{SimOptions, SimSpace};
 use daos_workload::Config;
@@ -235,21 +236,59 @@ impl Scenario {
         accesses_per_sec: Option<u64>,
     ) -> Result<SimSpace, EvalError> {
         let layout = self.layout(seed)?;
+        let (config, options) = self.drawn(&layout, seed, sample_us, accesses_per_sec)?;
+        let ranges: Vec<AddrRange> = layout.ranges(options.base, self.page.bytes());
+        SimSpace::placed(config, ranges, options)
+            .map_err(|error| EvalError::Scenario(error.to_string()))
+    }
+
+    /// The RAM of a simulated machine of so many bytes in which `processes` do that, each with its
+    /// share of the memory and drawn by itself; it was given out in pieces of `piece_bytes`.
+    pub fn physical(
+        &self,
+        seed: u64,
+        sample_us: u64,
+        accesses_per_sec: Option<u64>,
+        (processes, piece_bytes): (u32, u64),
+    ) -> Result<SimSpace, EvalError> {
+        let many = u64::from(processes.max(1));
+        let pages = self.bytes / self.page.bytes() / many;
+        let one = Self { bytes: pages * self.page.bytes(), ..*self };
+        let (mut configs, mut all) = (Vec::new(), None);
+        for process in 0..many {
+            let own = mix(seed.wrapping_mul(many).wrapping_add(process));
+            let layout = one.layout(own)?;
+            let (config, options) = one.drawn(&layout, seed, sample_us, accesses_per_sec)?;
+            let sum = all.map_or(0, |all: SimOptions| all.accesses_per_sec);
+            let accesses_per_sec = sum.saturating_add(options.accesses_per_sec);
+            all = Some(SimOptions { accesses_per_sec, ..options });
+            configs.push(config);
+        }
+        SimSpace::physical(&configs, piece_bytes, all.unwrap_or_default())
+            .map_err(|error| EvalError::Scenario(error.to_string()))
+    }
+
+    /// What it is to the simulator, as `layout` has it.
+    fn drawn(
+        &self,
+        layout: &ScenarioLayout,
+        seed: u64,
+        sample_us: u64,
+        accesses_per_sec: Option<u64>,
+    ) -> Result<(Config, SimOptions), EvalError> {
         let name = self.to_string();
         let config = Config::parse(&name, &layout.text(&name, self.page.bytes()))?;
-        let options = SimOptions { seed, ..SimOptions::default() };
         let of_rate = self.accesses_per_sec().map(|accesses| accesses.ceil() as u64);
         let accesses_per_sec = accesses_per_sec.or(of_rate);
         let enough = (layout.accesses_a_sample * 1e6 / sample_us as f64).ceil() as u64;
         let options = SimOptions {
+            seed,
             accesses_per_sec: accesses_per_sec.unwrap_or(enough),
             huge_pages: self.page == PageSize::Huge,
             sparse: self.shape == Shape::Sparse,
-            ..options
+            ..SimOptions::default()
         };
-        let ranges: Vec<AddrRange> = layout.ranges(options.base, self.page.bytes());
-        SimSpace::placed(config, ranges, options)
-            .map_err(|error| EvalError::Scenario(error.to_string()))
+        Ok((config, options))
     }
 }
 

@@ -5,7 +5,7 @@ mod real_memory;
 mod simulator;
 
 pub use real_memory::RealMemory;
-pub use simulator::Simulator;
+pub use simulator::{PhysicalSpace, Simulator};
 
 use super::budget::Budget;
 use super::run_metrics::RunMetrics;

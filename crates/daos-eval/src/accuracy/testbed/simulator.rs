@@ -31,11 +31,25 @@ pub struct Simulator {
     /// Whether the parts of scenarios lie as they would on real memory, which is aligned and
     /// with holes between them. Else they neighbour each other, at any page.
     pub as_on_real_memory: bool,
+    /// Whether it is the RAM of a machine that several processes share; else it is one process's.
+    pub physical: Option<PhysicalSpace>,
+}
+
+/// How several processes share the RAM of a simulated machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PhysicalSpace {
+    /// How many, each with the same share of the memory.
+    pub processes: u32,
+    /// In which pieces it was given out, in bytes: what is larger lies scattered.
+    pub piece_bytes: u64,
 }
 
 impl Testbed for Simulator {
     fn name(&self) -> &'static str {
-        "simulated memory"
+        match self.physical {
+            Some(_) => "simulated physical memory",
+            None => "simulated memory",
+        }
     }
 
     fn refuse(&self, workload: &WorkloadSpec) -> Result<(), EvalError> {
@@ -112,6 +126,12 @@ impl Simulator {
             }
             WorkloadSpec::Scenario(scenario) => {
                 let sample_us = plan.attrs.sample_us;
+                if let Some(PhysicalSpace { processes, piece_bytes }) = self.physical {
+                    let shared = (processes, piece_bytes);
+                    let space =
+                        scenario.physical(seed, sample_us, self.accesses_per_sec, shared)?;
+                    return Ok((space, 0));
+                }
                 return Ok((scenario.space(seed, sample_us, self.accesses_per_sec)?, 0));
             }
         };
@@ -152,13 +172,14 @@ impl Simulator {
 mod tests {
     use super::*;
     use crate::accuracy::scenario::{Scenario, Shape};
-    use daos_core::MonitorAttrs;
+    use daos_core::{MonitorAttrs, PAGE_SIZE};
 
     const SIMULATOR: Simulator = Simulator {
         huge_pages: false,
         model: CostModel::SAME_CPU,
         accesses_per_sec: None,
         as_on_real_memory: false,
+        physical: None,
     };
 
     fn plan() -> AccuracyPlan {
@@ -266,6 +287,26 @@ mod tests {
         // a region is hot from a quarter of the last four on, each of which finds 0.9.
         assert_eq!((ran.hot_half_ms, ran.hot_most_ms), (Some(270.0), Some(270.0)));
         assert_eq!(ran.cold_most_ms, Some(370.0));
+    }
+
+    #[test]
+    fn ram_that_was_given_out_in_large_pieces_is_told_better_than_scattered_pages() {
+        let (bytes, page) = (256 << 20, PageSize::Small);
+        let scenario =
+            Scenario { shape: Shape::Block, bytes, hot: 0.1, page, blocks: 1, rate: None };
+        let plan = AccuracyPlan { length_us: 6_000_000, warmup_us: 4_000_000, ..plan() };
+        let run = |piece_bytes, kind| {
+            let physical = Some(PhysicalSpace { processes: 3, piece_bytes });
+            let machine = Simulator { physical, ..SIMULATOR };
+            machine.run(&plan, &WorkloadSpec::Scenario(scenario), kind, 0).unwrap()
+        };
+        let reference = ComparedKind::Product(daos_monitor::MonitorKind::Reference);
+        let (large, small) = (run(32 << 20, reference), run(PAGE_SIZE, reference));
+        assert!(large.precision > Some(0.8) && large.recall > Some(0.8), "{large:?}");
+        let found = |ran: &RunMetrics| ran.recall.unwrap_or(0.0) * ran.precision.unwrap_or(0.0);
+        assert!(found(&small) < 0.5 * found(&large), "{small:?}");
+        let scanned = run(64 << 10, ComparedKind::FullScan);
+        assert!(scanned.recall > Some(0.95) && scanned.precision > Some(0.95), "{scanned:?}");
     }
 
     #[test]
