@@ -49,7 +49,7 @@ fn report(record: &Record) {
     let style = Style::default();
     let mut out = io::sink();
     for format in FORMATS {
-        let options = HeatmapOptions::new(format, &style);
+        let options = HeatmapOptions::new(format, &style, &targets);
         if let Ok(map) = heatmap::compute(|| Ok(record.intervals()), &targets, &options) {
             drop(heatmap::render(&map, format, &style, &mut out));
         }
