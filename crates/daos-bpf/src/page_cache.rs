@@ -183,7 +183,7 @@ mod tests {
         });
         let mut frames = Vec::new();
         let collect = |part: WindowPart, answer: Answer<'_>| match answer {
-            Answer::Pages(entries, _) => {
+            Answer::Pages(entries, ..) => {
                 let present = entries.iter().map(|&entry| Entry(entry)).filter(|e| e.is_present());
                 frames.extend(present.map(|entry| entry.frame(1, FRAME_MASK)));
             }
