@@ -29,8 +29,8 @@ const MAX_DEBT_US: f64 = 1_200_000.0;
 const KEEP_COSTS: f64 = 0.95;
 /// Wake-ups that an aggregation interval must pay for: it has two, which may take a quarter.
 const WAKES: f64 = 8.0;
-/// The same while there are page tables that nothing is known of, which they delay: an eighth.
-const WAKES_WHILE_LEARNING: f64 = 16.0;
+/// The same while there are page tables that nothing is known of, which they delay: less than a fifth.
+const WAKES_WHILE_LEARNING: f64 = 11.0;
 /// How many wake-ups the end of an interval may cost without being heeded. Chosen: it is less
 /// with a few targets.
 const DEAR_WAKES: f64 = 4.0;
@@ -237,7 +237,7 @@ impl Budget {
     }
 
     /// How often the aggregation interval must be doubled for two wakes in it to take
-    /// at most a quarter of what may be spent, or an eighth; and for its end, where many targets make that
+    /// at most a quarter of what may be spent, or less than a fifth; and for its end, where many targets make that
     /// dear, to take no more than half, up to a point.
     pub fn interval_doublings(&self, aggregation_us: u64, is_learning: bool) -> u32 {
         let ending = self.doublings(aggregation_us, WAKES * self.wake + 4.0 * self.dear_ending());
