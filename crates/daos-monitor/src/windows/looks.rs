@@ -8,6 +8,9 @@ use daos_core::pages::Pages;
 /// for the pages that it takes (the information about the log of a rate is greatest where
 /// four in five pages were accessed, and hardly less where it is two in three).
 const MEAN_TIMES: f64 = 0.8;
+/// So many times as long after it a look is over. Chosen: one in ten pages in use waits that long, so
+/// memory that is not in use any more shows.
+const OVER: u64 = 3;
 /// Longest exposure that is planned, in microseconds. Chosen: what is accessed less often is
 /// read meanwhile.
 const LONGEST_US: u64 = 2_000_000;
@@ -45,7 +48,7 @@ impl Subregion {
     /// those too often.
     fn is_look_over(&self, now_us: u64) -> bool {
         let rate = self.estimate.rate();
-        rate >= IDLE_RATE && now_us >= self.armed.at_us + 2 * wait_us(rate, BETWEEN_LOOKS_US)
+        rate >= IDLE_RATE && now_us >= self.armed.at_us + OVER * wait_us(rate, BETWEEN_LOOKS_US)
     }
 
     /// When it is to be looked at next, after it was read.
