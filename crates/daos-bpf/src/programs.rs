@@ -99,6 +99,8 @@ pub(crate) struct Whereabouts {
 pub(crate) struct Programs {
     skel: PtwalkSkel<'static>,
     struct_page_size: u32,
+    /// Whether other monitors clear accessed bits, too.
+    pub(crate) others_clear: bool,
 }
 
 impl std::fmt::Debug for Programs {
@@ -119,7 +121,11 @@ impl Programs {
         let mut open: OpenPtwalkSkel<'static> =
             PtwalkSkelBuilder::default().open(storage).map_err(BpfError::load)?;
         open.progs.read_frames.set_autoload(with_frames);
-        Ok(Self { skel: open.load().map_err(BpfError::load)?, struct_page_size: 0 })
+        Ok(Self {
+            skel: open.load().map_err(BpfError::load)?,
+            struct_page_size: 0,
+            others_clear: false,
+        })
     }
 
     fn shared(&mut self) -> &mut types::bss {
@@ -178,6 +184,9 @@ impl Programs {
             levels: layout.levels,
             nr: nr.min(MAX_REQUESTS) as u32,
             owners: u32::from(with == Facts::Owners),
+            // Not while the array is searched for, by whose memory a page is.
+            young_array: if with == Facts::Owners { 0 } else { layout.page_array },
+            folios: u32::from(self.others_clear),
             all: u32::from(with == Facts::OfPresent),
             tell_plain: u32::from(matches!(with, Facts::OfYoung { .. })),
             most_gap: match with {

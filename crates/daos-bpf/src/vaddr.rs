@@ -27,7 +27,7 @@ use daos_linux::claim::{Claim, Claimed};
 use daos_linux::cpu::Placement;
 use daos_linux::ends::Ends;
 use daos_linux::madvise::Advice;
-use daos_linux::{Process, cpu, host, support};
+use daos_linux::{Process, cpu, damon, host, support};
 use rustix::io::Errno;
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -136,6 +136,7 @@ impl VirtualMemory {
     }
 
     pub(crate) fn with_reader(mut reader: Reader) -> Self {
+        reader.programs.others_clear = others_clear();
         let measured = prices::measure(&mut reader);
         Self {
             reader,
@@ -431,6 +432,7 @@ impl AccessCheck for VirtualMemory {
         let try_again = self.updates.is_multiple_of(UPDATES_BETWEEN_TRIES);
         if try_again {
             self.unobservable.clear();
+            self.reader.programs.others_clear = others_clear();
         }
         for space in &mut self.spaces {
             space.lookup_failed = false;
@@ -555,6 +557,11 @@ fn joined(mappings: &[Mapping], most: usize) -> Vec<Mapping> {
         joined.sort_by_key(|m| m.range.start);
     }
     joined
+}
+
+/// Whether a DAMON of the kernel may clear accessed bits, too.
+fn others_clear() -> bool {
+    !damon::running(Path::new("/sys")).is_empty()
 }
 
 /// Nothing can be said of a window.

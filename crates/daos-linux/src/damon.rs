@@ -3,11 +3,14 @@
 use std::fs;
 use std::path::Path;
 
-/// The kernel DAMON threads that are on, each as `kdamond N, OPERATIONS`. `sys` is
-/// `/sys`, or a test's tree.
+/// Modules of the kernel that run a DAMON of their own.
+const MODULES: [&str; 3] = ["damon_reclaim", "damon_lru_sort", "damon_stat"];
+
+/// The kernel DAMON threads that are on, each as `kdamond N, OPERATIONS`, or by the name of the
+/// module that runs it. `sys` is `/sys`, or a test's tree.
 pub fn running(sys: &Path) -> Vec<String> {
     let kdamonds = sys.join("kernel/mm/damon/admin/kdamonds");
-    let Ok(entries) = fs::read_dir(kdamonds) else { return Vec::new() };
+    let entries = fs::read_dir(kdamonds).into_iter().flatten();
     let mut running: Vec<String> = entries
         .flatten()
         .filter(|entry| {
@@ -19,6 +22,11 @@ pub fn running(sys: &Path) -> Vec<String> {
             format!("kdamond {}, {}", entry.file_name().display(), operations.trim())
         })
         .collect();
+    let is_enabled = |module: &&&str| {
+        let enabled = sys.join("module").join(module).join("parameters/enabled");
+        fs::read_to_string(enabled).is_ok_and(|enabled| enabled.trim() == "Y")
+    };
+    running.extend(MODULES.iter().filter(is_enabled).map(|module| (*module).to_owned()));
     running.sort();
     running
 }
@@ -38,6 +46,12 @@ mod tests {
             fs::write(context.join("operations"), "paddr\n").unwrap();
         }
         assert_eq!(running(dir.path()), ["kdamond 0, paddr"]);
+        for (module, enabled) in [("damon_reclaim", "Y\n"), ("damon_stat", "N\n")] {
+            let parameters = dir.path().join("module").join(module).join("parameters");
+            fs::create_dir_all(&parameters).unwrap();
+            fs::write(parameters.join("enabled"), enabled).unwrap();
+        }
+        assert_eq!(running(dir.path()), ["damon_reclaim", "kdamond 0, paddr"]);
         assert!(running(Path::new("/nonexistent")).is_empty());
     }
 }

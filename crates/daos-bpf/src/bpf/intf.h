@@ -61,11 +61,19 @@ struct tables_ctx {
 	__u32 owners;
 	/* In: whether frames behind all present entries are to be looked up. */
 	__u32 all;
+	/* In: whether other monitors may clear accessed bits of folios. */
+	__u32 folios;
 	/*
 	 * In: so many pages between two whose frames are looked up, or fewer, are looked up,
 	 * too, but only whether they are part of large folios.
 	 */
 	__u32 most_gap;
+	/*
+	 * In: where the array of `struct page` starts. Of a huge page whose bit is clear, and, with
+	 * `folios`, of pages in a row that are part of a large folio, it is looked up there whether
+	 * another monitor cleared the bit: then it counts as set.
+	 */
+	__u64 young_array;
 	/* In: whether what is plain of a page is told in `plain`, and nothing else is then. */
 	__u32 tell_plain;
 	/* Out: the address space that was read, or 0: throw everything away. */

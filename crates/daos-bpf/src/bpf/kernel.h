@@ -144,6 +144,7 @@ enum pageflags {
 	PG_dirty,
 	PG_writeback,
 	PG_swapbacked,
+	PG_young,
 };
 
 struct bpf_iter__task {

@@ -47,6 +47,10 @@ struct walk {
 	__u32 owners;
 	/* Where the current request's entries go. */
 	__u32 out;
+	/* As in `tables_ctx`; how many pages the first of a request lies behind a group. */
+	__u64 young_array;
+	__u32 folios;
+	__u32 skew;
 	/* As in `tables_ctx`; the entry behind the last that was wanted, of this request. */
 	__u32 most_gap;
 	__u32 gap;
@@ -63,6 +67,9 @@ struct walk {
 	__u32 level;
 	__u32 depth;
 };
+
+/* Pages of the least folio in which it is looked up whether another monitor cleared bits. */
+#define YOUNG_GROUP 16
 
 static __always_inline __u64 read_u64(__u64 addr)
 {
@@ -290,6 +297,59 @@ static long look_up_one(__u64 i, void *data)
 	return 0;
 }
 
+/*
+ * Whether the large folio of a page frame was accessed before another monitor (DAMON, idle page
+ * tracking) cleared accessed bits: the kernel keeps that in a flag until the folio is armed.
+ */
+static __always_inline int was_young(struct walk *w, __u64 frame)
+{
+	__u64 size = bpf_core_type_size(struct page);
+	__u64 page = w->young_array + frame * size, head;
+	struct page_words it = {};
+	unsigned long flags;
+
+	if (!bpf_core_enum_value_exists(enum pageflags, PG_young) ||
+	    bpf_probe_read_kernel(&it, sizeof(it), (void *)page))
+		return 0;
+	flags = flags_in(&it);
+	head = MEMBER(&it, __u64, bpf_core_field_offset(struct page, compound_head));
+	if (head & 1) {
+		if (page - (head - 1) >= size * MAX_FOLIO_PAGES)
+			return 0;
+		flags = folio_flags(head - 1);
+	}
+	return (flags >> bpf_core_enum_value(enum pageflags, PG_head) & 1) &&
+	       (flags >> bpf_core_enum_value(enum pageflags, PG_young) & 1);
+}
+
+/*
+ * Sets the bits of a group of entries if they are part of one large folio that was young. What is
+ * smaller is seldom hit by a monitor that takes samples.
+ */
+static long set_young_group(__u64 i, void *data)
+{
+	struct walk *w = data;
+	__u64 first = i * YOUNG_GROUP, entry, frame;
+	__u32 at, k;
+
+	/* Groups begin where a folio may. */
+	first = w->out + (first > w->skew ? first - w->skew : 0);
+	at = first & (MAX_ENTRIES - 1);
+	entry = entries[at];
+	frame = (entry & w->frame_mask) >> 12;
+	at = (first + 1) & (MAX_ENTRIES - 1);
+	if (!(entry & ENTRY_PRESENT) || (entries[at] & w->frame_mask) >> 12 != frame + 1 ||
+	    !is_ram(entry & w->frame_mask) || !was_young(w, frame))
+		return 0;
+	for (k = 0; k < YOUNG_GROUP; k++) {
+		at = (first + k) & (MAX_ENTRIES - 1);
+		entry = entries[at];
+		if (entry & ENTRY_PRESENT && (entry & w->frame_mask) >> 12 == frame + k)
+			entries[at] = entry | ENTRY_YOUNG;
+	}
+	return 0;
+}
+
 static long walk_one(__u64 i, void *data)
 {
 	struct walk *w = data;
@@ -336,8 +396,12 @@ static long walk_one(__u64 i, void *data)
 	if (pmd & ENTRY_PRESENT && pmd & ENTRY_LEAF) {
 		__u64 physical = pmd & w->frame_mask & ~((1ULL << 21) - 1);
 
+		if (w->young_array && (pmd & ENTRY_YOUNG) == ENTRY_PRESENT && is_ram(physical) &&
+		    was_young(w, physical >> 12)) {
+			rep->entry = pmd | ENTRY_YOUNG;
+		}
 		facts[out] = (struct frame_facts){};
-		if (w->page_array && (pmd & w->wanted) == w->wanted && is_ram(physical))
+		if (w->page_array && (rep->entry & w->wanted) == w->wanted && is_ram(physical))
 			look_up(&facts[out], w, physical >> 12);
 	} else if (pmd & ENTRY_PRESENT) {
 		rep->level = 1;
@@ -346,8 +410,13 @@ static long walk_one(__u64 i, void *data)
 					  (void *)(w->direct_map + (pmd & w->frame_mask) +
 						   ((va >> 12) & 511) * 8)))
 			return 0;
+		w->out = out;
+		if (w->folios && w->young_array && read_u64(slot) == pmd) {
+			w->skew = (va >> 12) & (YOUNG_GROUP - 1);
+			bpf_loop((pages + w->skew + YOUNG_GROUP - 1) / YOUNG_GROUP, set_young_group,
+				 w, 0);
+		}
 		if (w->page_array && read_u64(slot) == pmd) {
-			w->out = out;
 			w->gap = 0;
 			bpf_loop(pages, look_up_one, w, 0);
 		}
@@ -377,6 +446,8 @@ int read_tables(struct tables_ctx *ctx)
 	w.direct_map = ctx->direct_map;
 	w.frame_mask = ctx->frame_mask;
 	w.page_array = ctx->page_array;
+	w.young_array = ctx->young_array;
+	w.folios = ctx->folios;
 	w.levels = ctx->levels;
 	w.owners = ctx->owners;
 	w.most_gap = ctx->most_gap;
