@@ -23,6 +23,7 @@
 pub mod budget;
 pub mod cost;
 pub mod detection_latency;
+mod idle_score;
 pub mod programs;
 pub mod report;
 pub mod run_metrics;

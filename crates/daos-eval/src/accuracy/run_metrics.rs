@@ -5,6 +5,7 @@
 
 use super::cost::Costs;
 use super::detection_latency::DetectionTimer;
+use super::idle_score::IdleScorer;
 use super::score::Scorer;
 use super::truth::TruePhase;
 use crate::metrics::{Measurement, Unit};
@@ -26,6 +27,10 @@ pub struct RunMetrics {
     pub rate_error: Option<f64>,
     /// The same as a share of the mean true rate.
     pub rate_error_relative: Option<f64>,
+    /// By how much too much is told to be idle for five seconds, as a share of all memory.
+    pub idle_error: Option<f64>,
+    /// Mean distance of the age of idle memory from the true one, as a share of it.
+    pub age_error: Option<f64>,
     /// Milliseconds until half of what turned hot is reported hot.
     pub hot_half_ms: Option<f64>,
     /// Milliseconds until 95 % of it is.
@@ -67,6 +72,8 @@ impl RunMetrics {
             new("wss_error_p75", "same, 75th percentile", Share, self.wss_error_p75),
             new("rate_error", "rate error, by page", Share, self.rate_error),
             new("rate_error_relative", "same, of the mean rate", Share, self.rate_error_relative),
+            new("idle_error", "idle for 5 s, error, of all", Share, self.idle_error),
+            new("age_error", "age of idle memory, error", Share, self.age_error),
             new("hot_half_ms", "half seen hot after", Milliseconds, self.hot_half_ms),
             new("hot_most_ms", "95 % seen hot after", Milliseconds, self.hot_most_ms),
             new("cold_half_ms", "half seen cold after", Milliseconds, self.cold_half_ms),
@@ -88,6 +95,8 @@ impl RunMetrics {
 #[derive(Debug, Clone)]
 pub struct RunMeter {
     scorer: Scorer,
+    idle: IdleScorer,
+    origin_us: u64,
     timer: DetectionTimer,
     costs: Costs,
 }
@@ -99,6 +108,8 @@ impl RunMeter {
     pub fn new(phases: Vec<TruePhase>, origin_us: u64, warmup_us: u64, settle_us: u64) -> Self {
         Self {
             timer: DetectionTimer::new(&phases, origin_us),
+            idle: IdleScorer::default(),
+            origin_us,
             scorer: Scorer::new(phases, origin_us, warmup_us).settling(settle_us),
             costs: Costs::default(),
         }
@@ -109,6 +120,8 @@ impl RunMeter {
         self.costs.add(snapshot);
         if let Some(target) = snapshot.targets.first() {
             self.scorer.add(snapshot, target);
+            let phases = self.scorer.settled(snapshot).unwrap_or_default();
+            self.idle.add(phases, self.origin_us, snapshot, target);
             self.timer.add(snapshot, target);
         }
     }
@@ -129,6 +142,8 @@ impl RunMeter {
             wss_error_p75: score.wss_error_p75,
             rate_error: score.rate_error,
             rate_error_relative: score.rate_error_relative,
+            idle_error: self.idle.idle_error(),
+            age_error: self.idle.age_error(),
             hot_half_ms: ms(latency.hot_half_us),
             hot_most_ms: ms(latency.hot_most_us),
             cold_half_ms: ms(latency.cold_half_us),

@@ -90,18 +90,28 @@ impl Scorer {
         Self { settle_us, ..self }
     }
 
-    /// Takes in what `snapshot` says of `target`, which is the one that the truth
-    /// is of.
-    pub fn add(&mut self, snapshot: &Snapshot, target: &TargetSnapshot) {
+    /// The phases up to the one that `snapshot` lies in, once that has settled.
+    pub fn settled(&self, snapshot: &Snapshot) -> Option<&[TruePhase]> {
+        self.settled_at(snapshot).map(|at| &self.phases[..=at])
+    }
+
+    /// The place of the phase that `snapshot` lies in, once that has settled.
+    fn settled_at(&self, snapshot: &Snapshot) -> Option<usize> {
         let start_us = self.origin_us + snapshot.start_us;
         let end_us = self.origin_us + snapshot.end_us;
         let warm_us = self.origin_us + self.warmup_us;
-        let phase = self.phases.iter().find(|phase| {
+        self.phases.iter().position(|phase| {
             // A phase that ran before monitoring began has settled no sooner than that.
             let settled_us = phase.start_us.max(self.origin_us) + self.settle_us;
             settled_us.max(warm_us) <= start_us && end_us <= phase.end_us
-        });
-        let Some(phase) = phase else { return };
+        })
+    }
+
+    /// Takes in what `snapshot` says of `target`, which is the one that the truth
+    /// is of.
+    pub fn add(&mut self, snapshot: &Snapshot, target: &TargetSnapshot) {
+        let Some(at) = self.settled_at(snapshot) else { return };
+        let phase = &self.phases[at];
         let (ranges, hot_rate) = (&phase.ranges, phase.hot_rate());
 
         let mut reported_wss = 0.0;

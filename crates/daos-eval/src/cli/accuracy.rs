@@ -44,7 +44,8 @@ pub struct Accuracy {
     #[arg(long, value_name = "SHARE", value_delimiter = ',',
           value_parser = values::share, default_value = "10%")]
     pub hot: Vec<f64>,
-    /// Where the hot memory lies
+    /// Where the hot memory lies: block, blocks, stripes, moving, phased, zipf, sparse, turning,
+    /// singles, kv, sweep, two-rates
     #[arg(long = "shape", value_name = "SHAPE", value_delimiter = ',',
           value_parser = shape, default_value = "block,blocks")]
     pub shapes: Vec<Shapes>,
