@@ -113,11 +113,22 @@ impl Target {
 
     /// What the pagemap says of each of its pages.
     pub fn pages(&self) -> Vec<PageState> {
+        self.pagemap().into_iter().map(PageState::of).collect()
+    }
+
+    /// The number of each page's frame, where it is present.
+    pub fn frames(&self) -> Vec<Option<u64>> {
+        let frame = |word| word & ((1 << 55) - 1);
+        let of_present = |word| (PageState::of(word) == PageState::Present).then(|| frame(word));
+        self.pagemap().into_iter().map(of_present).collect()
+    }
+
+    fn pagemap(&self) -> Vec<u64> {
         let pagemap = File::open(format!("/proc/{}/pagemap", self.pid)).expect("it runs");
         let mut words = vec![0; self.memory.pages() as usize * 8];
         pagemap.read_exact_at(&mut words, self.memory.start / PAGE_SIZE * 8).expect("it is there");
         let word = |bytes: &[u8]| u64::from_ne_bytes(bytes.try_into().expect("eight of them"));
-        words.chunks(8).map(word).map(PageState::of).collect()
+        words.chunks(8).map(word).collect()
     }
 
     /// Bytes of it that huge pages map.

@@ -34,6 +34,8 @@ compile_error!(
 
 mod actions;
 mod armed_pages;
+#[cfg(test)]
+mod child;
 mod entry;
 mod everyone;
 mod folio;

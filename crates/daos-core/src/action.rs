@@ -166,6 +166,9 @@ pub struct SchemeStats {
     /// Bytes in regions that fitted of which each page was seen to be in use, and so was
     /// left alone.
     pub spared_bytes: u64,
+    /// Bytes that it paged out and that were found to be back, where it has a bound on that.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub refault_bytes: u64,
     /// Bytes that were refused, by reason.
     pub refused_bytes: BTreeMap<Refusal, u64>,
     /// Bytes that became resident by it; given back, if negative.

@@ -63,7 +63,7 @@ pub use ownership::{OwnedPart, Owner, Ownership};
 pub use page_cache::PageCache;
 pub use page_runs::PageRuns;
 pub use rng::Rng;
-pub use sink::{ActionReport, ActionSink, BATCH_BYTES, OwnedMemory};
+pub use sink::{ActionReport, ActionSink, BATCH_BYTES, OwnedMemory, Residence};
 pub use snapshot::{
     Cost, HOT_RATE, Interval, PageRun, Part, RegionSnapshot, Snapshot, SnapshotSource,
     TargetSnapshot,

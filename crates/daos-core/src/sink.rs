@@ -48,6 +48,16 @@ impl ActionReport {
     }
 }
 
+/// Where memory is that may have been paged out. What is in neither list is paged out, or
+/// not known.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Residence {
+    /// In memory. Sorted.
+    pub present: Vec<AddrRange>,
+    /// Nowhere: given back, or not mapped any more. Sorted.
+    pub empty: Vec<AddrRange>,
+}
+
 /// Acts on the memory of targets that it can also look at.
 ///
 /// A target that has ended is not an error: everything is refused as
@@ -76,6 +86,16 @@ pub trait ActionSink: AccessCheck {
         ranges: &[AddrRange],
     ) -> Result<ActionReport, Self::Error> {
         self.apply(action, target, ranges)
+    }
+
+    /// What has become of sorted `ranges` that were paged out. A sink that can't tell knows
+    /// nothing of them.
+    fn residence(
+        &mut self,
+        _target: TargetId,
+        _ranges: &[AddrRange],
+    ) -> Result<Residence, Self::Error> {
+        Ok(Residence::default())
     }
 
     /// A clock: microseconds since some time in the past. What passes while looking and

@@ -8,7 +8,7 @@ use crate::access::{
 };
 use crate::action::{Action, Refusal};
 use crate::addr::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE};
-use crate::sink::{ActionReport, ActionSink};
+use crate::sink::{ActionReport, ActionSink, Residence};
 use crate::target::{Mapping, Target, TargetId};
 use std::convert::Infallible;
 use std::ops::Range;
@@ -394,6 +394,16 @@ impl ActionSink for TestMemory {
             }
         }
         Ok(report)
+    }
+
+    fn residence(&mut self, _: TargetId, ranges: &[AddrRange]) -> Result<Residence, Infallible> {
+        let mut found = Residence::default();
+        for page in ranges.iter().flat_map(|range| range.blocks(PAGE_SIZE)) {
+            if self.pages.get((page.start / PAGE_SIZE) as usize).is_some_and(|page| page.present) {
+                page.push_joined(&mut found.present);
+            }
+        }
+        Ok(found)
     }
 
     fn clock_us(&self) -> f64 {

@@ -19,5 +19,6 @@ pub mod scheme;
 pub use engine::{DryRun, Engine};
 pub use language::{Invalid, Problem, TextError, builtin, format, nearest, parse, text, toml};
 pub use scheme::{
-    Age, Bounds, Filter, FilterType, Goal, Pattern, Quota, Rate, Scheme, Watermarks, Weights,
+    Age, Bounds, Filter, FilterType, Goal, Pattern, Quota, Rate, RefaultBound, Scheme, Watermarks,
+    Weights,
 };

@@ -21,6 +21,9 @@ pub struct Scheme {
     pub filters: Vec<Filter>,
     /// What the quota is to reach, which is then set by feedback.
     pub goal: Option<Goal>,
+    /// How much of what it pages out may come back: where more does, it asks for longer ages
+    /// than its pattern.
+    pub max_refault: Option<RefaultBound>,
     /// Microseconds between two times that it is applied; every aggregation interval
     /// if not given.
     pub apply_interval_us: Option<u64>,
@@ -37,8 +40,14 @@ impl Scheme {
             watermarks: None,
             filters: Vec::new(),
             goal: None,
+            max_refault: None,
             apply_interval_us: None,
         }
+    }
+
+    /// Whether it matters for it where memory is.
+    pub fn goes_by_address(&self) -> bool {
+        self.filters.iter().any(|filter| matches!(filter.filter_type, FilterType::Addresses(_)))
     }
 
     /// What displays call it: its name, or its text if it has none.
@@ -194,6 +203,16 @@ pub struct Goal {
     pub metric: Metric,
     /// Its value to be reached, on the metric's scale.
     pub target: f64,
+}
+
+/// How much of what was paged out may be accessed again, and so come back.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RefaultBound {
+    /// A share of the working set: of what is accessed within the least age of the pattern.
+    /// Above 0.
+    pub share: f64,
+    /// In so many microseconds, at least 1.
+    pub per_us: u64,
 }
 
 /// The state of the system in which a scheme is active. It is inactive while the metric is

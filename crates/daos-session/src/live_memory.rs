@@ -3,7 +3,7 @@
 use daos_bpf::{BpfError, PhysicalMemory, VirtualMemory};
 use daos_core::{
     AccessCheck, Action, ActionReport, ActionSink, AddrRange, Capabilities, Mapping, Observation,
-    OwnedMemory, Prices, Target, TargetId, TargetInfo, Window,
+    OwnedMemory, Prices, Residence, Target, TargetId, TargetInfo, Window,
 };
 
 /// One primitive or the other.
@@ -93,6 +93,10 @@ impl ActionSink for LiveMemory {
         ranges: &[AddrRange],
     ) -> Result<ActionReport, BpfError> {
         either!(self, memory => memory.apply_to_idle(action, target, ranges))
+    }
+
+    fn residence(&mut self, target: TargetId, ranges: &[AddrRange]) -> Result<Residence, BpfError> {
+        either!(self, memory => memory.residence(target, ranges))
     }
 
     fn clock_us(&self) -> f64 {

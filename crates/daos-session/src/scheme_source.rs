@@ -260,7 +260,7 @@ mod tests {
             let error = SchemeSource::new(arg).unwrap_err();
             assert!(error.is_usage());
             let error = error.to_string();
-            assert!(error.contains("prcl, pprcl, ethp, lock, prcl-gentle"), "{error}");
+            assert!(error.contains("prcl, reclaim, pprcl, ethp, lock, prcl-gentle"), "{error}");
             assert!(error.contains(PRCL), "{error}");
         }
         let error = SchemeSource::new("prlc.scheme").unwrap_err().to_string();

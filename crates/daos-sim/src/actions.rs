@@ -14,7 +14,9 @@ use crate::memory::bytes;
 use crate::page_set::{BLOCK_PAGES, PageSet};
 use crate::space::{SimSpace, TARGET};
 use crate::workload::Segment;
-use daos_core::{Action, ActionReport, ActionSink, AddrRange, Mapping, Refusal, TargetId};
+use daos_core::{
+    Action, ActionReport, ActionSink, AddrRange, Mapping, PAGE_SIZE, Refusal, Residence, TargetId,
+};
 use std::convert::Infallible;
 
 impl ActionSink for SimSpace {
@@ -49,6 +51,26 @@ impl ActionSink for SimSpace {
             }
         }
         Ok(report)
+    }
+
+    fn residence(&mut self, _: TargetId, ranges: &[AddrRange]) -> Result<Residence, Infallible> {
+        let mut found = Residence::default();
+        for range in ranges {
+            let segments: Vec<Segment> = self.workload.segments_of(*range).collect();
+            for segment in &segments {
+                let residency = self.residency_of(segment.block);
+                let start = segment.block * BLOCK_SIZE;
+                let add = |pages: PageSet, list: &mut Vec<AddrRange>| {
+                    for page in (0..BLOCK_PAGES).filter(|&page| pages.has(page)) {
+                        let at = start + u64::from(page) * PAGE_SIZE;
+                        AddrRange::new(at, at + PAGE_SIZE).push_joined(list);
+                    }
+                };
+                add(segment.bits() - residency.absent(), &mut found.present);
+                add(segment.bits() & residency.untouched, &mut found.empty);
+            }
+        }
+        Ok(found)
     }
 
     /// The simulated time, and on top of it what looking and acting took by the models.

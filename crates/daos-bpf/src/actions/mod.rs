@@ -36,9 +36,11 @@ mod whole_blocks;
 mod willneed;
 
 use crate::BpfError;
+use crate::programs::Facts;
 use crate::vaddr::VirtualMemory;
 use daos_core::{
-    Action, ActionReport, ActionSink, AddrRange, HUGE_PAGE_SIZE, Mapping, Refusal, TargetId,
+    Action, ActionReport, ActionSink, AddrRange, HUGE_PAGE_SIZE, Mapping, Refusal, Residence,
+    TargetId,
 };
 use daos_linux::cpu;
 use std::path::Path;
@@ -69,6 +71,25 @@ impl ActionSink for VirtualMemory {
         ranges: &[AddrRange],
     ) -> Result<ActionReport, BpfError> {
         self.apply_in_parts(action, target, ranges, Found::Idle)
+    }
+
+    fn residence(&mut self, target: TargetId, ranges: &[AddrRange]) -> Result<Residence, BpfError> {
+        let mut found = Residence::default();
+        let at = self.spaces.iter().position(|s| s.id == target);
+        let Some((at, task)) = at.and_then(|at| Some((at, self.task(at).transpose()?))) else {
+            return Ok(found);
+        };
+        let (reader, space) = (&mut self.reader, &self.spaces[at]);
+        leaves::for_each(reader, &task?, ranges, Facts::None, |leaf| {
+            if leaf.entry.is_present() {
+                leaf.range.push_joined(&mut found.present);
+            } else if leaf.entry.is_empty() && !space.is_of_file(leaf.range.start) {
+                // Of a file, an empty entry says that it is not mapped by this process, as when
+                // it was paged out.
+                leaf.range.push_joined(&mut found.empty);
+            }
+        })?;
+        Ok(found)
     }
 
     fn clock_us(&self) -> f64 {

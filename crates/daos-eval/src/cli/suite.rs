@@ -20,8 +20,8 @@ use std::path::PathBuf;
     configurations can be added. Runs are interleaved, caches are dropped before each, and the \
     host's settings are put back. The results are in DIR/report.md, .json and .html.")]
 pub struct Suite {
-    /// Ways to run each workload: orig, rec, prec, scan, thp, ethp, prcl, prcl-tuned, pprcl, limit,
-    /// rec-limit, lock, a file of schemes, or NAME=SCHEME [default: orig,rec,thp,ethp,prcl; without thp for --pairs]
+    /// Ways to run each workload: orig, rec, prec, scan, thp, ethp, prcl, reclaim, prcl-tuned,
+    /// pprcl, limit, rec-limit, lock, a file of schemes, or NAME=SCHEME [default: orig,rec,thp,ethp,prcl; without thp for --pairs]
     #[arg(long = "configs", value_name = "NAME", value_delimiter = ',')]
     pub configurations: Vec<String>,
     /// Rounds: runs of each workload in each way; two pairs each for --pairs

@@ -140,8 +140,14 @@ const TABLE: &[Known] = &[
         ..ORIG
     },
     Known {
+        name: "reclaim",
+        about: "the same, but what comes back is left alone (scheme reclaim)",
+        apply: Some(("reclaim", Watched::Workload)),
+        ..ORIG
+    },
+    Known {
         name: "prcl-tuned",
-        about: "the same, tuned for each workload before (daos tune, 10 samples)",
+        about: "as prcl, tuned for each workload before (daos tune, 10 samples)",
         apply: Some(("prcl", Watched::Workload)),
         is_tuned: true,
         ..ORIG

@@ -17,6 +17,7 @@ fn with_stats() -> Vec<RecordedScheme> {
         applied_regions: 12,
         applied_bytes: 100 * MIB,
         spared_bytes: MIB,
+        refault_bytes: 2 * MIB,
         refused_bytes: [(Refusal::NoRoom, 8 * MIB), (Refusal::Shared, 12 * MIB)].into(),
         bloat_bytes: -4096,
         quota_exceeded: 3,

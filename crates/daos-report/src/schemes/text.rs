@@ -54,14 +54,23 @@ fn write_stats(schemes: &Schemes, out: &mut impl Write) -> Result<(), RenderErro
     }
     writeln!(
         out,
-        "\nover the whole record\n{:>6}  {:>9} {:>9} {:>9} {:>9} {:>9} {:>7} {:>7} {:>7}",
-        "scheme", "tried", "applied", "refused", "in use", "bloat", "quota", "slept", "spent"
+        "\nover the whole record\n{:>6}  {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>7} {:>7} {:>7}",
+        "scheme",
+        "tried",
+        "applied",
+        "back",
+        "refused",
+        "in use",
+        "bloat",
+        "quota",
+        "slept",
+        "spent"
     )?;
     for (number, stats) in &all {
         let refused = Scheme::refused_bytes(stats);
-        let [tried, applied, refused, spared] =
-            [stats.tried_bytes, stats.applied_bytes, refused, stats.spared_bytes]
-                .map(display::bytes);
+        let SchemeStats { tried_bytes, applied_bytes, refault_bytes, spared_bytes, .. } = *stats;
+        let [tried, applied, back, refused, spared] =
+            [tried_bytes, applied_bytes, refault_bytes, refused, spared_bytes].map(display::bytes);
         let sign = if stats.bloat_bytes < 0 { "-" } else { "" };
         let bloat = format!("{sign}{}", display::bytes(stats.bloat_bytes.unsigned_abs()));
         let quota = format!("{} x", stats.quota_exceeded);
@@ -69,7 +78,7 @@ fn write_stats(schemes: &Schemes, out: &mut impl Write) -> Result<(), RenderErro
         let spent = display::duration(stats.spent_us.round() as u64);
         writeln!(
             out,
-            "{number:>6}  {tried:>9} {applied:>9} {refused:>9} {spared:>9} {bloat:>9} {quota:>7} {slept:>7} {spent:>7}"
+            "{number:>6}  {tried:>9} {applied:>9} {back:>9} {refused:>9} {spared:>9} {bloat:>9} {quota:>7} {slept:>7} {spent:>7}"
         )?;
     }
     for (number, stats) in all.iter().filter(|(_, stats)| !stats.refused_bytes.is_empty()) {

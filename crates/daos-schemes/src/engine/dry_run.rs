@@ -4,7 +4,7 @@ use super::interval_map::IntervalMap;
 use super::proof::sample;
 use daos_core::{
     AccessCheck, Action, ActionReport, ActionSink, AddrRange, Capabilities, Mapping, Observation,
-    OwnedMemory, PAGE_SIZE, Prices, Target, TargetId, TargetInfo, Window,
+    OwnedMemory, PAGE_SIZE, Prices, Residence, Target, TargetId, TargetInfo, Window,
 };
 use std::collections::BTreeMap;
 
@@ -76,6 +76,10 @@ impl<S: ActionSink> ActionSink for DryRun<'_, S> {
 
     fn cgroup(&self, target: TargetId) -> Option<String> {
         self.real.cgroup(target)
+    }
+
+    fn residence(&mut self, target: TargetId, ranges: &[AddrRange]) -> Result<Residence, S::Error> {
+        self.real.residence(target, ranges)
     }
 
     fn has_owners(&self) -> bool {

@@ -12,6 +12,7 @@
 //! | `pass` | acting on what was selected, batch by batch, within bounds |
 //! | `proof` | which single pages are idle, or used, by their own accessed bits |
 //! | `quota` | what a quota has left, its feedback, and priorities |
+//! | `refaults` | what was paged out and came back, and the longer age that is asked for then |
 //! | `watermarks`, `filters` | when a scheme is active, and what is exempt |
 //! | `interval_map` | a value by address: when memory was acted on, or armed |
 //! | [`dry_run`] | counts instead of acting |
@@ -23,6 +24,7 @@ mod interval_map;
 mod pass;
 mod proof;
 mod quota;
+mod refaults;
 mod scheme_state;
 mod selection;
 #[cfg(test)]
@@ -128,6 +130,7 @@ impl Engine {
             if std::mem::take(&mut stale) {
                 candidates(snapshot, &self.history.acted, &mut self.candidates);
             }
+            state.find_refaults(snapshot, sink)?;
             let selected = state.select(&self.candidates, snapshot, sink)?;
             if selected.is_empty() || !state.acts() {
                 state.resume = None;

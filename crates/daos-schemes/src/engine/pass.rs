@@ -31,15 +31,24 @@ pub(super) struct Pass<'a, S> {
 pub(super) struct Batch {
     pub(super) target: TargetId,
     pub(super) fits: bool,
-    /// With when their age began.
-    pub(super) ranges: Vec<(AddrRange, u64)>,
+    pub(super) ranges: Vec<BatchRange>,
     bytes: u64,
+}
+
+/// Memory in a batch.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct BatchRange {
+    pub(super) range: AddrRange,
+    /// When its age began.
+    pub(super) since_us: u64,
+    /// The age that is asked of it, in microseconds.
+    pub(super) asked_us: u64,
 }
 
 impl Batch {
     /// Its ranges, those that touch made one.
     pub(super) fn joined(&self) -> Vec<AddrRange> {
-        AddrRange::joined(self.ranges.iter().map(|(range, _)| *range))
+        AddrRange::joined(self.ranges.iter().map(|one| one.range))
     }
 }
 
@@ -53,7 +62,7 @@ impl<S: ActionSink> Pass<'_, S> {
             let mut rest = one.range;
             while !rest.is_empty() {
                 if self.is_over() {
-                    let next = batch.ranges.first().map_or(rest.start, |(range, _)| range.start);
+                    let next = batch.ranges.first().map_or(rest.start, |one| one.range.start);
                     self.state.resume = Some((one.target, next));
                     return Ok(self.state.stats.applied_regions > before);
                 }
@@ -67,7 +76,8 @@ impl<S: ActionSink> Pass<'_, S> {
                 }
                 let part = first_of(rest, room);
                 (batch.target, batch.fits) = (one.target, one.fits);
-                batch.ranges.push((part, one.since_us));
+                let Selected { since_us, asked_us, .. } = *one;
+                batch.ranges.push(BatchRange { range: part, since_us, asked_us });
                 batch.bytes += part.len();
                 rest.start = part.end;
             }
@@ -100,7 +110,7 @@ impl<S: ActionSink> Pass<'_, S> {
 
     /// One batch, on the scheme's account. Empties it.
     fn act(&mut self, batch: &mut Batch) -> Result<(), S::Error> {
-        batch.ranges.sort_unstable_by_key(|(range, _)| range.start);
+        batch.ranges.sort_unstable_by_key(|one| one.range.start);
         batch.bytes = 0;
         let applied_before = self.state.stats.applied_bytes;
         let clock_us = self.sink.clock_us();
@@ -161,6 +171,9 @@ impl<S: ActionSink> Pass<'_, S> {
         stats.spared_bytes += outcome.spared_bytes;
         for (why, bytes) in outcome.refused {
             stats.refuse(why, bytes);
+        }
+        if self.state.scheme.max_refault.is_some() {
+            self.state.refaults.note_out(target, &outcome.applied, self.now_us);
         }
         for range in outcome.applied {
             let next = Done { scheme: self.index, action, target, range };

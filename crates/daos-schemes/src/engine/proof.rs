@@ -31,14 +31,9 @@ impl SchemeState {
         self.scheme.action == Action::Pageout && self.scheme.pattern.is_of_idle()
     }
 
-    /// The age in microseconds from which on memory is armed, of a least age of `min_us`.
-    pub(super) fn armed_from_us(&self, min_us: u64) -> u64 {
-        if self.needs_proof() { min_us / ARMED_FROM } else { min_us }
-    }
-
-    /// How long a page must have been armed to be proven idle, in microseconds.
-    fn proof_us(&self, aggregation_us: u64) -> u64 {
-        self.scheme.pattern.age.min.us(aggregation_us).max(aggregation_us)
+    /// The age in microseconds from which on memory is armed, of an age of `asked_us`.
+    pub(super) fn armed_from_us(&self, asked_us: u64) -> u64 {
+        if self.needs_proof() { asked_us / ARMED_FROM } else { asked_us }
     }
 }
 
@@ -46,13 +41,14 @@ impl<S: ActionSink> Pass<'_, S> {
     /// Acts on pages of which each was idle for itself since it was armed; arms the others.
     pub(super) fn act_on_idle_pages(&mut self, batch: &Batch) -> Result<(), S::Error> {
         let target = batch.target;
-        let proof_us = self.state.proof_us(self.aggregation_us);
         let (mut to_arm, mut to_sample) = (Vec::new(), Vec::new());
         let armed = self.history.armed.entry(target).or_default();
-        for (range, idle_since_us) in &batch.ranges {
-            for (part, armed_us) in armed.over(*range) {
+        for one in &batch.ranges {
+            // How long a page must have been armed to be proven idle.
+            let proof_us = one.asked_us.max(self.aggregation_us);
+            for (part, armed_us) in armed.over(one.range) {
                 // Armed before it was last in use, a bit tells of that use.
-                match armed_us.filter(|armed_us| armed_us >= idle_since_us) {
+                match armed_us.filter(|armed_us| *armed_us >= one.since_us) {
                     None => to_arm.push(part),
                     Some(us) if batch.fits && us + proof_us <= self.now_us => to_sample.push(part),
                     Some(_) => {}

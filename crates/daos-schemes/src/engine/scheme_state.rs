@@ -2,9 +2,10 @@
 
 use super::interval_map::IntervalMap;
 use super::quota::Charge;
+use super::refaults::Refaults;
 use super::watermarks::WatermarkState;
 use crate::scheme::Scheme;
-use daos_core::{Action, AddrRange, Metrics, SchemeStats, TargetId};
+use daos_core::{Action, ActionSink, AddrRange, Metrics, SchemeStats, Snapshot, TargetId};
 use std::collections::BTreeMap;
 
 /// How long a block is left alone whose mapping, by huge pages or small ones, was examined,
@@ -35,6 +36,8 @@ pub(super) struct SchemeState {
     pub(super) resume: Option<(TargetId, u64)>,
     /// Blocks whose mapping was examined, and when.
     examined: BTreeMap<TargetId, IntervalMap>,
+    /// What came back of what was paged out.
+    pub(super) refaults: Refaults,
 }
 
 impl SchemeState {
@@ -48,6 +51,7 @@ impl SchemeState {
             acted_us: 0.0,
             resume: None,
             examined: BTreeMap::new(),
+            refaults: Refaults::default(),
         }
     }
 
@@ -82,6 +86,18 @@ impl SchemeState {
         self.due_us = self.due_us.max(now_us.saturating_add(wait_us as u64));
     }
 
+    /// Finds what came back of what was paged out, if that is bounded.
+    pub(super) fn find_refaults<S: ActionSink>(
+        &mut self,
+        snapshot: &Snapshot,
+        sink: &mut S,
+    ) -> Result<(), S::Error> {
+        let Some(bound) = &self.scheme.max_refault else { return Ok(()) };
+        let min_us = self.scheme.pattern.age.min.us(snapshot.aggregation_us);
+        self.stats.refault_bytes += self.refaults.begin_pass(bound, min_us, snapshot, sink)?;
+        Ok(())
+    }
+
     /// Whether it does anything but count.
     pub(super) fn acts(&self) -> bool {
         self.scheme.action != Action::Stat
@@ -98,6 +114,7 @@ impl SchemeState {
         let age = self.scheme.pattern.age;
         let bounds = [age.min, age.max].map(|age| age.us(aggregation_us));
         let longest_us = bounds.into_iter().filter(|&us| us != u64::MAX).max().unwrap_or(0);
+        let longest_us = longest_us.max(self.refaults.longest_us(bounds[0]));
         let between_us = self.between_us(aggregation_us);
         longest_us.saturating_mul(2).saturating_add(between_us.saturating_mul(2))
     }
@@ -123,6 +140,7 @@ impl SchemeState {
 
     /// Drops what no longer matters, of targets that live, and all of others.
     pub(super) fn forget(&mut self, now_us: u64, lives: impl Fn(&TargetId) -> bool) {
+        self.refaults.forget(&lives);
         self.examined.retain(|id, _| lives(id));
         for examined in self.examined.values_mut() {
             examined.retain(|at_us| now_us < at_us + EXAMINED_FOR_US);

@@ -16,6 +16,8 @@ pub(super) struct Selected {
     pub(super) range: AddrRange,
     /// When its age began, in microseconds since monitoring began.
     pub(super) since_us: u64,
+    /// The age that is asked of it, in microseconds.
+    pub(super) asked_us: u64,
     /// Whether it fits; else it lacks age.
     pub(super) fits: bool,
     /// What comes first where not everything may be acted on, 0 to 1.
@@ -35,7 +37,6 @@ impl SchemeState {
             pattern.age.min.us(snapshot.aggregation_us),
             pattern.age.max.us(snapshot.aggregation_us),
         );
-        let armed_from_us = self.armed_from_us(min_us);
         let rates = Bounds {
             min: pattern.rate.min.share(snapshot.sample_us),
             max: pattern.rate.max.share(snapshot.sample_us),
@@ -56,29 +57,36 @@ impl SchemeState {
         for candidate in candidates {
             if !rates.holds(candidate.rate)
                 || candidate.age_us > max_us
-                || candidate.age_us < armed_from_us
+                || candidate.age_us < self.armed_from_us(min_us)
                 || !pattern.size.holds(candidate.region_bytes)
             {
                 continue;
             }
-            let selected = Selected {
-                target: candidate.target,
-                range: candidate.range,
-                since_us: snapshot.end_us.saturating_sub(candidate.age_us),
-                fits: candidate.age_us >= min_us,
-                priority: if is_bounded { self.priority(candidate) } else { 0.0 },
-            };
-            if is_decided_later || (self.scheme.filters.is_empty() && !spare_shared) {
-                self.count(selected);
-                self.add(selected, snapshot.end_us, &mut found);
-                continue;
-            }
-            let cgroup = cgroups.iter().find(|(target, _)| *target == candidate.target);
-            let cgroup = cgroup.and_then(|(_, path)| path.as_deref());
-            for range in self.allowed(selected, cgroup, sink)? {
-                let selected = Selected { range, ..selected };
-                self.count(selected);
-                self.add(selected, snapshot.end_us, &mut found);
+            let priority = if is_bounded { self.priority(candidate) } else { 0.0 };
+            for (range, asked_us) in self.asked(candidate, min_us, snapshot.end_us) {
+                if candidate.age_us < self.armed_from_us(asked_us) {
+                    continue;
+                }
+                let selected = Selected {
+                    target: candidate.target,
+                    range,
+                    since_us: snapshot.end_us.saturating_sub(candidate.age_us),
+                    asked_us,
+                    fits: candidate.age_us >= asked_us,
+                    priority,
+                };
+                if is_decided_later || (self.scheme.filters.is_empty() && !spare_shared) {
+                    self.count(selected);
+                    self.add(selected, snapshot.end_us, &mut found);
+                    continue;
+                }
+                let cgroup = cgroups.iter().find(|(target, _)| *target == candidate.target);
+                let cgroup = cgroup.and_then(|(_, path)| path.as_deref());
+                for range in self.allowed(selected, cgroup, sink)? {
+                    let selected = Selected { range, ..selected };
+                    self.count(selected);
+                    self.add(selected, snapshot.end_us, &mut found);
+                }
             }
         }
         if let Some((target, addr)) = self.resume {
@@ -89,6 +97,14 @@ impl SchemeState {
             found.sort_by(|a, b| b.fits.cmp(&a.fits).then(b.priority.total_cmp(&a.priority)));
         }
         Ok(found)
+    }
+
+    /// The age that is asked of each part of a candidate, in microseconds.
+    fn asked(&self, candidate: &Candidate, min_us: u64, now_us: u64) -> Vec<(AddrRange, u64)> {
+        match self.scheme.max_refault {
+            Some(_) => self.refaults.asked(candidate.target, candidate.range, min_us, now_us),
+            None => vec![(candidate.range, min_us)],
+        }
     }
 
     fn priority(&self, candidate: &Candidate) -> f64 {

@@ -4,4 +4,5 @@ mod bounds;
 mod changes;
 mod choice;
 mod proof;
+mod refaults;
 mod toy;

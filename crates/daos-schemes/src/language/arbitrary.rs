@@ -1,7 +1,8 @@
 //! Any valid scheme, for property tests.
 
 use crate::{
-    Age, Bounds, Filter, FilterType, Goal, Pattern, Quota, Rate, Scheme, Watermarks, Weights,
+    Age, Bounds, Filter, FilterType, Goal, Pattern, Quota, Rate, RefaultBound, Scheme, Watermarks,
+    Weights,
 };
 use daos_core::{Action, AddrRange, Metric};
 use proptest::option::of;
@@ -23,15 +24,28 @@ pub fn any_scheme() -> impl Strategy<Value = Scheme> {
         of(goal()),
         of(1..=u64::MAX),
     );
-    (plain(), around).prop_map(|(plain, (name, quota, watermarks, filters, goal, apply))| Scheme {
-        name,
-        quota,
-        watermarks,
-        filters,
-        goal,
-        apply_interval_us: apply,
-        ..plain
+    let with = |(plain, around)| {
+        let (name, quota, watermarks, filters, goal, apply_interval_us) = around;
+        Scheme { name, quota, watermarks, filters, goal, apply_interval_us, ..plain }
+    };
+    ((plain(), around).prop_map(with), of(refault_bound())).prop_map(|(scheme, max_refault)| {
+        // It is for such schemes alone.
+        let idle = Bounds { min: Rate::MIN, max: Rate::MIN };
+        match max_refault {
+            None => scheme,
+            Some(_) => Scheme {
+                pattern: Pattern { rate: idle, ..scheme.pattern },
+                action: Action::Pageout,
+                max_refault,
+                ..scheme
+            },
+        }
     })
+}
+
+fn refault_bound() -> impl Strategy<Value = RefaultBound> {
+    (share(), number())
+        .prop_map(|(share, per_us)| RefaultBound { share: share.max(1e-9), per_us: per_us.max(1) })
 }
 
 /// Numbers of any magnitude, the ends and round ones included.

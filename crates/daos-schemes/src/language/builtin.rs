@@ -1,8 +1,9 @@
 //! The schemes that come with the program: the files in `schemes/`.
 
 /// File name and content of each.
-const FILES: [(&str, &str); 5] = [
+const FILES: [(&str, &str); 6] = [
     ("prcl.scheme", include_str!("../../../../schemes/prcl.scheme")),
+    ("reclaim.toml", include_str!("../../../../schemes/reclaim.toml")),
     ("pprcl.scheme", include_str!("../../../../schemes/pprcl.scheme")),
     ("ethp.scheme", include_str!("../../../../schemes/ethp.scheme")),
     ("lock.scheme", include_str!("../../../../schemes/lock.scheme")),
@@ -50,7 +51,10 @@ mod tests {
 
     #[test]
     fn all_can_be_read() {
-        assert_eq!(names().collect::<Vec<_>>(), ["prcl", "pprcl", "ethp", "lock", "prcl-gentle"]);
+        assert_eq!(
+            names().collect::<Vec<_>>(),
+            ["prcl", "reclaim", "pprcl", "ethp", "lock", "prcl-gentle"]
+        );
         assert!(names().all(|name| !lines(name).is_empty()));
         assert_eq!(get("prcl"), get("prcl.scheme"));
         assert_eq!(get("prcl.toml"), None);

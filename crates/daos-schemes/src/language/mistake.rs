@@ -84,6 +84,8 @@ pub enum SchemePart {
     Age,
     /// The apply interval.
     ApplyInterval,
+    /// How much may come back.
+    MaxRefault,
     /// The quota.
     Quota,
     /// The watermarks.

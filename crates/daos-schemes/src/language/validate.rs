@@ -4,9 +4,11 @@
 
 use super::mistake::{Invalid, SchemePart};
 use super::value::{show_age_bound, show_rate_bound, show_size_bound};
-use crate::scheme::{Age, Filter, FilterType, Goal, Pattern, Quota, Rate, Scheme, Watermarks};
-use daos_core::PAGE_SIZE;
+use crate::scheme::{
+    Age, Filter, FilterType, Goal, Pattern, Quota, Rate, RefaultBound, Scheme, Watermarks,
+};
 use daos_core::units::show_share;
+use daos_core::{Action, PAGE_SIZE};
 
 impl Scheme {
     /// Refuses what can't be meant: reversed bounds, shares outside of 0 to 1, quotas
@@ -28,6 +30,7 @@ impl Scheme {
              interval"
                 .to_owned()
         })?;
+        self.max_refault.as_ref().map_or(Ok(()), |bound| max_refault(self, bound))?;
         quota(&self.quota)?;
         self.watermarks.as_ref().map_or(Ok(()), watermarks)?;
         self.filters.iter().enumerate().try_for_each(|(at, one)| filter(at, one))?;
@@ -60,6 +63,19 @@ fn pattern(pattern: &Pattern) -> Result<(), Invalid> {
     })?;
     check(!is_longer(age.min, age.max), SchemePart::Age, || {
         reversed("age", show_age_bound(age.min), show_age_bound(age.max))
+    })
+}
+
+fn max_refault(scheme: &Scheme, bound: &RefaultBound) -> Result<(), Invalid> {
+    let RefaultBound { share, per_us } = *bound;
+    check(share > 0.0 && share <= 1.0 && per_us > 0, SchemePart::MaxRefault, || {
+        "max_refault is 0; leave it out to do without".to_owned()
+    })?;
+    let is_reclaim = scheme.action == Action::Pageout && scheme.pattern.is_of_idle();
+    check(is_reclaim, SchemePart::MaxRefault, || {
+        "max_refault is for what pages out idle memory: action \"pageout\", frequency \
+         [\"min\", \"min\"]"
+            .to_owned()
     })
 }
 
@@ -222,9 +238,24 @@ mod tests {
         for (invalid, part) in parts {
             assert_eq!(invalid.part, part, "{invalid}");
         }
+        let bound = |share, per_us| Some(RefaultBound { share, per_us });
+        let idle = Bounds { min: Rate::MIN, max: Rate::MIN };
+        let reclaim = |max_refault| {
+            move |s: &mut Scheme| {
+                (s.pattern.rate, s.action) = (idle, Action::Pageout);
+                s.max_refault = max_refault;
+            }
+        };
+        for max_refault in [bound(0.0, 1), bound(0.1, 0)] {
+            assert_eq!(refused(reclaim(max_refault)).part, SchemePart::MaxRefault);
+        }
+        let used = refused(|s| (s.action, s.max_refault) = (Action::Pageout, bound(0.1, 1)));
+        assert!(used.why.contains("idle memory"), "{used}");
         let mut fine = Scheme::new(Pattern::ANY, Action::Stat);
         fine.watermarks = Some(marks);
         ages(Age::Intervals(50), Age::Time(1))(&mut fine);
+        assert_eq!(fine.validate(), Ok(()));
+        reclaim(bound(0.1, 1))(&mut fine);
         assert_eq!(fine.validate(), Ok(()));
     }
 

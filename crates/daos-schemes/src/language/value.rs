@@ -4,7 +4,7 @@
 //! Each is written so that reading it gives the same value again.
 
 use super::nearest::nearest;
-use crate::scheme::{Age, Rate};
+use crate::scheme::{Age, Rate, RefaultBound};
 use daos_core::units::{self, Fault, UnitsError};
 
 /// What frequencies end with that are not in percent.
@@ -82,6 +82,19 @@ pub fn age_bound(text: &str, side: Side) -> Result<Age, ValueError> {
     })
 }
 
+/// A bound on what comes back: a share in a time.
+pub fn refault_bound(text: &str) -> Result<RefaultBound, ValueError> {
+    let wrong = || ValueError {
+        expected: "a share of the working set in a time (0.2%/m, 1%/10s)".to_owned(),
+        nearest: None,
+    };
+    let (share, time) = text.split_once('/').ok_or_else(wrong)?;
+    let time = time.trim();
+    let time = if units::is_unit(time) { format!("1{time}") } else { time.to_owned() };
+    let share = units::share(share.trim()).map_err(|_| wrong())?;
+    Ok(RefaultBound { share, per_us: units::duration_us(&time).map_err(|_| wrong())? })
+}
+
 /// One of these words, in any case.
 pub fn word<T: Clone>(
     text: &str,
@@ -120,6 +133,13 @@ pub fn show_rate_bound(rate: Rate) -> String {
         Rate::Share(share) => units::show_share(share),
         Rate::PerSecond(rate) => format!("{rate}{PER_SECOND}"),
     }
+}
+
+/// Writes a bound on what comes back.
+pub fn show_refault_bound(bound: RefaultBound) -> String {
+    let time = units::show_duration(bound.per_us);
+    let unit = time.strip_prefix('1').filter(|unit| units::is_unit(unit));
+    format!("{}/{}", units::show_share(bound.share), unit.unwrap_or(&time))
 }
 
 /// Writes a bound of ages.

@@ -78,3 +78,20 @@ proptest! {
         let _ = age_bound(&text, Side::Min);
     }
 }
+
+#[test]
+fn bounds_on_what_comes_back() {
+    let bound = |share, per_us| RefaultBound { share, per_us };
+    for (text, read, shown) in [
+        ("0.2%/m", bound(0.002, 60_000_000), "0.2%/m"),
+        ("1 % / 10 s", bound(0.01, 10_000_000), "1%/10s"),
+        ("5%/1h", bound(0.05, 3_600_000_000), "5%/h"),
+    ] {
+        assert_eq!(refault_bound(text), Ok(read), "{text}");
+        assert_eq!(show_refault_bound(read), shown);
+    }
+    for text in ["", "1%", "1%/", "/m", "1%/x", "x/m", "1%/0.1us", "-1%/m"] {
+        let error = refault_bound(text).unwrap_err();
+        assert!(error.expected.contains("0.2%/m"), "{text}: {error:?}");
+    }
+}

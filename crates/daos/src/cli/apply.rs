@@ -15,6 +15,7 @@ use std::path::PathBuf;
 #[command(mut_arg("max_overhead", super::max_overhead_where_schemes_act))]
 #[command(after_help = "Examples:\n  \
     daos apply --scheme prcl --zram 4G -- ./server     pages out what is idle for 5 s\n  \
+    daos apply --scheme reclaim --zram 4G --pid 1234     the same, but learns what is used again\n  \
     daos apply --scheme '4K max min min 30s max pageout' --pid 1234\n  \
     daos apply --scheme ethp --scheme my.toml --pid 1234 --children\n  \
     daos apply --scheme prcl --all --user alice --min-rss 64M    all large ones of a user\n  \
@@ -46,7 +47,7 @@ pub struct Apply {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Schemes", mut_arg("zram", |arg| arg.requires("schemes")))]
 pub struct Managing {
-    /// Scheme to apply: a file (text or TOML), one that comes with daos (prcl, ethp), or its
+    /// Scheme to apply: a file (text or TOML), one that comes with daos (prcl, reclaim, ethp), or its
     /// text. May be given several times; files are read again when they change, and on SIGHUP
     #[arg(short, long = "scheme", value_name = "SCHEME")]
     pub schemes: Vec<String>,

@@ -191,6 +191,9 @@ fn short(scheme: &Scheme) -> String {
 /// What else there is to say of a scheme.
 fn details(stats: &SchemeStats, seconds: f64) -> String {
     let mut text = String::new();
+    if stats.refault_bytes > 0 {
+        text += &format!(" ({} came back)", display::bytes(stats.refault_bytes));
+    }
     if stats.spared_bytes > 0 {
         text +=
             &format!(", left {} in use (all passes together)", display::bytes(stats.spared_bytes));

@@ -5,14 +5,13 @@ mod host;
 mod huge;
 mod lock;
 mod reclaim;
-mod target;
 
 use crate::VirtualMemory;
+use crate::child::{HUGE, Making, PageState, Target};
 use daos_core::{
     AccessCheck, Action, ActionReport, ActionSink, AddrRange, PAGE_SIZE, Refusal, TargetId,
 };
 use host::{OtherSwap, ThpPolicy, Zram};
-use target::{HUGE, Making, PageState, Target};
 
 /// A sink, and the one target that it acts on.
 struct Actor {

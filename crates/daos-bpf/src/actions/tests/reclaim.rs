@@ -30,6 +30,27 @@ fn pageout_takes_what_is_asked_for_and_no_neighbours() {
 
 #[tag(root, quiet)]
 #[test]
+fn what_comes_back_is_told() {
+    let _zram = Zram::start(64 << 20);
+    let mut target = Target::start(Making::pages(2 * HUGE));
+    let mut actor = Actor::on(&target);
+    let out = [target.range(10, 20), target.range(700, 30)];
+    assert_eq!(actor.apply(Action::Pageout, &out).applied, out);
+    // From the first page on to the last, with what was not paged out between them.
+    let asked = [target.range(10, 502), target.range(512, 218)];
+    let kept = [target.range(30, 670)];
+    let residence = actor.sink.residence(actor.id, &asked).unwrap();
+    assert_eq!((&residence.present[..], &residence.empty[..]), (&kept[..], &[][..]));
+
+    assert!(target.is_intact(), "which it can only say by looking at all");
+    let residence = actor.sink.residence(actor.id, &asked).unwrap();
+    assert_eq!(residence.present, [target.range(10, 720)]);
+    target.kill();
+    assert_eq!(actor.sink.residence(actor.id, &asked).unwrap().present, []);
+}
+
+#[tag(root, quiet)]
+#[test]
 fn memory_that_others_map_is_left() {
     let _zram = Zram::start(64 << 20);
     let target = Target::start(Making { shared: true, ..Making::pages(HUGE) });

@@ -32,6 +32,7 @@ pub(super) fn read(table: &Spanned<SchemeTable>) -> Result<Scheme, Mistake> {
         age,
         action,
         apply_interval,
+        max_refault,
         quota,
         watermarks,
         goal,
@@ -48,6 +49,7 @@ pub(super) fn read(table: &Spanned<SchemeTable>) -> Result<Scheme, Mistake> {
         watermarks: watermarks.as_ref().map(read_watermarks).transpose()?,
         filters: filter.iter().map(read_filter).collect::<Result<_, _>>()?,
         goal: goal.as_ref().map(read_goal).transpose()?,
+        max_refault: maybe(max_refault, value::refault_bound)?,
         apply_interval_us: maybe(apply_interval, units::duration_us)?,
         ..Scheme::new(pattern, word(action, text::action)?)
     };
@@ -58,6 +60,7 @@ pub(super) fn read(table: &Spanned<SchemeTable>) -> Result<Scheme, Mistake> {
             SchemePart::Frequency => Some(frequency.span()),
             SchemePart::Age => Some(age.span()),
             SchemePart::ApplyInterval => apply_interval.as_ref().map(Spanned::span),
+            SchemePart::MaxRefault => max_refault.as_ref().map(Spanned::span),
             SchemePart::Quota => quota.as_ref().map(Spanned::span),
             SchemePart::Watermarks => watermarks.as_ref().map(Spanned::span),
             SchemePart::Filter(at) => filter.get(at).map(Spanned::span),

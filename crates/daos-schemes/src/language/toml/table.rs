@@ -28,6 +28,8 @@ pub(super) struct SchemeTable {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub apply_interval: Option<Word>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_refault: Option<Word>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub quota: Option<Spanned<QuotaTable>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub watermarks: Option<Spanned<WatermarksTable>>,

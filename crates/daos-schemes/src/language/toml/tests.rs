@@ -3,7 +3,8 @@
 use super::super::arbitrary::{any_scheme, plain};
 use super::*;
 use crate::{
-    Age, Bounds, Filter, FilterType, Goal, Pattern, Quota, Rate, Watermarks, Weights, text,
+    Age, Bounds, Filter, FilterType, Goal, Pattern, Quota, Rate, RefaultBound, Watermarks, Weights,
+    text,
 };
 use daos_core::{Action, AddrRange, Metric};
 use proptest::prelude::*;
@@ -13,10 +14,11 @@ const FULL: &str = r#"
 [[scheme]]
 name = "all of it"
 size = ["4K", "max"]
-frequency = [0, "0.5%"]
+frequency = [0, "0%"]
 age = ["5 s", 100]
 action = "page_out"
 apply_interval = "1s"
+max_refault = "0.2%/m"
 
 [scheme.quota]
 bytes = "64M"
@@ -76,7 +78,7 @@ fn says_all_there_is() {
         name: Some("all of it".into()),
         pattern: Pattern {
             size: Bounds { min: 4096, max: u64::MAX },
-            rate: Bounds { min: Rate::MIN, max: Rate::Share(0.005) },
+            rate: Bounds { min: Rate::MIN, max: Rate::MIN },
             age: Bounds { min: Age::Time(5_000_000), max: Age::Intervals(100) },
         },
         action: Action::Pageout,
@@ -99,6 +101,7 @@ fn says_all_there_is() {
             Filter { filter_type: FilterType::Anonymous, inverted: false, allow: true },
         ],
         goal: Some(Goal { metric: Metric::MemoryPressure, target: 0.001 }),
+        max_refault: Some(RefaultBound { share: 0.002, per_us: 60_000_000 }),
         apply_interval_us: Some(1_000_000),
     };
     assert_eq!(schemes[0], full);
@@ -122,10 +125,10 @@ fn a_mistake_is_shown_where_it_is() {
     for (from, to, column, words) in [
         ("action = \"page_out\"", "action = \"pagout\"", 10, "did you mean pageout?"),
         ("\"4K\", \"max\"", "\"4K\", \"mxa\"", 15, "did you mean max?"),
-        ("[0, \"0.5%\"]", "[0, \"0.5s\"]", 17, "a frequency in percent"),
-        ("[0, \"0.5%\"]", "[0, 101]", 17, "at most 100%"),
-        ("[0, \"0.5%\"]", "[-1, 5]", 14, "\"-1\", expected a frequency"),
-        ("[0, \"0.5%\"]", "[6, 5]", 13, "min_freq (6%) is above max_freq (5%)"),
+        ("[0, \"0%\"]", "[0, \"0.5s\"]", 17, "a frequency in percent"),
+        ("[0, \"0%\"]", "[0, 101]", 17, "at most 100%"),
+        ("[0, \"0%\"]", "[-1, 5]", 14, "\"-1\", expected a frequency"),
+        ("[0, \"0%\"]", "[6, 5]", 13, "min_freq (6%) is above max_freq (5%)"),
         ("[\"4K\", \"max\"]", "[\"4K\"]", 8, "a list of 1, expected two bounds"),
         ("[\"4K\", \"max\"]", "[1, 2, 3]", 8, "a list of 3, expected two bounds"),
         ("[\"4K\", \"max\"]", "[true, 2]", 9, "expected a string or a number"),
@@ -135,6 +138,8 @@ fn a_mistake_is_shown_where_it_is() {
         ("time = \"10ms\"", "time = 10", 8, "duration with a unit"),
         ("age = 3 }", "agee = 3 }", 40, "did you mean age?"),
         ("apply_interval", "aply_interval", 1, "did you mean apply_interval?"),
+        ("\"0.2%/m\"", "\"0.2%\"", 15, "a share of the working set in a time"),
+        ("\"0.2%/m\"", "\"0%/m\"", 15, "leave it out"),
         ("mid = \"40%\"", "mid = \"60%\"", HEADER, "low (20%) <= mid (60%) <= high (50%)"),
         ("high = \"50%\"", "high = 0.5", 8, "percent with its sign"),
         ("\"free-memory\"", "\"free_memory\"", 10, "did you mean free-memory?"),

@@ -15,8 +15,17 @@ pub(super) fn write(schemes: &[Scheme]) -> SchemeFile {
 }
 
 fn write_scheme(scheme: &Scheme) -> SchemeTable {
-    let Scheme { name, pattern, action, quota, watermarks, filters, goal, apply_interval_us } =
-        scheme;
+    let Scheme {
+        name,
+        pattern,
+        action,
+        quota,
+        watermarks,
+        filters,
+        goal,
+        max_refault,
+        apply_interval_us,
+    } = scheme;
     let Pattern { size, rate, age } = pattern;
     let pair = |bounds: [String; 2]| spanned(bounds.map(word).to_vec());
     SchemeTable {
@@ -26,6 +35,7 @@ fn write_scheme(scheme: &Scheme) -> SchemeTable {
         age: pair([age.min, age.max].map(value::show_age_bound)),
         action: word(action.name().to_owned()),
         apply_interval: apply_interval_us.map(|us| word(units::show_duration(us))),
+        max_refault: max_refault.map(|bound| word(value::show_refault_bound(bound))),
         quota: write_quota(quota),
         watermarks: watermarks.map(|marks| {
             spanned(WatermarksTable {
