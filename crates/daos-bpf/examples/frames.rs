@@ -10,7 +10,7 @@ use std::time::Instant;
 type IsOfKind = fn(&Observation) -> bool;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let mut memory = PhysicalMemory::new(Selection::default(), 0.01)?;
+    let mut memory = PhysicalMemory::new(Selection::default(), 750, 0.01)?;
     println!("{:?}", memory.prices());
     let target = memory.targets()?.remove(0);
     let blocks = target.ranges.iter().flat_map(|range| range.blocks(HUGE_PAGE_SIZE));

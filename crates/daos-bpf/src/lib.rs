@@ -23,6 +23,7 @@
 //! | [`paddr`] | the same of physical addresses: the RAM of the machine, whoever uses it |
 //! | `keeping_up`, `upkeep` | what targets have mapped, their children, and what that may cost |
 //! | `everyone` | targets that are found among all processes |
+//! | `page_frames` | in which page frames processes have their memory |
 //! | `page_cache` | how much page cache nobody maps |
 //! | `actions` | what schemes do to their memory |
 
@@ -44,6 +45,7 @@ mod kernel_layout;
 mod load_log;
 pub mod paddr;
 mod page_cache;
+mod page_frames;
 mod prices;
 mod programs;
 mod ranges;

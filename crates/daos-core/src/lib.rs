@@ -13,6 +13,7 @@
 //! | [`units`] | sizes, times and shares as people write them, and as they read them |
 //! | [`attrs`] | the three intervals and the bounds on regions |
 //! | [`access`] | the seam to the primitives: [`AccessCheck`] |
+//! | [`frames`] | the seam to where memory lies: [`PageFrames`] |
 //! | [`checks`] | how many windows each tick checked |
 //! | [`page_runs`] | runs of pages, shared by snapshots |
 //! | [`snapshot`] | what a monitor hands out, and the seam to its users: [`SnapshotSource`] |
@@ -35,6 +36,7 @@ pub mod action;
 pub mod addr;
 pub mod attrs;
 pub mod checks;
+pub mod frames;
 pub mod host;
 pub mod metrics;
 pub mod ownership;
@@ -57,6 +59,7 @@ pub use action::{Action, Done, Refusal, SchemeStats};
 pub use addr::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE};
 pub use attrs::{AttrsError, MonitorAttrs};
 pub use checks::Checks;
+pub use frames::{MappedFrames, PageFrames};
 pub use host::Host;
 pub use metrics::{Metric, Metrics};
 pub use ownership::{OwnedPart, Owner, Ownership};

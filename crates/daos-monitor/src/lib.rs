@@ -13,9 +13,11 @@
 
 #![forbid(unsafe_code)]
 
+pub mod projection;
 pub mod reference;
 pub mod windows;
 
+pub use projection::Projection;
 pub use reference::{Reference, Region};
 pub use windows::Windows;
 
@@ -53,6 +55,9 @@ pub trait Monitor {
     /// Tells what the last tick cost, and when it was over: what it armed was armed by then,
     /// and its users could run on.
     fn charge(&mut self, spent: CpuCost, over_us: u64);
+
+    /// Tells what was spent beside ticks on what it found. It counts as its own.
+    fn charge_beside(&mut self, spent: CpuCost);
 }
 
 /// The monitors that there are to choose from.
@@ -136,6 +141,10 @@ macro_rules! monitor_enum {
 
             fn charge(&mut self, spent: daos_core::CpuCost, over_us: u64) {
                 match self { $(Self::$variant(monitor) => monitor.charge(spent, over_us),)+ }
+            }
+
+            fn charge_beside(&mut self, spent: daos_core::CpuCost) {
+                match self { $(Self::$variant(monitor) => monitor.charge_beside(spent),)+ }
             }
         }
     };

@@ -13,6 +13,7 @@
 //! | [`schemes`], [`scheme_source`] | schemes at work, and where they come from, read again when that changes |
 //! | [`live`] | processes under watch, from those that were named, or a command, to their end |
 //! | [`live_memory`] | what they have: the memory of processes, or of the machine |
+//! | `projected` | the machine's memory, from what is known of those who have it |
 //! | [`command`] | a command that was started |
 //! | [`driver`] | a monitor in real time: the one place that sleeps |
 //! | [`simulated`] | a monitor over a simulated space, in simulated time |
@@ -25,6 +26,7 @@ pub mod driver;
 pub mod live;
 pub mod live_memory;
 pub mod memory_series;
+mod projected;
 pub mod scheme_source;
 pub mod schemes;
 pub mod session;

@@ -2,8 +2,10 @@
 
 use crate::command::{CommandError, Ended, Started};
 use crate::driver::{Driver, DriverError, Stop};
-use crate::live_memory::LiveMemory;
+use crate::live_memory::{LiveMemory, Watched};
 use crate::memory_series::MemoryUse;
+use crate::projected::{Projected, RECORD_US};
+use crate::schemes;
 use crate::session::Source;
 use daos_bpf::{BpfError, PhysicalMemory, VirtualMemory};
 use daos_core::{Action, ActionSink, CpuCost, Metrics, Snapshot, SnapshotSource, TargetInfo};
@@ -12,8 +14,10 @@ use daos_linux::claim::Claimed;
 use daos_linux::memory::{ProcessMemory, keep_at_hand};
 use daos_linux::open_files::RaisedOpenFiles;
 use daos_linux::{HostMetrics, Process, ProcessError, TempSwap, cpu};
+use daos_monitor::projection::Stepped;
 use daos_monitor::windows::DEFAULT_MAX_OVERHEAD;
 use daos_monitor::{AnyMonitor, Monitor};
+use daos_schemes::Scheme;
 use std::collections::BTreeSet;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -69,6 +73,8 @@ pub struct Targets {
     max_overhead: f64,
     /// Whether others may come when all have ended.
     goes_on: bool,
+    /// Whether they stand for all memory of the machine.
+    of_machine: bool,
     open_files: Option<RaisedOpenFiles>,
 }
 
@@ -126,23 +132,50 @@ impl Targets {
     }
 
     /// The RAM of the machine, by physical address, as far as the processes that `selection`
-    /// means have it. `max_overhead` as with [`open`](Self::open).
+    /// means have it, `most` of them at a time. `max_overhead` as with [`open`](Self::open).
     ///
     /// # Errors
     ///
     /// [`LiveError`] where this host lacks what watching takes.
     pub fn open_machine(
         selection: Selection,
+        most: usize,
         max_overhead: Option<f64>,
     ) -> Result<Self, LiveError> {
         let max_overhead = max_overhead.unwrap_or(DEFAULT_MAX_OVERHEAD);
-        let memory = PhysicalMemory::new(selection, max_overhead)?;
-        Ok(Self::of(LiveMemory::Machine(Box::new(memory)), max_overhead))
+        // Each of its owners takes some.
+        let open_files = Some(RaisedOpenFiles::raise());
+        let memory = PhysicalMemory::new(selection, most, max_overhead)?;
+        let targets = Self::of(LiveMemory::Machine(Box::new(memory)), max_overhead);
+        Ok(Self { goes_on: true, of_machine: true, open_files, ..targets })
+    }
+
+    /// The memory of the machine by those who have it, for schemes that need no physical
+    /// addresses: as [`open_everyone`](Self::open_everyone), but measured as
+    /// [`open_machine`](Self::open_machine) is.
+    ///
+    /// # Errors
+    ///
+    /// [`LiveError`] where this host lacks what watching takes.
+    pub fn open_owners(
+        selection: Selection,
+        most: usize,
+        max_overhead: Option<f64>,
+    ) -> Result<Self, LiveError> {
+        let targets = Self::open_everyone(selection, most, max_overhead)?;
+        Ok(Self { of_machine: true, ..targets })
     }
 
     fn of(memory: LiveMemory, max_overhead: f64) -> Self {
         keep_at_hand(AT_HAND);
-        Self { memory, pidfds: Vec::new(), max_overhead, goes_on: false, open_files: None }
+        Self {
+            memory,
+            pidfds: Vec::new(),
+            max_overhead,
+            goes_on: false,
+            of_machine: false,
+            open_files: None,
+        }
     }
 
     /// How many there are.
@@ -161,6 +194,12 @@ impl Targets {
     /// Whether this action can be done to their memory; if not, why, and what to do about it.
     pub fn supports(&self, action: Action) -> Result<(), String> {
         self.memory.supports(action)
+    }
+
+    /// Whether it is told what comes back of their memory, if `scheme` has a bound on that; if
+    /// not, why, and what to do about it.
+    pub fn tell_refaults(&self, scheme: &Scheme) -> Result<(), String> {
+        schemes::tells_refaults(&self.memory, scheme)
     }
 
     /// Makes `process` a target whose end is noticed at once.
@@ -197,9 +236,15 @@ impl Targets {
         }
         // Children of targets may become many.
         let open_files = self.open_files.take().unwrap_or_else(RaisedOpenFiles::raise);
-        let Self { memory, pidfds, max_overhead, goes_on, .. } = self;
+        let Self { memory, pidfds, max_overhead, goes_on, of_machine, .. } = self;
         let failed = |what| move |source| LiveError::Wait { what, source };
-        let mut driver = Driver::new(monitor, memory, stop, duration_us)
+        let projected = match &memory {
+            LiveMemory::Machine(memory) => {
+                Some(Projected::new(monitor.attrs(), &memory.ram(), max_overhead))
+            }
+            LiveMemory::Processes(_) => None,
+        };
+        let mut driver = Driver::new(monitor, Watched(memory), stop, duration_us)
             .map_err(failed("preparing the timer"))?
             .going_on(goes_on);
         for pidfd in &pidfds {
@@ -208,11 +253,13 @@ impl Targets {
         let setup_cpu_us = cpu::used_us();
         driver.begin()?;
         let mut metrics = HostMetrics::new().with_max_overhead(max_overhead);
-        if let LiveMemory::Machine(_) = driver.access() {
+        if of_machine {
             metrics = metrics.of_machine();
         }
         Ok(Live {
             driver,
+            is_by_owner: of_machine && projected.is_none(),
+            projected,
             metrics,
             swap: None,
             told_opaque: BTreeSet::new(),
@@ -229,7 +276,11 @@ impl Targets {
 /// Processes under watch.
 #[derive(Debug)]
 pub struct Live<M = AnyMonitor> {
-    driver: Driver<LiveMemory, M>,
+    driver: Driver<Watched, M>,
+    /// What is told of the machine, if that is the target.
+    projected: Option<Projected>,
+    /// Whether the machine is the target, but nothing is told by physical address.
+    is_by_owner: bool,
     metrics: HostMetrics,
     swap: Option<TempSwap>,
     /// Processes of which it was told that their memory can't be observed.
@@ -260,7 +311,7 @@ impl<M: Monitor> Live<M> {
 
     /// The primitives.
     pub fn memory(&self) -> &LiveMemory {
-        self.driver.access()
+        &self.driver.access().0
     }
 
     /// What the processes have in swap now, in bytes.
@@ -334,7 +385,20 @@ impl<M: Monitor> SnapshotSource for Live<M> {
     type Error = DriverError<BpfError>;
 
     fn next_snapshot(&mut self) -> Result<Option<Snapshot>, Self::Error> {
-        self.driver.next_snapshot()
+        let Some(snapshot) = self.driver.next_snapshot()? else { return Ok(None) };
+        let Some(projected) = &mut self.projected else { return Ok(Some(snapshot)) };
+        let told = self.driver.beside(|Watched(memory)| {
+            let LiveMemory::Machine(memory) = memory else { return Ok(snapshot) };
+            let mut begun_us = cpu::used_us();
+            let took_us = |_: &mut VirtualMemory, stepped: Stepped| {
+                let step_us = cpu::used_us() - begun_us;
+                begun_us += step_us;
+                step_us + (stepped.told as f64 * RECORD_US) as u64
+            };
+            projected.go_on(&snapshot, memory.owners_mut(), cpu::monotonic_us(), took_us)?;
+            Ok(projected.of(snapshot, daos_bpf::paddr::ALL, memory.resident_bytes()))
+        });
+        told.map(Some).map_err(DriverError::Access)
     }
 
     fn changed_targets(&mut self) -> Vec<TargetInfo> {
@@ -349,13 +413,18 @@ impl<M: Monitor> Source for Live<M> {
         &mut self,
         work: impl FnOnce(&mut LiveMemory, &mut dyn Metrics) -> T,
     ) -> (T, CpuCost) {
-        self.metrics.set_targets(self.driver.access().pids());
+        self.metrics.set_targets(self.memory().pids());
         let metrics = &mut self.metrics;
-        self.driver.apart(|memory| work(memory, metrics))
+        self.driver.apart(|Watched(memory)| work(memory, metrics))
     }
 
-    fn supports(&self, action: Action) -> Result<(), String> {
-        self.memory().supports(action)
+    fn supports(&self, scheme: &Scheme) -> Result<(), String> {
+        if self.is_by_owner && scheme.goes_by_address() {
+            return Err("a filter by physical address can't be added while it runs: start daos \
+                        again"
+                .to_owned());
+        }
+        schemes::supports(self.memory(), scheme)
     }
 
     fn sample_memory(&mut self, snapshot: &Snapshot) -> Option<MemoryUse> {
@@ -363,7 +432,7 @@ impl<M: Monitor> Source for Live<M> {
             return None;
         }
         self.next_sample_us = snapshot.end_us + SAMPLE_US;
-        self.metrics.set_targets(self.driver.access().pids());
+        self.metrics.set_targets(self.memory().pids());
         let sum = self.metrics.memory_of_targets()?;
         let usage = self.swap.as_ref().and_then(|swap| swap.usage(Path::new("/")));
         Some(MemoryUse {
@@ -378,7 +447,7 @@ impl<M: Monitor> Source for Live<M> {
     }
 
     fn take_notes(&mut self) -> Vec<String> {
-        let Some(memory) = self.driver.access().processes() else { return Vec::new() };
+        let memory = self.driver.access().0.processes();
         let told = &mut self.told_opaque;
         let new = memory.opaque_pids().filter(|pid| told.insert(*pid));
         let note = |pid| {

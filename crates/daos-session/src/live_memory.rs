@@ -31,12 +31,58 @@ impl LiveMemory {
         either!(self, memory => memory.pids().collect())
     }
 
-    /// The processes, if these are the targets.
-    pub fn processes(&self) -> Option<&VirtualMemory> {
+    /// The processes that are watched: the targets, or those that have the machine's memory.
+    pub fn processes(&self) -> &VirtualMemory {
         match self {
-            Self::Processes(memory) => Some(memory),
-            Self::Machine(_) => None,
+            Self::Processes(memory) => memory,
+            Self::Machine(memory) => memory.owners(),
         }
+    }
+
+    fn processes_mut(&mut self) -> &mut VirtualMemory {
+        match self {
+            Self::Processes(memory) => memory,
+            Self::Machine(memory) => memory.owners_mut(),
+        }
+    }
+}
+
+/// The same memory as monitors watch it: by the page tables of processes, whatever is told of it.
+#[derive(Debug)]
+pub(crate) struct Watched(pub(crate) LiveMemory);
+
+impl AccessCheck for Watched {
+    type Error = BpfError;
+
+    fn capabilities(&self) -> Capabilities {
+        self.0.processes().capabilities()
+    }
+
+    fn targets(&mut self) -> Result<Vec<Target>, BpfError> {
+        match &mut self.0 {
+            LiveMemory::Processes(memory) => memory.targets(),
+            LiveMemory::Machine(memory) => memory.keep_up(),
+        }
+    }
+
+    fn arm(&mut self, windows: &[Window]) -> Result<(), BpfError> {
+        self.0.processes_mut().arm(windows)
+    }
+
+    fn check(&mut self, windows: &[Window], found: &mut Vec<Observation>) -> Result<(), BpfError> {
+        self.0.processes_mut().check(windows, found)
+    }
+
+    fn prices(&self) -> Prices {
+        self.0.processes().prices()
+    }
+
+    fn take_target_us(&mut self) -> f64 {
+        self.0.processes_mut().take_target_us()
+    }
+
+    fn changed_targets(&mut self) -> Vec<TargetInfo> {
+        self.0.changed_targets()
     }
 }
 

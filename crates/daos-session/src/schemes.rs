@@ -30,6 +30,25 @@ pub enum SchemesError {
     },
 }
 
+/// Whether a scheme can be applied to this memory; if not, why, and what to do about it.
+pub(crate) fn supports(memory: &impl ActionSink, scheme: &Scheme) -> Result<(), String> {
+    memory.supports(scheme.action)?;
+    tells_refaults(memory, scheme)
+}
+
+/// Whether it is told what comes back of this memory, if `scheme` has a bound on that.
+pub(crate) fn tells_refaults(memory: &impl ActionSink, scheme: &Scheme) -> Result<(), String> {
+    if scheme.max_refault.is_some() && memory.has_owners() {
+        return Err(
+            "what comes back (max_refault) can't be told by physical address, beside `record \
+                    --paddr` or with a filter by address: use --all instead of --paddr, or a \
+                    scheme without that bound, such as pprcl"
+                .to_owned(),
+        );
+    }
+    Ok(())
+}
+
 /// An engine, and where its schemes come from.
 #[derive(Debug)]
 pub struct ActiveSchemes {

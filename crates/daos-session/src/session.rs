@@ -3,9 +3,7 @@
 use crate::account::Account;
 use crate::memory_series::MemoryUse;
 use crate::schemes::ActiveSchemes;
-use daos_core::{
-    Action, ActionSink, CpuCost, Interval, Metrics, Snapshot, SnapshotSource, TargetInfo,
-};
+use daos_core::{ActionSink, CpuCost, Interval, Metrics, Snapshot, SnapshotSource, TargetInfo};
 use daos_schemes::Scheme;
 use std::error::Error;
 use std::sync::Arc;
@@ -24,8 +22,8 @@ pub trait Source: SnapshotSource {
         work: impl FnOnce(&mut Self::Memory, &mut dyn Metrics) -> T,
     ) -> (T, CpuCost);
 
-    /// Whether this action can be done to the memory; if not, why, and what to do about it.
-    fn supports(&self, action: Action) -> Result<(), String>;
+    /// Whether this scheme can be applied to the memory; if not, why, and what to do about it.
+    fn supports(&self, scheme: &Scheme) -> Result<(), String>;
 
     /// What the targets take of memory at the end of this snapshot, where it is time to look
     /// and they still live.
@@ -122,7 +120,7 @@ impl<S: Source> Session<S> {
     /// Reads the schemes again where it was asked for or a file has changed.
     fn reload(&mut self) {
         let source = &self.source;
-        match self.schemes.reload_if_asked(|scheme| source.supports(scheme.action)) {
+        match self.schemes.reload_if_asked(|scheme| source.supports(scheme)) {
             Ok(false) => {}
             Ok(true) => {
                 self.new_schemes = true;

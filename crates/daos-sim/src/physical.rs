@@ -6,10 +6,15 @@
 //! has to know. A region that is gone over from end to end stays in one piece: its pieces would be
 //! gone over all at once.
 
-use crate::space::{Misplaced, SimOptions, SimSpace};
+use crate::space::{Misplaced, SimOptions, SimSpace, TARGET};
 use daos_core::ownership::{Shares, add_share};
-use daos_core::{AddrRange, HUGE_PAGE_SIZE, Mapping, Owner, Ownership, PAGE_SIZE, Rng};
+use daos_core::{
+    AddrRange, HUGE_PAGE_SIZE, MappedFrames, Mapping, Owner, Ownership, PAGE_SIZE, PageFrames, Rng,
+    TargetId,
+};
 use daos_workload::{Config, Order, Pattern, Phase, Region};
+use std::convert::Infallible;
+use std::sync::Arc;
 use thiserror::Error;
 
 /// What the accesses of a process in a phase weigh together. Chosen: the largest that has room, so
@@ -83,6 +88,95 @@ impl SimSpace {
         space.ownership = Some(ownership);
         Ok(space)
     }
+}
+
+impl SimSpace {
+    /// The memory of `processes` as one target, by virtual address: one behind the other. Its pages
+    /// lie in physical memory in pieces of `piece_bytes` or less, in an order that the seed of
+    /// `options` draws; a region with strides lies in one piece. Where, [`PageFrames`] tells, and
+    /// [`frames`](Self::frames_of).
+    ///
+    /// # Errors
+    ///
+    /// [`PhysicalError`] as with [`physical`](Self::physical), but for the number of pieces.
+    pub fn scattered(
+        processes: &[Config],
+        piece_bytes: u64,
+        options: SimOptions,
+    ) -> Result<Self, PhysicalError> {
+        let whole = pieces(processes, 1 << 48);
+        let ranges = lay_out(&whole, options.base);
+        let mut space = Self::placed(config(processes, &whole), ranges, options)?;
+        let cut = space.ranges().iter().zip(&whole).flat_map(|(range, piece)| {
+            let bytes = if is_cut(processes, piece) { piece_bytes.max(PAGE_SIZE) } else { 1 << 48 };
+            let bytes = bytes.next_multiple_of(PAGE_SIZE);
+            (range.start..range.end)
+                .step_by(bytes as usize)
+                .map(move |start| AddrRange::new(start, range.end.min(start.saturating_add(bytes))))
+        });
+        let mut cut: Vec<_> = cut.collect();
+        shuffle(&mut cut, &mut Rng::new(options.seed));
+        let mut physical = 0;
+        let place = |pages: AddrRange| {
+            let mapped = MappedFrames { pages, physical };
+            physical += pages.len();
+            mapped
+        };
+        let mut frames: Vec<_> = cut.into_iter().map(place).collect();
+        frames.sort_unstable_by_key(|mapped| mapped.pages.start);
+        space.frames = Some(Frames(frames.into()));
+        Ok(space)
+    }
+
+    /// Where the pages of `range` lie in physical memory, by rising virtual address; nowhere, if the
+    /// space is not [scattered](Self::scattered).
+    pub fn frames_of(&self, range: AddrRange) -> impl Iterator<Item = MappedFrames> + '_ {
+        let all = self.frames.as_ref().map_or(&[][..], |frames| &frames.0);
+        let first = all.partition_point(|mapped| mapped.pages.end <= range.start);
+        all[first..].iter().map_while(move |mapped| {
+            let pages = mapped.pages.intersect(&range)?;
+            let physical = mapped.physical + (pages.start - mapped.pages.start);
+            Some(MappedFrames { pages, physical })
+        })
+    }
+
+    /// The physical memory of a [scattered](Self::scattered) space, which begins at 0.
+    pub fn ram(&self) -> Option<AddrRange> {
+        let end = self.frames.as_ref()?.0.iter().map(|mapped| mapped.frames().end).max();
+        end.map(|end| AddrRange::new(0, end))
+    }
+}
+
+/// Where each piece of a space lies in physical memory, by rising virtual address.
+#[derive(Debug, Clone)]
+pub(crate) struct Frames(Arc<[MappedFrames]>);
+
+impl PageFrames for SimSpace {
+    type Error = Infallible;
+
+    /// Each page table is read once.
+    fn frames(
+        &mut self,
+        target: TargetId,
+        ranges: &[AddrRange],
+        mut each: impl FnMut(MappedFrames),
+    ) -> Result<(), Infallible> {
+        for range in ranges.iter().filter(|_| target == TARGET) {
+            for table in range.blocks(HUGE_PAGE_SIZE) {
+                self.counters.windows_read += 1;
+                self.counters.entries_read += table.pages();
+            }
+            self.frames_of(*range).for_each(&mut each);
+        }
+        Ok(())
+    }
+}
+
+/// Whether the pages of a region may lie anywhere: all are accessed at random.
+fn is_cut(processes: &[Config], piece: &Piece) -> bool {
+    let phases = &processes[piece.process].phases;
+    let mut patterns = phases.iter().flat_map(|phase| &phase.patterns);
+    patterns.all(|pattern| pattern.region != piece.region || pattern.order == Order::Random)
 }
 
 /// All memory of all processes, in pieces.
@@ -242,6 +336,25 @@ mod tests {
         let other = SimOptions { seed: 1, ..options(1) };
         let other = SimSpace::physical(&two, 64 << 10, other).unwrap();
         assert_ne!(other.config().regions, space.config().regions);
+    }
+
+    #[test]
+    fn scattered_pages_lie_somewhere_each_and_none_twice() {
+        let space = SimSpace::scattered(&two(), 64 << 10, options(1)).unwrap();
+        let whole = space.ranges()[0].start..space.ranges().last().unwrap().end;
+        let whole = AddrRange::new(whole.start, whole.end);
+        let mut frames: Vec<_> = space.frames_of(whole).map(|mapped| mapped.frames()).collect();
+        frames.sort_unstable();
+        assert_eq!(frames.iter().map(AddrRange::len).sum::<u64>(), 24 * MIB);
+        assert_eq!(AddrRange::joined(frames.iter().copied()), [space.ram().unwrap()]);
+        // What is gone over in strides stays in one piece.
+        let all = *space.ranges().last().unwrap();
+        assert_eq!(space.frames_of(all).count(), 1);
+        let hot = space.ranges()[0];
+        assert_eq!(space.frames_of(hot).count() as u64, hot.len() / (64 << 10));
+        let part = AddrRange::new(hot.start + 4096, hot.start + 8192);
+        let [first, inside] = [hot, part].map(|range| space.frames_of(range).next().unwrap());
+        assert_eq!((inside.pages, inside.physical), (part, first.physical + 4096));
     }
 
     #[test]

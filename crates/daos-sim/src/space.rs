@@ -12,6 +12,7 @@ use crate::interval_accesses::IntervalAccesses;
 use crate::memory::{MemoryModel, MemoryUse};
 use crate::metrics::{Pressure, SimMetrics};
 use crate::page_set::{BLOCK_PAGES, PageSet};
+use crate::physical::Frames;
 use crate::residency::{BlockResidency, Residency};
 use crate::workload::{Segment, Workload};
 use daos_core::access::MAX_WINDOW_PAGES;
@@ -103,9 +104,11 @@ pub struct SimSpace {
     pub(crate) mappings: Vec<Mapping>,
     /// Who has which part, if several share it.
     pub(crate) ownership: Option<Ownership>,
+    /// Where its pages lie in physical memory, if that is known.
+    pub(crate) frames: Option<Frames>,
     pressure: Pressure,
     now_us: u64,
-    counters: Counters,
+    pub(crate) counters: Counters,
     /// Of each region, the last one that was asked for.
     accesses: Vec<IntervalAccesses>,
     /// What monitors are told to be mapped.
@@ -157,6 +160,7 @@ impl SimSpace {
             acting_us: 0.0,
             mappings: named.map(mapping).collect(),
             ownership: None,
+            frames: None,
             pressure: Pressure::default(),
             blocks: Blocks::new(workload.whole()),
             accesses: vec![IntervalAccesses::default(); workload.ranges.len()],

@@ -52,7 +52,11 @@ impl ActionSink for PhysicalMemory {
     }
 
     fn take_cleared(&mut self) -> Vec<(TargetId, AddrRange)> {
-        std::mem::take(self.cleared.get_or_insert_default())
+        let mut cleared = std::mem::take(self.cleared.get_or_insert_default());
+        // Where it can't be read, it may be anywhere.
+        let frames = self.cleared_of_owners().unwrap_or_else(|_| self.ram());
+        cleared.extend(frames.into_iter().map(|range| (ALL, range)));
+        cleared
     }
 
     fn mappings(&self, _: TargetId) -> &[Mapping] {

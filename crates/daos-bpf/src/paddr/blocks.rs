@@ -1,6 +1,5 @@
-//! Which of the machine's RAM processes that are meant have mapped, in blocks of 2 MiB: only there
-//! is anything to be watched. The rest is free, page cache that nobody maps, or the kernel's. Who has
-//! how much of which block is known by the way.
+//! Who has how much of which block of 2 MiB of the machine's RAM: processes, page cache that nobody
+//! maps, the kernel.
 //!
 //! Of each block some frames are looked at, others each time. That is done again and again, as
 //! far as a part of the bound allows.
@@ -14,7 +13,6 @@ use crate::programs::Wanted;
 use daos_core::ownership::{Shares, add_share};
 use daos_core::{AddrRange, HUGE_PAGE_SIZE, Ownership, PAGE_SIZE, Window};
 use daos_linux::allowance::Allowance;
-use daos_linux::census::Verdict;
 use daos_linux::{cpu, process};
 use std::collections::HashMap;
 use std::path::Path;
@@ -25,14 +23,9 @@ const SAMPLES: u64 = 16;
 const PAGES: u64 = HUGE_PAGE_SIZE / PAGE_SIZE;
 /// Blocks that are looked at in one step. Chosen: a step takes some hundred microseconds.
 const IN_A_STEP: usize = 256;
-/// Looks after which a block in which nothing was found mapped is left out.
-const LOOKS: u8 = 4;
 /// The part of the bound that goes into it. Chosen: with the usual bound, 24 GiB that are mostly
-/// used are gone over in half a minute.
-const SHARE: f64 = 0.15;
-/// Most ranges that are watched: beyond that, those with the smallest gaps between them are one.
-/// Chosen: each takes a region at least.
-const MOST_RANGES: usize = 750;
+/// used are gone over in a minute and a half.
+const SHARE: f64 = 0.05;
 
 /// Microseconds between two accounts of who has what, at least. Chosen.
 const BETWEEN_ACCOUNTS_US: u64 = 5_000_000;
@@ -41,8 +34,6 @@ const BETWEEN_ACCOUNTS_US: u64 = 5_000_000;
 #[derive(Debug, Clone)]
 struct Block {
     range: AddrRange,
-    /// Looks that it is still taken for mapped.
-    looks: u8,
     /// Who had how much of it at the last look.
     shares: Shares<Holder>,
 }
@@ -56,8 +47,6 @@ pub(super) struct Blocks {
     /// Which frames of a block come next.
     round: u64,
     allowance: Allowance,
-    /// Whether processes are meant, as far as that was asked in this round.
-    meant: HashMap<u32, bool>,
     /// Who had how much when that was last told, and when that was.
     told: HashMap<Holder, u64>,
     told_us: u64,
@@ -74,15 +63,13 @@ impl Blocks {
         max_overhead: f64,
     ) -> Result<Self, BpfError> {
         let blocks = ram.iter().flat_map(|range| range.blocks(HUGE_PAGE_SIZE));
-        let blocks: Vec<_> =
-            blocks.map(|range| Block { range, looks: 0, shares: Shares::new() }).collect();
+        let blocks: Vec<_> = blocks.map(|range| Block { range, shares: Shares::new() }).collect();
         let allowance = Allowance::new(SHARE * max_overhead);
         let mut all = Self {
             blocks,
             next: 0,
             round: 0,
             allowance,
-            meant: HashMap::new(),
             told: HashMap::new(),
             told_us: 0,
             names: HashMap::new(),
@@ -107,12 +94,6 @@ impl Blocks {
             self.allowance.spend(cpu::used_us() - begun_us);
         }
         Ok(())
-    }
-
-    /// Where they have anything mapped: sorted, disjoint.
-    pub(super) fn mapped(&self) -> Vec<AddrRange> {
-        let mapped = self.blocks.iter().filter(|block| block.looks > 0);
-        joined_to(AddrRange::joined(mapped.map(|block| block.range)), MOST_RANGES)
     }
 
     /// Who has which part of all RAM, the first time and where that is news.
@@ -146,8 +127,7 @@ impl Blocks {
     }
 
     fn step(&mut self, owners: &mut Owners, own_pgd: u64) -> Result<(), BpfError> {
-        let Owners { processes, census, .. } = owners;
-        let reader = &mut processes.reader;
+        let reader = &mut owners.processes.reader;
         let end = (self.next + IN_A_STEP).min(self.blocks.len());
         let these = &mut self.blocks[self.next..end];
         // The golden ratio spreads the places of many rounds evenly.
@@ -167,7 +147,6 @@ impl Blocks {
             |_| {},
         )?;
         for (at, block) in these.iter_mut().enumerate() {
-            block.looks = block.looks.saturating_sub(1);
             block.shares.clear();
             if is_free[at] {
                 continue;
@@ -178,7 +157,6 @@ impl Blocks {
                 of.push(at);
             }
         }
-        let is_meant = |pid| census.verdict_on(pid) == Verdict::Fits;
         frames::read(
             reader,
             own_pgd,
@@ -191,17 +169,12 @@ impl Blocks {
                     let bytes = block.range.len() / SAMPLES * u64::from(run.found.nr);
                     add_share(&mut block.shares, holder, bytes);
                 }
-                let pid = run.found.tgid;
-                if run.is_mapped() && *self.meant.entry(pid).or_insert_with(|| is_meant(pid)) {
-                    block.looks = LOOKS;
-                }
             },
         )?;
         self.next = end;
         if end == self.blocks.len() {
             self.next = 0;
             self.round += 1;
-            self.meant.clear();
         }
         Ok(())
     }
@@ -209,38 +182,4 @@ impl Blocks {
 
 fn window(start: u64) -> Window {
     Window { target: ALL, start, pages: 1 }
-}
-
-/// Sorted `ranges`, no more than `most` of them: with the smallest gaps between them filled.
-fn joined_to(ranges: Vec<AddrRange>, most: usize) -> Vec<AddrRange> {
-    if ranges.len() <= most {
-        return ranges;
-    }
-    let mut gaps: Vec<u64> = ranges.windows(2).map(|pair| pair[1].start - pair[0].end).collect();
-    let at = gaps.len() - most;
-    let widest = *gaps.select_nth_unstable(at).1;
-    let mut joined: Vec<AddrRange> = Vec::new();
-    for range in ranges {
-        match joined.last_mut() {
-            Some(last) if range.start - last.end <= widest => last.end = range.end,
-            _ => joined.push(range),
-        }
-    }
-    joined
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ranges_are_joined_over_the_smallest_gaps() {
-        let ranges = |ends: &[(u64, u64)]| -> Vec<_> {
-            ends.iter().map(|&(start, end)| AddrRange::new(start, end)).collect()
-        };
-        let all = ranges(&[(0, 1), (2, 3), (9, 10), (12, 13), (20, 21)]);
-        assert_eq!(joined_to(all.clone(), 5), all);
-        assert_eq!(joined_to(all.clone(), 3), ranges(&[(0, 3), (9, 13), (20, 21)]));
-        assert_eq!(joined_to(all, 1), ranges(&[(0, 21)]));
-    }
 }

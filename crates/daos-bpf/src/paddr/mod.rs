@@ -1,17 +1,20 @@
-//! The monitoring primitive of physical addresses: the RAM of the machine, whoever uses it.
+//! Physical addresses: the RAM of the machine, whoever uses it.
 //!
-//! A page frame is accessed if the entry that maps it was. An eBPF program goes from frames to
-//! these entries; arming and acting go through their owners, by virtual address. What several
+//! A page frame is accessed if the entry that maps it was. So what is watched is its owners, the
+//! processes of the machine, by their page tables ([`PhysicalMemory::owners_mut`]), and what is known
+//! of them is projected onto page frames (`daos_monitor::projection`).
+//!
+//! Schemes look at single frames, and act on them: an eBPF program goes from frames to the entries
+//! that map them; arming and acting go through their owners, by virtual address. What several
 //! map can't be armed, and is not observed. Page cache that nobody maps has no accessed bits: it
 //! counts as not there, as free memory does, and the kernel's.
 //!
 //! | module | holds |
 //! |---|---|
-//! | this one | the [`AccessCheck`] |
-//! | `blocks` | where anything is mapped: the rest is not watched |
+//! | this one | its owners, and the [`AccessCheck`] of schemes |
 //! | `frames` | what windows of page frames hold |
 //! | `owners` | the processes that have them |
-//! | `ownership` | who has which part of all RAM |
+//! | `blocks`, `ownership` | who has which part of all RAM |
 //! | `actions` | what schemes do to them |
 //! | `prices` | what looking and arming costs by frame, measured |
 
@@ -23,15 +26,15 @@ mod ownership;
 mod prices;
 
 use crate::BpfError;
-use crate::armed_pages::ArmedPages;
 use crate::page_cache::PageCacheLook;
 use crate::programs::Wanted;
 use crate::reader::Reader;
+use crate::vaddr::VirtualMemory;
 use blocks::Blocks;
 use daos_core::access::MAX_WINDOW_PAGES;
 use daos_core::{
-    AccessCheck, AddrRange, Capabilities, Mapping, Observation, Prices, Target, TargetId,
-    TargetInfo, Window,
+    AccessCheck, ActionSink, AddrRange, Capabilities, HUGE_PAGE_SIZE, MappedFrames, Mapping,
+    Observation, PAGE_SIZE, PageFrames, Prices, Target, TargetId, TargetInfo, Window,
 };
 use daos_linux::census::Selection;
 use daos_linux::iomem;
@@ -40,13 +43,21 @@ use owners::{Owners, Piece};
 use std::collections::HashSet;
 use std::path::Path;
 
-/// The only target.
-const ALL: TargetId = TargetId(0);
+/// The only target: the machine.
+pub const ALL: TargetId = TargetId(0);
 /// Regions updates after which frames that could not be armed are tried again. Chosen: as with
 /// virtual addresses.
 const UPDATES_BETWEEN_TRIES: u64 = 10;
 
-/// Accessed bits of page frames, read with eBPF and armed with `process_madvise`.
+/// Bytes that are armed at once around a page. Chosen: a run of them takes a twentieth of the time
+/// that each by itself does, and few of others' uses are missed.
+const ARMED_AROUND: u64 = 64 * PAGE_SIZE;
+/// The part of the bound of which finding its owners, and looking at what they have mapped, takes as
+/// much as of a bound of its own. Chosen: about as much goes into projecting what is known of them.
+const TO_KEEP_UP: f64 = 0.5;
+
+/// The RAM of the machine: those who have it, to be watched, and accessed bits of page frames, read
+/// with eBPF and armed with `process_madvise`, for schemes.
 #[derive(Debug)]
 pub struct PhysicalMemory {
     owners: Owners,
@@ -58,8 +69,8 @@ pub struct PhysicalMemory {
     blocks: Blocks,
     /// Frames that had to be left when they were last armed.
     left: HashSet<u64>,
-    /// By physical address.
-    armed: ArmedPages,
+    /// What is resident of the machine's memory, as of the last regions update.
+    resident_bytes: Option<u64>,
     updates: u64,
     prices: Prices,
     /// Where set bits were cleared, if anyone wants to know.
@@ -68,9 +79,8 @@ pub struct PhysicalMemory {
 
 impl PhysicalMemory {
     /// Loads the eBPF programs and checks that they find the owners of page frames here.
-    /// `selection`: the processes whose memory is armed, and may be acted on; that of others is
-    /// not observed while it is in use. `max_overhead`: the bound on what
-    /// watching costs in all, as a share of one CPU.
+    /// `selection`: the processes whose memory is watched, `most` of them at a time, and may be
+    /// acted on. `max_overhead`: the bound on what watching costs in all, as a share of one CPU.
     ///
     /// Needs root, or the capabilities of [`VirtualMemory`](crate::VirtualMemory::new) and
     /// CAP_SYS_ADMIN, and a kernel with memory cgroups (`CONFIG_MEMCG`).
@@ -78,15 +88,15 @@ impl PhysicalMemory {
     /// # Errors
     ///
     /// [`BpfError`] where this host lacks what it takes.
-    pub fn new(selection: Selection, max_overhead: f64) -> Result<Self, BpfError> {
+    pub fn new(selection: Selection, most: usize, max_overhead: f64) -> Result<Self, BpfError> {
         let mut reader = Reader::with_frames()?;
         let own_pgd = reader.myself()?.pgd;
-        let name = || "System RAM".to_owned();
         let ram = iomem::system_ram(Path::new("/"))?;
         let page_cache = PageCacheLook::new(&mut reader)?;
-        let mut owners = Owners::new(reader, selection, max_overhead);
+        let looks = prices::measure_looks(&mut reader, &ram)?;
+        let mut owners = Owners::new(reader, selection, most, TO_KEEP_UP * max_overhead)?;
         let blocks = Blocks::find(&mut owners, own_pgd, &ram, max_overhead)?;
-        let looks = prices::measure_looks(&mut owners.processes.reader, &blocks.mapped())?;
+        let name = || "System RAM".to_owned();
         let ram = ram.into_iter().map(|range| Mapping { range, name: name(), shared: false });
         Ok(Self {
             prices: prices::with(looks, owners.processes.prices()),
@@ -96,7 +106,7 @@ impl PhysicalMemory {
             ram: ram.collect(),
             blocks,
             left: HashSet::new(),
-            armed: ArmedPages::default(),
+            resident_bytes: None,
             updates: 0,
             cleared: None,
         })
@@ -105,6 +115,57 @@ impl PhysicalMemory {
     /// The processes that were found to have memory, by number.
     pub fn pids(&self) -> impl Iterator<Item = u32> {
         self.owners.processes.pids()
+    }
+
+    /// Those who have it.
+    pub fn owners(&self) -> &VirtualMemory {
+        &self.owners.processes
+    }
+
+    /// The same, to be watched.
+    pub fn owners_mut(&mut self) -> &mut VirtualMemory {
+        &mut self.owners.processes
+    }
+
+    /// System RAM, by rising address.
+    pub fn ram(&self) -> Vec<AddrRange> {
+        self.ram.iter().map(|mapping| mapping.range).collect()
+    }
+
+    /// What is resident of it, in bytes, as of the last regions update.
+    pub fn resident_bytes(&self) -> Option<u64> {
+        self.resident_bytes
+    }
+
+    /// All that there is to do at a regions update. Those who have it, by virtual address.
+    ///
+    /// # Errors
+    ///
+    /// [`BpfError`] where the primitives fail.
+    pub fn keep_up(&mut self) -> Result<Vec<Target>, BpfError> {
+        let owners = self.owners.keep_up()?;
+        self.page_cache.go_on(&mut self.owners.processes.reader)?;
+        self.updates += 1;
+        if self.updates.is_multiple_of(UPDATES_BETWEEN_TRIES) {
+            self.left.clear();
+        }
+        let memory = ProcessMemory::of_machine(Path::new("/proc"));
+        self.resident_bytes = memory.map(|memory| memory.resident_bytes);
+        self.blocks.go_on(&mut self.owners, self.own_pgd)?;
+        Ok(owners)
+    }
+
+    /// Where owners' set bits were cleared since this was last asked, by page frame.
+    fn cleared_of_owners(&mut self) -> Result<Vec<AddrRange>, BpfError> {
+        let mut cleared = self.owners.processes.take_cleared();
+        cleared.sort_unstable();
+        let mut frames = Vec::new();
+        for of_one in cleared.chunk_by(|a, b| a.0 == b.0) {
+            let ranges = AddrRange::joined(of_one.iter().map(|(_, range)| *range));
+            let each = |mapped: MappedFrames| frames.push(mapped.frames());
+            self.owners.processes.frames(of_one[0].0, &ranges, each)?;
+        }
+        Ok(frames)
     }
 
     /// Arms the pieces, by owner. Those that can't be are left.
@@ -120,21 +181,24 @@ impl PhysicalMemory {
             let target = self.owners.processes.spaces[at].id;
             found.push((target, of_one));
             let first = windows.len();
-            for piece in of_one {
-                let pages = piece.pages as u32;
-                match windows[first..].last_mut() {
-                    Some(last)
-                        if last.range().end == piece.va
-                            && last.pages + pages <= MAX_WINDOW_PAGES =>
+            for range in of_one.iter().map(around) {
+                match windows[first..].last_mut().map(|last| (last.range(), last)) {
+                    // They are sorted by address.
+                    Some((before, _)) if range.end <= before.end => {}
+                    Some((before, last))
+                        if range.start <= before.end
+                            && range.end - before.start <= HUGE_PAGE_SIZE =>
                     {
-                        last.pages += pages;
+                        last.pages = ((range.end - before.start) / PAGE_SIZE) as u32;
                     }
-                    _ => windows.push(Window { target, start: piece.va, pages }),
+                    before => {
+                        let end = before.map_or(0, |(before, _)| before.end);
+                        let start = range.start.max(end);
+                        let pages = ((range.end - start) / PAGE_SIZE) as u32;
+                        windows.push(Window { target, start, pages });
+                    }
                 }
             }
-        }
-        for piece in &*pieces {
-            self.armed.insert_range(ALL, piece.entry_frames());
         }
         self.owners.processes.arm(&windows)?;
         for (target, of_one) in found {
@@ -168,16 +232,8 @@ impl AccessCheck for PhysicalMemory {
     }
 
     fn targets(&mut self) -> Result<Vec<Target>, BpfError> {
-        self.owners.keep_up()?;
-        self.page_cache.go_on(&mut self.owners.processes.reader)?;
-        self.updates += 1;
-        if self.updates.is_multiple_of(UPDATES_BETWEEN_TRIES) {
-            self.left.clear();
-        }
-        let memory = ProcessMemory::of_machine(Path::new("/proc"));
-        let resident_bytes = memory.map(|memory| memory.resident_bytes);
-        self.blocks.go_on(&mut self.owners, self.own_pgd)?;
-        Ok(vec![Target { id: ALL, ranges: self.blocks.mapped(), resident_bytes }])
+        self.keep_up()?;
+        Ok(vec![Target { id: ALL, ranges: self.ram(), resident_bytes: self.resident_bytes }])
     }
 
     fn arm(&mut self, windows: &[Window]) -> Result<(), BpfError> {
@@ -220,8 +276,6 @@ impl AccessCheck for PhysicalMemory {
             |run| note(&mut found[run.window], &run, |frame| left.contains(&frame)),
         )?;
         free.into_iter().for_each(|(window, bytes)| found[window].empty_bytes = bytes);
-        let set = self.armed.take_found(ALL, windows, found);
-        self.owners.processes.target_cost.found_set(set);
         Ok(())
     }
 
@@ -248,6 +302,14 @@ impl AccessCheck for PhysicalMemory {
         });
         machine.into_iter().chain(page_cache).collect()
     }
+}
+
+/// What is armed with a piece: its neighbours, too. Those next to it by frame are anywhere, and to
+/// arm each by itself takes a flush of the TLB for each; by address they are cleared in one run, and
+/// found clear when it is their turn.
+fn around(piece: &Piece) -> AddrRange {
+    let AddrRange { start, end } = piece.range();
+    AddrRange::new(start / ARMED_AROUND * ARMED_AROUND, end.next_multiple_of(ARMED_AROUND))
 }
 
 /// Adds a run of frames to the observation of its window. `is_left`: could a frame not be armed?

@@ -8,7 +8,7 @@ use super::frames::Run;
 use crate::BpfError;
 use crate::reader::Reader;
 use crate::vaddr::{Origin, VirtualMemory};
-use daos_core::{AccessCheck, AddrRange, PAGE_SIZE, TargetId};
+use daos_core::{AccessCheck, AddrRange, PAGE_SIZE, Target, TargetId};
 use daos_linux::Process;
 use daos_linux::census::{Census, Selection, Verdict};
 use std::collections::{HashMap, HashSet};
@@ -60,12 +60,6 @@ impl Piece {
         AddrRange::new(self.va, self.va + self.bytes())
     }
 
-    /// Physical addresses of frames, as many as entries map it: a huge page has one.
-    pub(super) fn entry_frames(&self) -> AddrRange {
-        let (start, pages) = (self.frame * PAGE_SIZE, if self.is_huge { 1 } else { self.pages });
-        AddrRange::new(start, start + pages * PAGE_SIZE)
-    }
-
     pub(super) fn bytes(&self) -> u64 {
         self.pages * PAGE_SIZE
     }
@@ -104,24 +98,32 @@ pub(super) struct Owners {
 }
 
 impl Owners {
-    /// `selection`: those that are meant.
-    pub(super) fn new(reader: Reader, selection: Selection, max_overhead: f64) -> Self {
+    /// Those that `selection` means, found as they come and go, up to `most` at a time, and others
+    /// of them whose frames are armed.
+    pub(super) fn new(
+        reader: Reader,
+        selection: Selection,
+        most: usize,
+        max_overhead: f64,
+    ) -> Result<Self, BpfError> {
         let mut processes = VirtualMemory::with_reader(reader).with_max_overhead(max_overhead);
-        // Accesses are counted by frame.
-        processes.armed_pages = None;
-        Self {
+        processes.watch_everyone(selection.clone(), most)?;
+        // It is told of the machine.
+        processes.page_cache = None;
+        Ok(Self {
             processes,
             known: HashMap::new(),
             refused: HashSet::new(),
             census: Census::new(Path::new("/"), selection),
             updates: 0,
             new_left: NEW_IN_A_TICK,
-        }
+        })
     }
 
-    /// Looks at what they have mapped, as far as upkeep allows, and drops those that have ended.
-    pub(super) fn keep_up(&mut self) -> Result<(), BpfError> {
-        self.processes.targets()?;
+    /// Looks at what they have mapped, as far as upkeep allows, and drops those that have ended:
+    /// the others, by virtual address.
+    pub(super) fn keep_up(&mut self) -> Result<Vec<Target>, BpfError> {
+        let targets = self.processes.targets()?;
         let ids: HashMap<_, _> =
             self.processes.spaces.iter().map(|s| (s.process.pid(), s.id)).collect();
         self.known = ids;
@@ -129,7 +131,7 @@ impl Owners {
         if self.updates.is_multiple_of(UPDATES_BETWEEN_TRIES) {
             self.refused.clear();
         }
-        Ok(())
+        Ok(targets)
     }
 
     /// Some may be taken on again.

@@ -94,6 +94,7 @@ impl TruePhase {
                     all.with_all_to(SomePages::of(order, range.len(), page))
                 })
                 .collect();
+            let ranges = if space.ram().is_some() { by_frame(space, ranges) } else { ranges };
             phases.push(Self {
                 start_us,
                 end_us: next_us,
@@ -104,6 +105,24 @@ impl TruePhase {
         }
         phases
     }
+}
+
+/// The same by page frame: pieces of a range are accessed as all of it is.
+fn by_frame(space: &SimSpace, ranges: Vec<TrueRange>) -> Vec<TrueRange> {
+    let pieces = ranges.iter().flat_map(|truth| {
+        space.frames_of(truth.range).map(|piece| TrueRange { range: piece.frames(), ..*truth })
+    });
+    let mut pieces: Vec<_> = pieces.collect();
+    pieces.sort_unstable_by_key(|truth| truth.range.start);
+    pieces.dedup_by(|next, last| {
+        let alike = TrueRange { range: last.range, ..*next } == *last && next.some.is_none();
+        let joins = alike && last.range.end == next.range.start;
+        if joins {
+            last.range.end = next.range.end;
+        }
+        joins
+    });
+    pieces
 }
 
 /// Of each region the order of accesses, if there is one pattern of it in `phase`.

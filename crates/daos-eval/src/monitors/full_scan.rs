@@ -195,6 +195,10 @@ impl Monitor for FullScan {
     fn charge(&mut self, spent: CpuCost, _over_us: u64) {
         self.cost.charge(spent);
     }
+
+    fn charge_beside(&mut self, spent: CpuCost) {
+        self.cost.charge(spent);
+    }
 }
 
 #[cfg(test)]

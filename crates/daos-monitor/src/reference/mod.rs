@@ -119,6 +119,10 @@ impl Monitor for Reference {
     fn charge(&mut self, spent: CpuCost, _over_us: u64) {
         self.cost.charge(spent);
     }
+
+    fn charge_beside(&mut self, spent: CpuCost) {
+        self.cost.charge(spent);
+    }
 }
 
 impl Reference {

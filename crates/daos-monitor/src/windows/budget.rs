@@ -236,6 +236,12 @@ impl Budget {
         self.expected = Price::default();
     }
 
+    /// Takes out what was spent beside ticks.
+    pub fn charge_beside(&mut self, spent: CpuCost) {
+        self.left -= spent.monitor_us;
+        self.debt += spent.target_us;
+    }
+
     /// How often the aggregation interval must be doubled for two wakes in it to take
     /// at most a quarter of what may be spent, or less than a fifth; and for its end, where many targets make that
     /// dear, to take no more than half, up to a point.

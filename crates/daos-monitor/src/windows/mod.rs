@@ -451,4 +451,9 @@ impl Monitor for Windows {
         self.cost.charge(spent);
         self.budget.charge(spent);
     }
+
+    fn charge_beside(&mut self, spent: CpuCost) {
+        self.cost.charge(spent);
+        self.budget.charge_beside(spent);
+    }
 }

@@ -3,7 +3,7 @@
 use crate::cli;
 use crate::cmd::account::{Told, tell_slowdown};
 use crate::cmd::monitoring;
-use crate::cmd::session::{self, Prepared};
+use crate::cmd::session::{self, Prepared, Purpose};
 use anyhow::Result;
 use daos_cli::{Usage, say, signals};
 use daos_monitor::AnyMonitor;
@@ -44,7 +44,8 @@ fn live(args: &cli::Apply, monitor: AnyMonitor) -> Result<i32> {
     // What can be refused is refused before anything is started or changed.
     let user = session::user_of_command(&args.target, args.user.as_deref())?;
     let looking = &args.monitoring.looking;
-    let prepared = Prepared::new(&args.target, &args.schemes, args.user.as_deref(), looking)?;
+    let prepared =
+        Prepared::new(&args.target, &args.schemes, args.user.as_deref(), looking, Purpose::Manage)?;
     if !args.quiet {
         session::tell_of_others();
         session::tell_user(user.as_ref());

@@ -81,7 +81,7 @@ impl Diagnosis {
         let notes = damon::running(sys)
             .iter()
             .map(|kdamond| {
-                format!("a DAMON of the kernel is running ({kdamond}): it clears accessed bits too, so some accesses may be missed")
+                format!("a DAMON of the kernel is running ({kdamond}): it clears accessed bits too, so some accesses to single pages may be missed")
             })
             .chain(of_unit)
             .collect();
@@ -179,7 +179,7 @@ fn ebpf(host: &Host, rights: Rights, sys: &Path) -> Result<VirtualMemory, String
 
 /// Whether page frames can be followed to those who have them: likewise, by doing it.
 fn by_frame() -> Result<String, String> {
-    match PhysicalMemory::new(Selection::default(), DEFAULT_MAX_OVERHEAD) {
+    match PhysicalMemory::new(Selection::default(), 0, DEFAULT_MAX_OVERHEAD) {
         Ok(_) => Ok("found our own page frames with eBPF".to_owned()),
         Err(err) => Err(err.to_string()),
     }

@@ -6,7 +6,7 @@ mod summary;
 use crate::cli;
 use crate::cmd::account::{Told, tell_slowdown};
 use crate::cmd::monitoring;
-use crate::cmd::session::{self, Prepared};
+use crate::cmd::session::{self, Prepared, Purpose};
 use anyhow::{Result, anyhow};
 use daos_cli::{Usage, is_broken_pipe, say, signals};
 use daos_core::units::display;
@@ -61,7 +61,8 @@ fn live(args: &cli::Record, monitor: AnyMonitor) -> Result<i32> {
     // What can be refused is refused before anything is started or written.
     let user = session::user_of_command(&args.target, args.user.as_deref())?;
     let looking = &args.monitoring.looking;
-    let prepared = Prepared::new(&args.target, &args.schemes, args.user.as_deref(), looking)?;
+    let prepared =
+        Prepared::new(&args.target, &args.schemes, args.user.as_deref(), looking, Purpose::Tell)?;
     let output = Output::open(&args.output)?;
     if !args.quiet {
         session::tell_of_others();

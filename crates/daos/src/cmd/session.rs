@@ -29,6 +29,15 @@ pub struct Prepared {
     zram: cli::Zram,
 }
 
+/// What becomes of what is seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// Schemes go by it, and nothing else.
+    Manage,
+    /// It is told, too, by its addresses.
+    Tell,
+}
+
 impl Prepared {
     /// Refuses what can be refused before anything is started, written or changed.
     pub fn new(
@@ -36,7 +45,12 @@ impl Prepared {
         managing: &cli::Managing,
         user: Option<&str>,
         looking: &cli::Looking,
+        purpose: Purpose,
     ) -> Result<Self> {
+        let schemes = schemes(managing)?;
+        // Schemes act by those who have memory; only where addresses matter are they found for it.
+        let by_address =
+            purpose == Purpose::Tell || schemes.stats().any(|(scheme, _)| scheme.goes_by_address());
         let (pids, children) = (&target.forms.pid, target.children);
         let max_overhead = looking.max_overhead;
         let targets = if target.forms.all {
@@ -44,11 +58,15 @@ impl Prepared {
             Targets::open_everyone(selection, everyone::most(looking), max_overhead)?
         } else if target.forms.paddr {
             let selection = everyone::selection(&target.selecting, managing.act(), user)?;
-            Targets::open_machine(selection, max_overhead)?
+            let most = everyone::most(looking);
+            match by_address {
+                true => Targets::open_machine(selection, most, max_overhead)?,
+                false => Targets::open_owners(selection, most, max_overhead)?,
+            }
         } else {
             Targets::open(pids, children, managing.act(), max_overhead)?
         };
-        let schemes = schemes(managing)?;
+        schemes.check(|scheme: &Scheme| targets.tell_refaults(scheme))?;
         // A swap device that is yet to be set up will do.
         let swap_comes = managing.zram.bytes.is_some();
         schemes.check(|scheme: &Scheme| match targets.supports(scheme.action) {
@@ -252,7 +270,7 @@ pub fn tell_end(command: Option<&Ended>) {
 pub fn tell_of_others() {
     if let Some(kdamond) = damon::running(Path::new("/sys")).first() {
         say!(
-            "daos: note: a DAMON of the kernel is running ({kdamond}); it clears accessed bits too, so some accesses may be missed"
+            "daos: note: a DAMON of the kernel is running ({kdamond}); it clears accessed bits too, so some accesses to single pages may be missed"
         );
     }
 }

@@ -19,10 +19,9 @@ const MIB: u64 = 1 << 20;
 const IS_PRESENT: u64 = 1 << 63;
 const FRAME: u64 = (1 << 55) - 1;
 
-/// A workload that is mostly idle, in huge pages: small ones may be scattered over the machine, and
-/// then its neighbours tell nothing of a frame.
-fn mostly_idle(scratch: &Scratch) -> Workload {
-    scratch.workload(MOSTLY_IDLE, &["--thp", "always"])
+/// A workload that is mostly idle, in huge pages (`always`) or in small ones (`never`).
+fn mostly_idle(scratch: &Scratch, thp: &str) -> Workload {
+    scratch.workload(MOSTLY_IDLE, &["--thp", thp])
 }
 
 /// Which frames a process has at which addresses, of its mappings without a file.
@@ -80,11 +79,21 @@ fn told(ownership: &Ownership, pid: u32, frames: &HashMap<u64, u64>) -> (f64, f6
 
 #[tag(root)]
 #[test]
-fn frames_in_use_and_idle_frames_are_told_apart() {
+fn huge_pages_in_use_and_idle_ones_are_told_apart_by_frame() {
+    are_told_apart("always");
+}
+
+#[tag(root)]
+#[test]
+fn small_pages_in_use_and_idle_ones_are_told_apart_by_frame() {
+    are_told_apart("never");
+}
+
+fn are_told_apart(thp: &str) {
     eventually(|| {
         let scratch = Scratch::new();
         let cgroup = Cgroup::make();
-        let load = mostly_idle(&scratch);
+        let load = mostly_idle(&scratch, thp);
         cgroup.take(load.pid());
         let args = ["--paddr", "--cgroup", &cgroup.pattern(), "--duration", "12s"];
         let mut recorder = Process::start(&mut scratch.recorder(&[&args, WINDOWS].concat()));
@@ -117,8 +126,8 @@ fn idle_frames_are_paged_out_of_who_is_meant_alone() {
     eventually(|| {
         let (scratch, second, third) = (Scratch::new(), Scratch::new(), Scratch::new());
         let cgroup = Cgroup::make();
-        let (inside, other) = (mostly_idle(&scratch), mostly_idle(&second));
-        let outside = mostly_idle(&third);
+        let (inside, other) = (mostly_idle(&scratch, "always"), mostly_idle(&second, "always"));
+        let outside = mostly_idle(&third, "always");
         let before = resident(outside.pid());
         cgroup.take(inside.pid());
         cgroup.take(other.pid());

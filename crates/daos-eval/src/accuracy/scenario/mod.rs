@@ -243,13 +243,15 @@ impl Scenario {
     }
 
     /// The RAM of a simulated machine of so many bytes in which `processes` do that, each with its
-    /// share of the memory and drawn by itself; it was given out in pieces of `piece_bytes`.
+    /// share of the memory and drawn by itself; it was given out in pieces of `piece_bytes`. By virtual
+    /// address if it `is_projected`, else by physical.
     pub fn physical(
         &self,
         seed: u64,
         sample_us: u64,
         accesses_per_sec: Option<u64>,
         (processes, piece_bytes): (u32, u64),
+        is_projected: bool,
     ) -> Result<SimSpace, EvalError> {
         let many = u64::from(processes.max(1));
         let pages = self.bytes / self.page.bytes() / many;
@@ -264,7 +266,8 @@ impl Scenario {
             all = Some(SimOptions { accesses_per_sec, ..options });
             configs.push(config);
         }
-        SimSpace::physical(&configs, piece_bytes, all.unwrap_or_default())
+        let space = if is_projected { SimSpace::scattered } else { SimSpace::physical };
+        space(&configs, piece_bytes, all.unwrap_or_default())
             .map_err(|error| EvalError::Scenario(error.to_string()))
     }
 

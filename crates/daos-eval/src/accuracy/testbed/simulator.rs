@@ -10,6 +10,8 @@ use crate::accuracy::truth::TruePhase;
 use crate::error::EvalError;
 use crate::monitors::{ComparedKind, ComparedMonitor};
 use daos_core::SnapshotSource;
+use daos_monitor::MonitorKind;
+use daos_monitor::windows::DEFAULT_MAX_OVERHEAD;
 use daos_session::SimSource;
 use daos_sim::{CostModel, SimOptions, SimSpace};
 use daos_workload::Config;
@@ -76,7 +78,8 @@ impl Testbed for Simulator {
         round: u32,
     ) -> Result<RunMetrics, EvalError> {
         let seed = plan.seed + u64::from(round);
-        let (space, settle_us) = self.space(plan, workload, seed)?;
+        let is_projected = monitor == ComparedKind::Product(MonitorKind::Windows);
+        let (space, settle_us) = self.space(plan, workload, seed, is_projected)?;
         let length_us = match workload {
             WorkloadSpec::File(_) => plan.length_us.min(space.config().duration_us()),
             WorkloadSpec::Scenario(_) => plan.length_us,
@@ -87,7 +90,9 @@ impl Testbed for Simulator {
         }
         let scan = self.scan(plan, &space, &phases);
         let monitor = ComparedMonitor::new(monitor, plan.attrs, plan.options, seed)?;
-        let mut source = SimSource::new(monitor, space, self.model, length_us);
+        let max_overhead = plan.options.max_overhead.unwrap_or(DEFAULT_MAX_OVERHEAD);
+        let source = SimSource::new(monitor, space, self.model, length_us);
+        let mut source = source.by_page_frame(max_overhead);
         let mut meter = RunMeter::new(phases, 0, plan.warmup_us, settle_us);
         loop {
             let Ok(snapshot) = source.next_snapshot();
@@ -110,12 +115,14 @@ impl Testbed for Simulator {
 }
 
 impl Simulator {
-    /// The space of a round, and how long a phase of it may run before it counts.
+    /// The space of a round, and how long a phase of it may run before it counts. Physical memory
+    /// of which what is known of its owners `is_projected` is by virtual address.
     fn space(
         &self,
         plan: &AccuracyPlan,
         workload: &WorkloadSpec,
         seed: u64,
+        is_projected: bool,
     ) -> Result<(SimSpace, u64), EvalError> {
         let (config, huge_pages, settle_us) = match workload {
             WorkloadSpec::File(path) => (Config::read(path)?, self.huge_pages, plan.warmup_us),
@@ -128,8 +135,9 @@ impl Simulator {
                 let sample_us = plan.attrs.sample_us;
                 if let Some(PhysicalSpace { processes, piece_bytes }) = self.physical {
                     let shared = (processes, piece_bytes);
+                    let accesses = self.accesses_per_sec;
                     let space =
-                        scenario.physical(seed, sample_us, self.accesses_per_sec, shared)?;
+                        scenario.physical(seed, sample_us, accesses, shared, is_projected)?;
                     return Ok((space, 0));
                 }
                 return Ok((scenario.space(seed, sample_us, self.accesses_per_sec)?, 0));
@@ -220,7 +228,7 @@ mod tests {
         assert!(ran.recall > Some(0.99) && ran.precision > Some(0.99), "{ran:?}");
         assert!(ran.rate_error < Some(0.02) && ran.wss_error.unwrap().abs() < 0.01, "{ran:?}");
 
-        let (space, _) = SIMULATOR.space(&plan, &workload, 1).unwrap();
+        let (space, _) = SIMULATOR.space(&plan, &workload, 1, false).unwrap();
         let phases = TruePhase::simulated(&space, &plan.attrs, 1);
         let modelled = SIMULATOR.modelled(&plan, &space, &phases);
         let near = |of: fn(&RunMetrics) -> Option<f64>| {
@@ -305,6 +313,12 @@ mod tests {
         assert!(large.precision > Some(0.8) && large.recall > Some(0.8), "{large:?}");
         let found = |ran: &RunMetrics| ran.recall.unwrap_or(0.0) * ran.precision.unwrap_or(0.0);
         assert!(found(&small) < 0.5 * found(&large), "{small:?}");
+        // What is known of its owners tells of pages wherever they lie.
+        let windows = ComparedKind::Product(MonitorKind::Windows);
+        for piece_bytes in [PAGE_SIZE, 64 << 10, 32 << 20] {
+            let told = run(piece_bytes, windows);
+            assert!(told.recall > Some(0.9) && told.precision > Some(0.9), "{told:?}");
+        }
         let scanned = run(64 << 10, ComparedKind::FullScan);
         assert!(scanned.recall > Some(0.95) && scanned.precision > Some(0.95), "{scanned:?}");
     }
@@ -326,8 +340,8 @@ mod tests {
         let real =
             Simulator { accesses_per_sec: Some(20_000_000), as_on_real_memory: true, ..SIMULATOR };
         let workload = block((256 << 20) + (1 << 20));
-        let (aligned, _) = real.space(&plan(), &workload, 1).unwrap();
-        let (packed, _) = SIMULATOR.space(&plan(), &workload, 1).unwrap();
+        let (aligned, _) = real.space(&plan(), &workload, 1, false).unwrap();
+        let (packed, _) = SIMULATOR.space(&plan(), &workload, 1, false).unwrap();
         assert!(aligned.ranges().iter().all(|range| range.start.is_multiple_of(2 << 20)));
         assert!(packed.ranges().windows(2).all(|pair| pair[0].end == pair[1].start));
         assert_eq!(aligned.config(), packed.config());

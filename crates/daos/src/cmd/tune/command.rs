@@ -68,7 +68,13 @@ impl<'a> Command<'a> {
         let program = args.target.forms.command.first().context("no command was given")?;
         ensure!(is_program(program), "there is no command {program:?}; check its name");
         // The limit goes by the clock: what is missing is told before the first run.
-        session::Prepared::new(&args.target, &managing(args), None, &args.monitoring.looking)?;
+        session::Prepared::new(
+            &args.target,
+            &managing(args),
+            None,
+            &args.monitoring.looking,
+            session::Purpose::Manage,
+        )?;
         let metric = args.measuring.metric.as_deref();
         let metric = metric.map(|text| Metric::new(text, user.clone())).transpose()?;
         Ok(Self { args, user, swap: None, metric, stop, log: None, samples: 0 })

@@ -57,8 +57,13 @@ impl<'a> Prepared<'a> {
     /// Refuses what can't be done here.
     pub fn new(args: &'a cli::Tune, user: Option<User>, stop: Arc<AtomicBool>) -> Result<Self> {
         monitoring::monitor(&args.monitoring)?;
-        let prepared =
-            session::Prepared::new(&args.target, &managing(args), None, &args.monitoring.looking)?;
+        let prepared = session::Prepared::new(
+            &args.target,
+            &managing(args),
+            None,
+            &args.monitoring.looking,
+            session::Purpose::Manage,
+        )?;
         let metric = args.measuring.metric.as_deref().unwrap_or_default();
         let metric = Metric::new(metric, user.clone())?;
         Ok(Self { args, prepared, metric, user, stop })
