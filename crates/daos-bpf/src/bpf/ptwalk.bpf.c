@@ -338,6 +338,9 @@ static long set_young_group(__u64 i, void *data)
 	entry = entries[at];
 	frame = (entry & w->frame_mask) >> 12;
 	at = (first + 1) & (MAX_ENTRIES - 1);
+	/* A large folio lies in RAM as it is mapped; small pages in a row seldom do. */
+	if (((i ? 0 : w->skew) ^ frame) & (YOUNG_GROUP - 1))
+		return 0;
 	if (!(entry & ENTRY_PRESENT) || (entries[at] & w->frame_mask) >> 12 != frame + 1 ||
 	    !is_ram(entry & w->frame_mask) || !was_young(w, frame))
 		return 0;

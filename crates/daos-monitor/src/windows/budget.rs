@@ -1,7 +1,7 @@
 //! The bound on what monitoring may cost.
 //!
-//! A bucket fills at nine tenths of the rate that is allowed, and holds little more than half
-//! a second of it; what was spent is taken out. What a sample will cost the monitor is
+//! A bucket fills at nine tenths of the rate that is allowed, and holds little more than a
+//! second of it; what was spent is taken out. Part of it is kept for when much changes at once. What a sample will cost the monitor is
 //! predicted from the primitive's prices, and the prediction corrected by what samples
 //! really cost.
 //!
@@ -13,8 +13,11 @@ use daos_core::pages::Pages;
 use daos_core::{CpuCost, Prices};
 
 /// How long the bucket takes to fill, in microseconds. Chosen: little of the ten seconds over
-/// which the bound is promised, and longer than intervals are that were stretched once.
-const FILLS_IN_US: f64 = 600_000.0;
+/// which the bound is promised, and longer than the time between two rounds, beside what is kept.
+const FILLS_IN_US: f64 = 1_200_000.0;
+/// The share of it that is there in the beginning. Chosen: the bound holds for the first ten
+/// seconds, too.
+const FULL_AT_FIRST: f64 = 0.5;
 /// The share of what is allowed that is planned with. Chosen: the rest is for what can't be
 /// planned.
 const PLANNED: f64 = 0.9;
@@ -50,6 +53,8 @@ const MAX_FACTOR: f64 = 10.0;
 /// What there is at least before something is armed, in wake-ups. Chosen: besides the one
 /// more that it takes, to go to the target's CPU and back takes as long as two.
 const ARMING_WAKES: f64 = 16.0;
+/// The same when much has just changed. Chosen: what waits then is worth more.
+const ARMING_WAKES_ASTIR: f64 = 8.0;
 /// Microseconds that it takes us to plan a window and to make something of what was read, and
 /// the same of each page of it. Measured, with cold caches.
 const WINDOW_US: f64 = 0.5;
@@ -99,7 +104,7 @@ impl Budget {
     pub fn new(share: f64) -> Self {
         Self {
             share: share * PLANNED,
-            left: share * PLANNED * FILLS_IN_US,
+            left: share * PLANNED * FILLS_IN_US * FULL_AT_FIRST,
             debt: 0.0,
             filled_us: 0,
             expected: Price::default(),
@@ -172,10 +177,11 @@ impl Budget {
         (self.available(0.0) / self.capacity()).clamp(0.0, 1.0)
     }
 
-    /// Whether there is so much that the wake-ups that arming takes are a small part of it, or
-    /// most of what there can be.
-    pub fn is_worth_arming(&self) -> bool {
-        self.available(0.0) >= (ARMING_WAKES * self.wake).min(0.6 * self.capacity())
+    /// Whether there is so much, beside the share `kept`, that the wake-ups that arming takes are a
+    /// small part of it, or most of what there can be; less of it where much `is_astir`.
+    pub fn is_worth_arming(&self, kept: f64, is_astir: bool) -> bool {
+        let wakes = if is_astir { ARMING_WAKES_ASTIR } else { ARMING_WAKES };
+        self.available(kept) >= (wakes * self.wake).min(0.6 * (1.0 - kept) * self.capacity())
     }
 
     /// Takes the price of something out, if it leaves at least the share `kept`.
@@ -244,16 +250,18 @@ impl Budget {
 
     /// How often the aggregation interval must be doubled for two wakes in it to take
     /// at most a quarter of what may be spent, or less than a fifth; and for its end, where many targets make that
-    /// dear, to take no more than half, up to a point.
-    pub fn interval_doublings(&self, aggregation_us: u64, is_learning: bool) -> u32 {
-        let ending = self.doublings(aggregation_us, WAKES * self.wake + 4.0 * self.dear_ending());
-        self.round_doublings(aggregation_us, is_learning).max(ending.min(MOST_FOR_ENDINGS))
+    /// dear, to take no more than half, up to a point; all of that with costs so many times as high
+    /// as they are.
+    pub fn interval_doublings(&self, aggregation_us: u64, is_learning: bool, costs: f64) -> u32 {
+        let ending = costs * (WAKES * self.wake + 4.0 * self.dear_ending());
+        let ending = self.doublings(aggregation_us, ending).min(MOST_FOR_ENDINGS);
+        self.round_doublings(aggregation_us, is_learning, costs).max(ending)
     }
 
     /// The same of the time from one round to the next, which has no end that is dear.
-    pub fn round_doublings(&self, aggregation_us: u64, is_learning: bool) -> u32 {
+    pub fn round_doublings(&self, aggregation_us: u64, is_learning: bool, costs: f64) -> u32 {
         let wakes = if is_learning { WAKES_WHILE_LEARNING } else { WAKES };
-        self.doublings(aggregation_us, wakes * self.wake)
+        self.doublings(aggregation_us, costs * wakes * self.wake)
     }
 
     /// What each of the two ticks around the end of an interval costs beside what any does, where

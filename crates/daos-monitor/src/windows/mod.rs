@@ -77,15 +77,21 @@ const TABLES_READ_IN: f64 = 2.0;
 /// Most rounds in an aggregation interval. Chosen: at two ticks each they fit the default
 /// one, which has twenty.
 const MAX_ROUNDS: u32 = 8;
-/// The share of the budget from which on there is another round for what changed. Chosen:
-/// what is left is for the first round of the next interval.
+/// The share of the budget, beside what is kept, from which on there is another round for what
+/// changed. Chosen: what is left is for the first round of the next interval.
 const FOR_FURTHER_ROUNDS: f64 = 0.2;
+/// The share of a full budget that is kept for when much changes at once. Chosen: a phase that
+/// begins is seen at once, though all else that there is was spent on knowing more.
+const KEPT_FOR_CHANGE: f64 = 0.4;
 /// Aggregation intervals after which the intervals themselves are tuned. Chosen: by then
 /// the estimates are of the intervals in force.
 const INTERVALS_TUNED: u64 = 10;
 /// Most times that the aggregation interval is doubled to keep to the budget. Chosen: 6.4 s
 /// by default.
 const MAX_DOUBLINGS: u32 = 6;
+/// An interval that was doubled is halved again when half of it would do were costs so many times
+/// as high. Chosen: they vary, and ages of runs of pages are recorded anew when it changes.
+const SPARE: f64 = 1.5;
 
 /// Watches targets a page table at a time.
 #[derive(Debug, Clone)]
@@ -127,6 +133,8 @@ pub struct Windows {
     changes: u64,
     /// As many when the interval began.
     changes_before: u64,
+    /// Until when so much changes that what is kept for that is spent.
+    astir_until_us: u64,
     /// How often the aggregation interval is doubled to keep to the budget.
     doublings: u32,
     /// The number of the next place to explore.
@@ -185,6 +193,7 @@ impl Windows {
             wants_round: false,
             changes: 0,
             changes_before: 0,
+            astir_until_us: 0,
             doublings: 0,
             explore_place,
             nr_explored: 0,
@@ -260,13 +269,18 @@ impl Windows {
     fn draw_round(&mut self, now_us: u64) {
         let doublings = self
             .budget
-            .round_doublings(self.attrs.aggregation_us, self.lacks_tables())
+            .round_doublings(self.attrs.aggregation_us, self.lacks_tables(), 1.0)
             .min(self.doublings);
         let part_us = self.attrs.aggregation_us << doublings;
         let passed = now_us.saturating_sub(self.start_us) / part_us;
         let next_us = (self.start_us + (passed + 1) * part_us).min(self.end_us);
         let offset = self.rng.below((part_us / self.attrs.sample_us).saturating_sub(2).max(1));
         self.round_us = next_us + offset * self.attrs.sample_us;
+    }
+
+    /// The share of a full budget that is not to be spent now.
+    fn kept(&self, now_us: u64) -> f64 {
+        if now_us < self.astir_until_us { 0.0 } else { KEPT_FOR_CHANGE }
     }
 
     /// Whether there are page tables that nothing is known of, and could be.
@@ -308,12 +322,16 @@ impl Windows {
         if self.auto_intervals && self.interval.is_multiple_of(INTERVALS_TUNED) {
             self.tune_intervals();
         }
-        self.doublings = self
-            .budget
-            .interval_doublings(self.attrs.aggregation_us, self.lacks_tables())
-            .min(MAX_DOUBLINGS);
+        self.doublings = self.doublings.clamp(self.doublings_at(1.0), self.doublings_at(SPARE));
         self.begin_interval(end_us);
         snapshot
+    }
+
+    /// How often the aggregation interval is to be doubled if all costs are so many times as high
+    /// as they are.
+    fn doublings_at(&self, costs: f64) -> u32 {
+        let (interval_us, is_learning) = (self.attrs.aggregation_us, self.lacks_tables());
+        self.budget.interval_doublings(interval_us, is_learning, costs).min(MAX_DOUBLINGS)
     }
 
     /// Changes the intervals if others fit better.
@@ -355,6 +373,7 @@ impl Monitor for Windows {
             self.planned_us = now_us;
             self.round_us = now_us;
             self.next_update_us = now_us;
+            self.astir_until_us = now_us + round::ASTIR_US;
         }
         let sample_us = self.attrs.sample_us;
         self.places.clear();
@@ -362,7 +381,7 @@ impl Monitor for Windows {
             self.end_round(access, now_us)?;
             let again = self.wants_round
                 && self.rounds < MAX_ROUNDS
-                && self.budget.fullness() > FOR_FURTHER_ROUNDS
+                && self.budget.fullness() > self.kept(now_us) + FOR_FURTHER_ROUNDS
                 && now_us + 2 * sample_us <= self.end_us;
             if again {
                 self.round_us = now_us;

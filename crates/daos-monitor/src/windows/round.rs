@@ -26,6 +26,14 @@ const FOR_READING: f64 = 0.3;
 const FOR_LOOKS: f64 = 0.55;
 /// One in so many subregions that change in an interval are many. Chosen: a phase begins.
 const MANY_CHANGE: usize = 32;
+/// So long it takes then to see what has changed, in microseconds. Chosen: as looks take at memory
+/// that is accessed often.
+pub(super) const ASTIR_US: u64 = 200_000;
+/// What learning and exploring leave even then, as a share of a full budget. Chosen.
+const KEPT_BY_LEARNING: f64 = 0.15;
+/// One in so many that change in an interval put off learning. Chosen: in mixed memory that is as
+/// it was, it is one in a hundred.
+const SOME_CHANGE: usize = 128;
 /// The same while there are page tables, or parts of a large memory, that nothing is known of,
 /// and not much changes. Chosen: those come first.
 const WHILE_LEARNING: (f64, f64) = (0.25, 0.33);
@@ -66,11 +74,12 @@ impl Windows {
     ) -> Result<(), A::Error> {
         self.rounds += 1;
         self.wants_round = false;
-        let full = self.budget.fullness();
-        let (for_reading, _) = self.shares();
-        let is_worth_arming = self.budget.is_worth_arming();
+        let kept = self.kept(now_us);
+        let is_worth_arming = self.budget.is_worth_arming(kept, now_us < self.astir_until_us);
         self.is_behind &= !is_worth_arming;
-        self.read_due(access, now_us, 0, Some(full * (1.0 - for_reading)))?;
+        let there_is = (self.budget.fullness() - kept).max(0.0);
+        let (for_reading, _) = self.shares();
+        self.read_due(access, now_us, 0, Some(kept + there_is * (1.0 - for_reading)))?;
 
         self.places.clear();
         self.check_us = None;
@@ -79,15 +88,16 @@ impl Windows {
         }
         // What was just read may have shown that much changes.
         let (_, for_looks) = self.shares();
-        self.arm_due(now_us, full * (1.0 - for_looks));
+        self.arm_due(now_us, kept + there_is * (1.0 - for_looks));
+        let left = kept.max(KEPT_BY_LEARNING) + there_is * LEFT;
         if self.fits_tables {
-            self.arm_tables(now_us, full * LEFT);
+            self.arm_tables(now_us, left);
         } else {
             let first = self.scouts.len();
             self.send_scouts(now_us, |this, pages, rate| {
                 let mut price = this.budget.sampling(pages, chance(rate, 1.0));
                 price.monitor += this.budget.reading(pages).monitor * 2.0;
-                this.budget.reserve(price, full * LEFT)
+                this.budget.reserve(price, left)
             });
             for at in first..self.scouts.len() {
                 let pages = self.scouts[at].place.nr_pages();
@@ -105,14 +115,18 @@ impl Windows {
     /// The parts of what there is that reading may take, and reading and looks together.
     fn shares(&self) -> (f64, f64) {
         let places = PLACES_A_REGION * u64::from(self.attrs.max_regions);
-        let changes = (self.changes - self.changes_before) as usize;
-        let is_calm = changes * MANY_CHANGE < self.nr_subregions();
+        let is_calm = !self.do_change(MANY_CHANGE);
         match self.fits_tables {
-            true if is_calm && !self.is_behind && self.is_learning => WHILE_LEARNING,
+            true if self.is_learning && !self.do_change(SOME_CHANGE) => WHILE_LEARNING,
             false if is_calm && self.is_behind && self.nr_explored < places => WHILE_BEHIND,
             false if is_calm && self.nr_explored < places => WHILE_EXPLORING,
             _ => (FOR_READING, FOR_LOOKS),
         }
+    }
+
+    /// Whether one in so many subregions have changed in this interval.
+    fn do_change(&self, one_in: usize) -> bool {
+        (self.changes - self.changes_before) as usize * one_in >= self.nr_subregions()
     }
 
     /// Reads what was armed for a short time only.
@@ -235,6 +249,9 @@ impl Windows {
             target.make_due_around(index, REACH, now_us);
             self.changes += 1;
             self.wants_round = true;
+            if self.do_change(MANY_CHANGE) {
+                self.astir_until_us = now_us + ASTIR_US;
+            }
         }
     }
 
