@@ -1,9 +1,9 @@
 //! The bound on what monitoring may cost.
 //!
 //! A bucket fills at nine tenths of the rate that is allowed, and holds little more than a
-//! second of it; what was spent is taken out. Part of it is kept for when much changes at once. What a sample will cost the monitor is
-//! predicted from the primitive's prices, and the prediction corrected by what samples
-//! really cost.
+//! second of it; what was spent is taken out. Part of it is kept for when much changes at once.
+//! What a sample will cost the monitor is predicted from the primitive's prices, and the prediction
+//! corrected by what samples really cost.
 //!
 //! What it costs the targets can come late and all at once: memory that turns hot after
 //! it was armed. It is paid back over the next seconds, so that the monitor is not blind
@@ -15,6 +15,9 @@ use daos_core::{CpuCost, Prices};
 /// How long the bucket takes to fill, in microseconds. Chosen: little of the ten seconds over
 /// which the bound is promised, and longer than the time between two rounds, beside what is kept.
 const FILLS_IN_US: f64 = 1_200_000.0;
+/// The share of a full bucket that is kept for when much changes at once. Chosen: a phase that
+/// begins is seen then, though all else that there is was spent on knowing more.
+pub(super) const KEPT_FOR_CHANGE: f64 = 0.4;
 /// The share of it that is there in the beginning. Chosen: the bound holds for the first ten
 /// seconds, too.
 const FULL_AT_FIRST: f64 = 0.5;
@@ -147,8 +150,10 @@ impl Budget {
 
     /// What the bucket holds when it is full.
     fn capacity(&self) -> f64 {
-        // Whatever the bound, it must hold the wake-ups of a round, and some samples.
-        (self.share * FILLS_IN_US).max(3.0 * self.wake + LEAST_SAMPLES_US)
+        // Whatever the bound, it must hold the wake-ups of a round, and some samples, beside what is
+        // kept.
+        let least = (3.0 * self.wake + LEAST_SAMPLES_US) / (1.0 - KEPT_FOR_CHANGE);
+        (self.share * FILLS_IN_US).max(least)
     }
 
     /// How many times as much as predicted samples cost the monitor here.

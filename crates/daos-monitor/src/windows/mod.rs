@@ -50,7 +50,7 @@ mod target;
 mod tests;
 
 use super::{Monitor, MonitorOptions};
-use budget::Budget;
+use budget::{Budget, KEPT_FOR_CHANGE};
 use daos_core::access::MAX_WINDOW_PAGES;
 use daos_core::{
     AccessCheck, AttrsError, Cost, CpuCost, MonitorAttrs, Observation, PAGE_SIZE, Rng, Snapshot,
@@ -80,9 +80,6 @@ const MAX_ROUNDS: u32 = 8;
 /// The share of the budget, beside what is kept, from which on there is another round for what
 /// changed. Chosen: what is left is for the first round of the next interval.
 const FOR_FURTHER_ROUNDS: f64 = 0.2;
-/// The share of a full budget that is kept for when much changes at once. Chosen: a phase that
-/// begins is seen at once, though all else that there is was spent on knowing more.
-const KEPT_FOR_CHANGE: f64 = 0.4;
 /// Aggregation intervals after which the intervals themselves are tuned. Chosen: by then
 /// the estimates are of the intervals in force.
 const INTERVALS_TUNED: u64 = 10;

@@ -115,18 +115,18 @@ impl Windows {
     /// The parts of what there is that reading may take, and reading and looks together.
     fn shares(&self) -> (f64, f64) {
         let places = PLACES_A_REGION * u64::from(self.attrs.max_regions);
-        let is_calm = !self.do_change(MANY_CHANGE);
+        let is_calm = !self.has_changed_one_in(MANY_CHANGE);
         match self.fits_tables {
-            true if self.is_learning && !self.do_change(SOME_CHANGE) => WHILE_LEARNING,
+            true if self.is_learning && !self.has_changed_one_in(SOME_CHANGE) => WHILE_LEARNING,
             false if is_calm && self.is_behind && self.nr_explored < places => WHILE_BEHIND,
             false if is_calm && self.nr_explored < places => WHILE_EXPLORING,
             _ => (FOR_READING, FOR_LOOKS),
         }
     }
 
-    /// Whether one in so many subregions have changed in this interval.
-    fn do_change(&self, one_in: usize) -> bool {
-        (self.changes - self.changes_before) as usize * one_in >= self.nr_subregions()
+    /// Whether one in so many subregions, or more, changed in this interval.
+    fn has_changed_one_in(&self, nr: usize) -> bool {
+        (self.changes - self.changes_before) as usize * nr >= self.nr_subregions()
     }
 
     /// Reads what was armed for a short time only.
@@ -249,7 +249,7 @@ impl Windows {
             target.make_due_around(index, REACH, now_us);
             self.changes += 1;
             self.wants_round = true;
-            if self.do_change(MANY_CHANGE) {
+            if self.has_changed_one_in(MANY_CHANGE) {
                 self.astir_until_us = now_us + ASTIR_US;
             }
         }
