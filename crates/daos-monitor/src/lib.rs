@@ -13,6 +13,7 @@
 
 #![forbid(unsafe_code)]
 
+mod fitting;
 pub mod projection;
 pub mod reference;
 pub mod windows;

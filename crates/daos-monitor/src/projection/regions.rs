@@ -1,13 +1,12 @@
 //! From segments of page frames to regions, and runs of pages in those that are mixed.
 
 use super::segments::{Coarseness, Segment, Sums};
-use daos_core::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE, PageRun, RegionSnapshot};
+use crate::fitting::{pieces, slacks};
+use daos_core::{AddrRange, HUGE_PAGE_SIZE, PageRun, RegionSnapshot};
 
 /// Rates that differ by no more than this share of the higher one are alike, where frames differ.
 /// Chosen: as the windows monitor has it.
 const ALIKE: f64 = 0.25;
-/// Gaps up to so many bytes are bridged before differences are given up. Chosen: as there.
-const NEAR_BYTES: u64 = 64 << 10;
 
 /// Neighbouring segments that are taken for one region.
 #[derive(Debug, Clone, Copy)]
@@ -65,15 +64,11 @@ pub(super) fn regions(
     now_us: u64,
 ) -> (Vec<RegionSnapshot>, Vec<PageRun>) {
     let mut groups = groups(segments, max);
-    let (mut slack, mut gap) = (0.0, 0);
-    while groups.len() > max && (gap <= u64::MAX / 4 || slack < 1.0) {
-        join(&mut groups, slack, gap);
-        // Bridging a gap is better than giving up a difference, up to a point.
-        if gap < NEAR_BYTES || slack >= 1.0 {
-            gap = (gap * 2).max(PAGE_SIZE);
-        } else {
-            slack = (slack * 2.0f64).max(1.0 / 1024.0);
+    for (slack, gap) in slacks() {
+        if groups.len() <= max {
+            break;
         }
+        join(&mut groups, slack, gap);
     }
     let pages: u64 = groups.iter().map(|group| group.range.pages()).sum();
     let limit = (pages / min.max(1) as u64).max(1);
@@ -154,21 +149,12 @@ fn append_runs(segments: &[Segment], now_us: u64, runs: &mut Vec<PageRun>) {
     }
 }
 
-/// `range` in so many parts of about the same size.
-fn pieces(range: AddrRange, parts: u64) -> impl Iterator<Item = AddrRange> {
-    let pages = range.pages();
-    let at = move |part: u64| {
-        range.start + (u128::from(pages) * u128::from(part) / u128::from(parts)) as u64 * PAGE_SIZE
-    };
-    (0..parts).map(move |part| AddrRange::new(at(part), at(part + 1)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::kind::Kind;
     use super::super::segments::Segments;
     use super::*;
-    use daos_core::{Part, TargetSnapshot};
+    use daos_core::{PAGE_SIZE, Part, TargetSnapshot};
 
     const NOW_US: u64 = 100_000_000;
 

@@ -275,9 +275,14 @@ impl Windows {
         self.round_us = next_us + offset * self.attrs.sample_us;
     }
 
+    /// Whether so much has just changed that what is kept for that may be spent.
+    fn is_astir(&self, now_us: u64) -> bool {
+        now_us < self.astir_until_us
+    }
+
     /// The share of a full budget that is not to be spent now.
     fn kept(&self, now_us: u64) -> f64 {
-        if now_us < self.astir_until_us { 0.0 } else { KEPT_FOR_CHANGE }
+        if self.is_astir(now_us) { 0.0 } else { KEPT_FOR_CHANGE }
     }
 
     /// Whether there are page tables that nothing is known of, and could be.

@@ -7,7 +7,8 @@
 use super::estimate::{Estimate, chance};
 use super::subregion::{AGES_ALIKE_US, Subregion};
 use super::table::TablePart;
-use super::target::{TargetSubregions, pieces};
+use super::target::TargetSubregions;
+use crate::fitting::{pieces, slacks};
 use daos_core::{AddrRange, PAGE_SIZE, PageRun, RegionSnapshot};
 
 /// Most runs of pages of all targets together. Chosen: as many as a gigabyte has in which every
@@ -132,13 +133,10 @@ pub(super) fn aggregate(
     let mut runs: Vec<Vec<Run>> = targets.iter().map(|t| joined(t, seconds, now_us)).collect();
     let total = |runs: &[Vec<Run>]| runs.iter().map(Vec::len).sum::<usize>();
     let known = (total(&runs) > max).then(|| runs.clone());
-    let (mut slack, mut gap) = (0.0, 0);
-    while total(&runs) > max && (gap <= u64::MAX / 4 || slack < 1.0) {
-        // Bridging a gap is better than giving up a difference, up to 64 KiB.
-        if gap < 64 << 10 || slack >= 1.0 {
-            gap = (gap * 2).max(PAGE_SIZE);
-        } else {
-            slack = (slack * 2.0f64).max(1.0 / 1024.0);
+    // Those that are alike are one already.
+    for (slack, gap) in slacks().skip(1) {
+        if total(&runs) <= max {
+            break;
         }
         runs.iter_mut().for_each(|runs| join(runs, slack, gap, now_us));
     }

@@ -75,7 +75,7 @@ impl Windows {
         self.rounds += 1;
         self.wants_round = false;
         let kept = self.kept(now_us);
-        let is_worth_arming = self.budget.is_worth_arming(kept, now_us < self.astir_until_us);
+        let is_worth_arming = self.budget.is_worth_arming(kept, self.is_astir(now_us));
         self.is_behind &= !is_worth_arming;
         let there_is = (self.budget.fullness() - kept).max(0.0);
         let (for_reading, _) = self.shares();

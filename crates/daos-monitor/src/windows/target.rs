@@ -2,6 +2,7 @@
 
 use super::IDLE_PAGES;
 use super::subregion::Subregion;
+use crate::fitting::pieces;
 use daos_core::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE, PageRuns, TargetId, WITHIN_US, WorkingSets};
 
 /// Sorted, disjoint subregions that cover what a target has mapped.
@@ -271,12 +272,4 @@ impl Subregion {
 /// Page tables that map `range`.
 fn tables(range: &AddrRange) -> u64 {
     range.end.div_ceil(HUGE_PAGE_SIZE) - range.start / HUGE_PAGE_SIZE
-}
-
-/// `range` in so many equal parts of whole pages, as far as there are enough of them.
-pub(super) fn pieces(range: AddrRange, parts: u64) -> impl Iterator<Item = AddrRange> {
-    let pages = range.pages();
-    let parts = parts.min(pages).max(1);
-    let at = move |part: u64| range.start + pages * part / parts * PAGE_SIZE;
-    (0..parts).map(move |part| AddrRange::new(at(part), at(part + 1)))
 }
