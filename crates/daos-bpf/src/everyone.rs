@@ -244,7 +244,7 @@ impl VirtualMemory {
             && everyone.census.verdict_on(pid) == Verdict::Fits
             && process.is_alive()
             && let Ok(id) = self.add_as(Origin::Found, process)
-            && let Ok(at) = self.spaces.binary_search_by_key(&id, |space| space.id)
+            && let Some(at) = self.place_of(id)
         {
             known.insert(pid, at);
             self.task(at)?;

@@ -246,7 +246,7 @@ impl VirtualMemory {
             // that one will tell.
             if let Ok(child) = self.spaces[at].process.child(pid)
                 && let Ok(id) = self.add_as(Origin::Child, child)
-                && let Ok(child) = self.spaces.binary_search_by_key(&id, |space| space.id)
+                && let Some(child) = self.place_of(id)
             {
                 self.task(child)?;
             }

@@ -20,9 +20,7 @@ impl PageFrames for VirtualMemory {
         ranges: &[AddrRange],
         mut each: impl FnMut(MappedFrames),
     ) -> Result<(), BpfError> {
-        let Ok(at) = self.spaces.binary_search_by_key(&target, |space| space.id) else {
-            return Ok(());
-        };
+        let Some(at) = self.place_of(target) else { return Ok(()) };
         let Some(task) = self.task(at)? else { return Ok(()) };
         let frame_mask = self.reader.layout.frame_mask;
         let window =

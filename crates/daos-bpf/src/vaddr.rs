@@ -210,6 +210,11 @@ impl VirtualMemory {
         self
     }
 
+    /// The place of a target among the spaces, which are sorted by it.
+    pub(crate) fn place_of(&self, target: TargetId) -> Option<usize> {
+        self.spaces.binary_search_by_key(&target, |space| space.id).ok()
+    }
+
     /// The processes that are targets, by number.
     pub fn pids(&self) -> impl Iterator<Item = u32> {
         self.spaces.iter().map(|space| space.process.pid())

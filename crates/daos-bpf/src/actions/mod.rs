@@ -75,7 +75,7 @@ impl ActionSink for VirtualMemory {
 
     fn residence(&mut self, target: TargetId, ranges: &[AddrRange]) -> Result<Residence, BpfError> {
         let mut found = Residence::default();
-        let at = self.spaces.iter().position(|s| s.id == target);
+        let at = self.place_of(target);
         let Some((at, task)) = at.and_then(|at| Some((at, self.task(at).transpose()?))) else {
             return Ok(found);
         };
@@ -101,12 +101,11 @@ impl ActionSink for VirtualMemory {
     }
 
     fn mappings(&self, target: TargetId) -> &[Mapping] {
-        let space = self.spaces.iter().find(|s| s.id == target);
-        space.map_or(&[], |s| &s.seen.mappings)
+        self.place_of(target).map_or(&[], |at| &self.spaces[at].seen.mappings)
     }
 
     fn cgroup(&self, target: TargetId) -> Option<String> {
-        self.spaces.iter().find(|s| s.id == target)?.process.memory_cgroup()
+        self.spaces[self.place_of(target)?].process.memory_cgroup()
     }
 }
 
@@ -131,7 +130,7 @@ impl VirtualMemory {
         if action == Action::Stat {
             return Ok(report);
         }
-        let at = self.spaces.iter().position(|s| s.id == target);
+        let at = self.place_of(target);
         let allowed = |at: &usize| self.spaces[*at].process.may_be_acted_on().is_ok();
         let Some(at) = at.filter(allowed) else { return Ok(gone(ranges)) };
         if self.spaces[at].is_opaque {

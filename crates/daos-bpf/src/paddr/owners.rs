@@ -170,8 +170,7 @@ impl Owners {
     }
 
     fn place_of(&self, pid: u32) -> Option<usize> {
-        let id = self.known.get(&pid)?;
-        self.processes.spaces.binary_search_by_key(id, |space| space.id).ok()
+        self.processes.place_of(*self.known.get(&pid)?)
     }
 
     fn has_tables(&mut self, at: usize, pgd: u64) -> Result<bool, BpfError> {

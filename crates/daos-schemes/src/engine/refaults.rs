@@ -229,18 +229,18 @@ impl Refaults {
         Ok(bytes)
     }
 
-    /// How long memory in each part of `range` must have been idle, by rising address.
+    /// Appends how long memory in each part of `range` must have been idle, by rising address.
     pub(super) fn asked(
         &self,
         target: TargetId,
         range: AddrRange,
         min_us: u64,
         now_us: u64,
-    ) -> Vec<(AddrRange, u64)> {
-        let Some(of) = self.targets.get(&target) else { return vec![(range, min_us)] };
+        parts: &mut Vec<(AddrRange, u64)>,
+    ) {
+        let Some(of) = self.targets.get(&target) else { return parts.push((range, min_us)) };
         let of_all = (min_us as f64 * of.factor) as u64;
         let first = range.start / HUGE_PAGE_SIZE * HUGE_PAGE_SIZE;
-        let mut parts = Vec::new();
         let mut at = range.start;
         for (&block, asked) in of.blocks.range(first..range.end) {
             let asked_us = asked.at(now_us);
@@ -255,7 +255,6 @@ impl Refaults {
         }
         parts.push((AddrRange::new(at, range.end), of_all));
         parts.retain(|(range, _)| !range.is_empty());
-        parts
     }
 
     /// Notes what was paged out.

@@ -54,6 +54,7 @@ impl SchemeState {
         let is_decided_later = sink.has_owners() && filters::are_by_owner(&self.scheme);
         let mut found = Vec::new();
         self.stats.fitting_bytes = 0;
+        let mut asked = Vec::new();
         for candidate in candidates {
             if !rates.holds(candidate.rate)
                 || candidate.age_us > max_us
@@ -63,12 +64,15 @@ impl SchemeState {
                 continue;
             }
             let priority = if is_bounded { self.priority(candidate) } else { 0.0 };
-            for (range, asked_us) in self.asked(candidate, min_us, snapshot.end_us) {
+            asked.clear();
+            let Candidate { target, range, .. } = *candidate;
+            self.refaults.asked(target, range, min_us, snapshot.end_us, &mut asked);
+            for &(range, asked_us) in &asked {
                 if candidate.age_us < self.armed_from_us(asked_us) {
                     continue;
                 }
                 let selected = Selected {
-                    target: candidate.target,
+                    target,
                     range,
                     since_us: snapshot.end_us.saturating_sub(candidate.age_us),
                     asked_us,
@@ -97,14 +101,6 @@ impl SchemeState {
             found.sort_by(|a, b| b.fits.cmp(&a.fits).then(b.priority.total_cmp(&a.priority)));
         }
         Ok(found)
-    }
-
-    /// The age that is asked of each part of a candidate, in microseconds.
-    fn asked(&self, candidate: &Candidate, min_us: u64, now_us: u64) -> Vec<(AddrRange, u64)> {
-        match self.scheme.max_refault {
-            Some(_) => self.refaults.asked(candidate.target, candidate.range, min_us, now_us),
-            None => vec![(candidate.range, min_us)],
-        }
     }
 
     fn priority(&self, candidate: &Candidate) -> f64 {

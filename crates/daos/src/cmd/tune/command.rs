@@ -68,13 +68,7 @@ impl<'a> Command<'a> {
         let program = args.target.forms.command.first().context("no command was given")?;
         ensure!(is_program(program), "there is no command {program:?}; check its name");
         // The limit goes by the clock: what is missing is told before the first run.
-        session::Prepared::new(
-            &args.target,
-            &managing(args),
-            None,
-            &args.monitoring.looking,
-            session::Purpose::Manage,
-        )?;
+        prepared(args)?;
         let metric = args.measuring.metric.as_deref();
         let metric = metric.map(|text| Metric::new(text, user.clone())).transpose()?;
         Ok(Self { args, user, swap: None, metric, stop, log: None, samples: 0 })
@@ -260,8 +254,14 @@ fn what_follows(path: &Path) -> Result<File> {
     Ok(file)
 }
 
+/// What a run with the scheme needs, once all is refused that can be.
+pub fn prepared(args: &cli::Tune) -> Result<session::Prepared> {
+    let looking = &args.monitoring.looking;
+    session::Prepared::new(&args.target, &managing(args), None, looking, session::Purpose::Manage)
+}
+
 /// What a manager needs to know of a tuning.
-pub fn managing(args: &cli::Tune) -> cli::Managing {
+fn managing(args: &cli::Tune) -> cli::Managing {
     cli::Managing {
         schemes: vec![args.scheme.clone()],
         dry_run: false,

@@ -5,7 +5,7 @@
 //! when it is used, for which there is time to settle; what is never used stays out, and
 //! counts as resident in a baseline.
 
-use super::command::{managing, of_memory};
+use super::command::{of_memory, prepared};
 use super::metric::Metric;
 use super::scoring::METRIC;
 use crate::cli::{self, Good};
@@ -57,13 +57,7 @@ impl<'a> Prepared<'a> {
     /// Refuses what can't be done here.
     pub fn new(args: &'a cli::Tune, user: Option<User>, stop: Arc<AtomicBool>) -> Result<Self> {
         monitoring::monitor(&args.monitoring)?;
-        let prepared = session::Prepared::new(
-            &args.target,
-            &managing(args),
-            None,
-            &args.monitoring.looking,
-            session::Purpose::Manage,
-        )?;
+        let prepared = prepared(args)?;
         let metric = args.measuring.metric.as_deref().unwrap_or_default();
         let metric = Metric::new(metric, user.clone())?;
         Ok(Self { args, prepared, metric, user, stop })
