@@ -35,6 +35,18 @@ __u32 nr_ram;
 
 struct found_task found;
 
+/* A member of a `struct page`, of which the beginning was read to `words`. */
+#define MEMBER(words, kind, offset) \
+	(*(kind *)((char *)(words) + ((offset) & (sizeof(struct page_words) - sizeof(kind)))))
+
+/* The beginning of a `struct page`: one read for all that is asked of a small page. */
+struct page_words {
+	__u64 word[8];
+};
+
+/* Pages of which the beginnings of `struct page` are read at once. */
+#define ROW 8
+
 /* A walk through the tables of one address space. */
 struct walk {
 	__u64 pgd;
@@ -66,7 +78,21 @@ struct walk {
 	/* Of the last of them. */
 	__u32 level;
 	__u32 depth;
+	/*
+	 * The row of entries that is looked up: where it begins, its first frame, its pages; where
+	 * the last row ends; behind the last entry of which it is known whether its page is small.
+	 */
+	__u32 row;
+	__u32 end;
+	__u32 sized;
+	__u64 row_frame;
+	struct page_words pages[ROW];
+	/* A page by itself. */
+	struct page_words one;
 };
+
+/* On the stack, of which there is little, it would leave too little to what it calls. */
+static struct walk table_walk;
 
 /* Pages of the least folio in which it is looked up whether another monitor cleared bits. */
 #define YOUNG_GROUP 16
@@ -167,15 +193,6 @@ static __always_inline __s32 large_mapcount(__u64 head, __u64 size)
 	return 0;
 }
 
-/* A member of a `struct page`, of which the beginning was read to `words`. */
-#define MEMBER(words, kind, offset) \
-	(*(kind *)((char *)(words) + ((offset) & (sizeof(struct page_words) - sizeof(kind)))))
-
-/* The beginning of a `struct page`: one read for all that is asked of a small page. */
-struct page_words {
-	__u64 word[8];
-};
-
 static __always_inline unsigned long flags_in(struct page_words *it)
 {
 	if (bpf_core_field_exists(struct folio___wrapped, flags.f))
@@ -252,27 +269,47 @@ static __always_inline void look_up(struct frame_facts *f, struct walk *w, __u64
 /* Of a page between two that are to be armed: whether it is small. */
 static long look_up_size(__u64 i, void *data)
 {
-	struct walk *w = data;
+	struct walk *w = &table_walk;
 	__u64 at = w->gap + i, entry;
-	struct page_words it = {};
 
 	if (at >= MAX_ENTRIES)
 		return 1;
 	entry = entries[at];
 	if (!(entry & ENTRY_PRESENT) || !is_ram(entry & w->frame_mask))
 		return 0;
-	if (!bpf_probe_read_kernel(&it, sizeof(it),
+	if (!bpf_probe_read_kernel(&w->one, sizeof(w->one),
 				   (void *)page_at(w, (entry & w->frame_mask) >> 12)) &&
-	    is_small(&it))
+	    is_small(&w->one))
 		plain[at >> 6] |= 1ULL << (at & 63);
 	return 0;
 }
 
+/* Takes what is wanted of a page whose `struct page` was read. */
+static __always_inline void take_page(struct walk *w, __u32 at, __u64 page,
+				      struct page_words *it)
+{
+	if (w->tell_plain && is_plain(it))
+		plain[at >> 6] |= 1ULL << (at & 63);
+	else
+		take_facts(&facts[at], w, page, it);
+}
+
+/* Looks at the pages from the last that was wanted to `at`, if they are few enough. */
+static __always_inline void look_into_gap(struct walk *w, __u32 at, __u32 until)
+{
+	__u32 from = w->gap > w->sized ? w->gap : w->sized;
+
+	if (w->gap && at - w->gap - 1 < w->most_gap && from < until) {
+		w->gap = from;
+		bpf_loop(until - from, look_up_size, 0, 0);
+	}
+	w->gap = at + 1;
+}
+
 static long look_up_one(__u64 i, void *data)
 {
-	struct walk *w = data;
-	__u64 at = w->out + i, entry;
-	struct page_words it = {};
+	struct walk *w = &table_walk;
+	__u64 at = w->row + i, entry;
 
 	if (at >= MAX_ENTRIES)
 		return 1;
@@ -283,17 +320,80 @@ static long look_up_one(__u64 i, void *data)
 	if (is_ram(entry & w->frame_mask)) {
 		__u64 page = page_at(w, (entry & w->frame_mask) >> 12);
 
-		bpf_probe_read_kernel(&it, sizeof(it), (void *)page);
-		if (w->tell_plain && is_plain(&it))
-			plain[at >> 6] |= 1ULL << (at & 63);
-		else
-			take_facts(&facts[at], w, page, &it);
+		bpf_probe_read_kernel(&w->one, sizeof(w->one), (void *)page);
+		take_page(w, at, page, &w->one);
 	} else {
 		facts[at] = (struct frame_facts){};
 	}
-	if (w->gap && at - w->gap - 1 < w->most_gap)
-		bpf_loop(at - w->gap, look_up_size, w, 0);
-	w->gap = at + 1;
+	look_into_gap(w, at, at);
+	return 0;
+}
+
+/* Takes what is asked of an entry of a row whose frames begin with `w->row_frame`. */
+static long take_of_row(__u64 i, void *data)
+{
+	struct walk *w = &table_walk;
+	__u64 at = w->row + i, entry, frame;
+	struct page_words *it;
+
+	if (at >= MAX_ENTRIES)
+		return 1;
+	entry = entries[at];
+	frame = (entry & w->frame_mask) >> 12;
+	it = &w->pages[(frame - w->row_frame) & (ROW - 1)];
+	if ((entry & w->wanted) != w->wanted) {
+		if (w->most_gap && is_small(it))
+			plain[at >> 6] |= 1ULL << (at & 63);
+		return 0;
+	}
+	take_page(w, at, page_at(w, frame), it);
+	look_into_gap(w, at, w->row);
+	return 0;
+}
+
+/* Reads the `struct page`s of the frames of a row. */
+static __always_inline int can_read_row(struct walk *w)
+{
+	return sizeof(w->pages[0]) == bpf_core_type_size(struct page) && is_ram(w->row_frame << 12) &&
+	       is_ram((w->row_frame + ROW - 1) << 12) &&
+	       !bpf_probe_read_kernel(w->pages, sizeof(w->pages), (void *)page_at(w, w->row_frame));
+}
+
+/*
+ * Looks up a row of entries. Where their frames lie in a row, too, as they mostly do, their
+ * `struct page`s are read at once: one after the other, each would be waited for.
+ */
+static long look_up_row(__u64 i, void *data)
+{
+	struct walk *w = &table_walk;
+	__u64 all = ~0ULL, any = 0, up = 0, down = 0, first;
+	__u32 k;
+
+	w->row = w->out + i * ROW;
+	first = (entries[w->row & (MAX_ENTRIES - 1)] & w->frame_mask) >> 12;
+	/* Without branches, of each of which a verifier would follow both sides. */
+	for (k = 0; k < ROW; k++) {
+		__u64 entry = entries[(w->row + k) & (MAX_ENTRIES - 1)];
+		__u64 frame = (entry & w->frame_mask) >> 12;
+
+		all &= entry;
+		any |= entry;
+		up |= frame - first - k;
+		down |= first - frame - k;
+	}
+	if (w->end - w->row < ROW) {
+		bpf_loop(w->end - w->row, look_up_one, 0, 0);
+		return 0;
+	}
+	if ((any & w->wanted) != w->wanted)
+		return 0;
+	w->row_frame = up ? first - (ROW - 1) : first;
+	if (!(all & ENTRY_PRESENT) || (up && down) || !can_read_row(w)) {
+		bpf_loop(ROW, look_up_one, 0, 0);
+		return 0;
+	}
+	bpf_loop(ROW, take_of_row, 0, 0);
+	w->sized = w->row + ROW;
 	return 0;
 }
 
@@ -328,7 +428,7 @@ static __always_inline int was_young(struct walk *w, __u64 frame)
  */
 static long set_young_group(__u64 i, void *data)
 {
-	struct walk *w = data;
+	struct walk *w = &table_walk;
 	__u64 first = i * YOUNG_GROUP, entry, frame;
 	__u32 at, k;
 
@@ -355,7 +455,7 @@ static long set_young_group(__u64 i, void *data)
 
 static long walk_one(__u64 i, void *data)
 {
-	struct walk *w = data;
+	struct walk *w = &table_walk;
 	struct request *req;
 	struct reply *rep;
 	__u64 va, pmd, slot;
@@ -416,12 +516,14 @@ static long walk_one(__u64 i, void *data)
 		w->out = out;
 		if (w->folios && w->young_array && read_u64(slot) == pmd) {
 			w->skew = (va >> 12) & (YOUNG_GROUP - 1);
-			bpf_loop((pages + w->skew + YOUNG_GROUP - 1) / YOUNG_GROUP, set_young_group,
-				 w, 0);
+			bpf_loop((pages + w->skew + YOUNG_GROUP - 1) / YOUNG_GROUP, set_young_group, 0,
+				 0);
 		}
 		if (w->page_array && read_u64(slot) == pmd) {
 			w->gap = 0;
-			bpf_loop(pages, look_up_one, w, 0);
+			w->sized = 0;
+			w->end = out + pages;
+			bpf_loop((pages + ROW - 1) / ROW, look_up_row, 0, 0);
 		}
 	}
 	rep->torn = read_u64(slot) != pmd || has_changed(w);
@@ -437,31 +539,32 @@ int read_tables(struct tables_ctx *ctx)
 {
 	struct task_struct *task = (void *)ctx->task;
 	struct mm_struct *mm;
-	struct walk w = {};
+	struct walk *w = &table_walk;
 
+	*w = (struct walk){};
 	ctx->mm = 0;
 	if (BPF_CORE_READ(task, start_boottime) != ctx->start_boottime)
 		return 0;
 	mm = BPF_CORE_READ(task, mm);
 	if (!mm)
 		return 0;
-	w.pgd = (__u64)BPF_CORE_READ(mm, pgd);
-	w.direct_map = ctx->direct_map;
-	w.frame_mask = ctx->frame_mask;
-	w.page_array = ctx->page_array;
-	w.young_array = ctx->young_array;
-	w.folios = ctx->folios;
-	w.levels = ctx->levels;
-	w.owners = ctx->owners;
-	w.most_gap = ctx->most_gap;
-	w.tell_plain = ctx->tell_plain;
-	w.wanted = ctx->all ? ENTRY_PRESENT : ENTRY_YOUNG;
-	w.gib = ~0ULL;
+	w->pgd = (__u64)BPF_CORE_READ(mm, pgd);
+	w->direct_map = ctx->direct_map;
+	w->frame_mask = ctx->frame_mask;
+	w->page_array = ctx->page_array;
+	w->young_array = ctx->young_array;
+	w->folios = ctx->folios;
+	w->levels = ctx->levels;
+	w->owners = ctx->owners;
+	w->most_gap = ctx->most_gap;
+	w->tell_plain = ctx->tell_plain;
+	w->wanted = ctx->all ? ENTRY_PRESENT : ENTRY_YOUNG;
+	w->gib = ~0ULL;
 	ctx->struct_page_size = bpf_core_type_size(struct page);
-	if (w.levels != 4 && w.levels != 5)
+	if (w->levels != 4 && w->levels != 5)
 		return 0;
 
-	bpf_loop(ctx->nr, walk_one, &w, 0);
+	bpf_loop(ctx->nr, walk_one, 0, 0);
 
 	ctx->cpu = BPF_CORE_READ(task, thread_info.cpu);
 	ctx->nr_threads = BPF_CORE_READ(task, signal, nr_threads);

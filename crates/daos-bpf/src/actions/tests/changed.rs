@@ -40,6 +40,7 @@ fn pages_in_use_again_are_not_idle() {
     // Twice: what was just written may not be on a list yet, and keeps its bits.
     (0..2).for_each(|_| drop(actor.apply(Action::Cold, &[target.memory])));
     let report = apply(&mut actor);
-    assert_eq!(report.applied_bytes + report.spared_bytes, 2 * HUGE, "{report:?}");
+    // A few of those may wait to be moved from one list to another, and stay.
+    assert!(report.applied_bytes + report.spared_bytes > 2 * HUGE - HUGE / 8, "{report:?}");
     assert!(report.applied_bytes > HUGE, "{report:?}");
 }
