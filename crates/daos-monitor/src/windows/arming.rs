@@ -13,6 +13,9 @@ use daos_core::{AccessCheck, PAGE_SIZE};
 /// seldom. Chosen: each costs its user something whenever it is accessed after it was armed.
 const BUSY_PAGES: u64 = 4;
 const USED_PAGES: u64 = 16;
+/// Pages of a page table that a look at some in use spans, unless it has as few as of memory that
+/// is accessed often. Chosen: those between cost nearly as much to pass over as to arm.
+const MOST_SPAN: u32 = 64;
 /// Accesses a second and page from which on few pages are enough. Chosen.
 const BUSY_RATE: f64 = 10.0;
 /// The part of what there is for page tables that those have that are known, while others are
@@ -58,9 +61,16 @@ impl Windows {
                         subregion.due_us = now_us + BETWEEN_LOOKS_US;
                         continue;
                     };
-                    let last =
-                        set.iter().skip_while(|page| *page < first).take(pages as usize).last();
-                    (first, last.unwrap_or(first) + 1)
+                    let last = set
+                        .iter()
+                        .skip_while(|page| *page < first)
+                        .take(pages as usize)
+                        .enumerate()
+                        .take_while(|(nth, page)| {
+                            (*nth as u64) < BUSY_PAGES || page - first < MOST_SPAN
+                        })
+                        .last();
+                    (first, last.map_or(first, |(_, last)| last) + 1)
                 }
                 None => {
                     if !subregion.unsure && subregion.range.pages() > pages {
