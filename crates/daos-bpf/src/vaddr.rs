@@ -591,7 +591,7 @@ fn note(
     let first = ((part.range.start - start) / PAGE_SIZE) as usize;
     let pages = part.range.pages() as usize;
     let unknown = &mut seen.unknown;
-    let mut set_unknown = |page: usize| {
+    let set_unknown = |page: usize| {
         unknown.get_or_insert_default()[page / 64] |= 1 << (page % 64);
     };
     match answer {
@@ -616,9 +616,8 @@ fn note(
                 (first..first + pages).for_each(|page| bits[page / 64] |= 1 << (page % 64));
             }
         }
-        Answer::Pages(ptes, ..) if !part.is_opaque && !may_be_left => {
-            let mut entries = ptes;
-            let mut at = first;
+        Answer::Pages(ptes, ..) => {
+            let (mut entries, mut at) = (ptes, first);
             while !entries.is_empty() {
                 // As many as are in the same word.
                 let (these, rest) = entries.split_at(entries.len().min(64 - at % 64));
@@ -627,28 +626,25 @@ fn note(
                     present |= u64::from(Entry(*pte).is_present()) << page;
                     young |= u64::from(Entry(*pte).is_young()) << page;
                 }
+                let is_left = |page: &usize| left(page_of(part, at - first + page).start);
+                let hidden = match (part.is_opaque, may_be_left) {
+                    (true, _) => present,
+                    (false, true) => (0..these.len())
+                        .filter(|page| young >> page & 1 == 1)
+                        .filter(is_left)
+                        .fold(0, |hidden, page| hidden | 1 << page),
+                    (false, false) => 0,
+                };
+                if hidden != 0 {
+                    seen.unobservable += hidden.count_ones();
+                    unknown.get_or_insert_default()[at / 64] |= hidden << (at % 64);
+                }
+                let (present, young) = (present & !hidden, young & !hidden);
                 bits[at / 64] |= young << (at % 64);
                 seen.present += present.count_ones();
                 seen.entries += present.count_ones();
                 seen.accessed += young.count_ones();
                 (entries, at) = (rest, at + these.len());
-            }
-        }
-        Answer::Pages(ptes, ..) => {
-            for (page, pte) in ptes.iter().enumerate() {
-                let entry = Entry(*pte);
-                let is_left = || entry.is_young() && left(page_of(part, page).start);
-                if entry.is_present() && (part.is_opaque || is_left()) {
-                    seen.unobservable += 1;
-                    set_unknown(first + page);
-                } else if entry.is_present() {
-                    seen.present += 1;
-                    seen.entries += 1;
-                    if entry.is_young() {
-                        seen.accessed += 1;
-                        bits[(first + page) / 64] |= 1 << ((first + page) % 64);
-                    }
-                }
             }
         }
     }

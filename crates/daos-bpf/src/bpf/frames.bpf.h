@@ -11,7 +11,7 @@
 /* Frames whose `struct page`s are read at once: what a probe of the monitor looks at. */
 #define GROUP 8
 /* The size of a `struct page` that this is made for. */
-#define PAGE_STRUCT 64
+#define PAGE_STRUCT sizeof(struct page_words)
 /* Nodes of a tree that are visited for a frame, and for all of a window; a power of two. */
 #define MAX_VISITS 64
 #define MAX_WINDOW_VISITS 8192
@@ -97,7 +97,7 @@ static struct seen_table {
 /* The call of the program that something is remembered from. */
 static __u64 at_run;
 static struct walk at_walk;
-static __u8 page_structs[GROUP * PAGE_STRUCT];
+static struct page_words page_structs[GROUP];
 static __u64 pending[MAX_VISITS];
 
 /* Whether the kernel has an object there, in RAM: nothing else is followed. */
@@ -289,16 +289,8 @@ static __always_inline int find_entry(__u64 mapping, __u64 index)
 }
 
 /* A member of the `struct page` of `at.frame`. */
-#define OF_PAGE(type, struct_type, member)                                                       \
-	(*(type *)(page_structs + (at.frame & (GROUP - 1)) * PAGE_STRUCT +                        \
-		   bpf_core_field_offset(struct_type, member)))
-
-static __always_inline __u64 flags_of_page(void)
-{
-	if (bpf_core_field_exists(((struct folio___wrapped *)0)->flags.f))
-		return OF_PAGE(__u64, struct folio___wrapped, flags.f);
-	return OF_PAGE(__u64, struct folio, flags);
-}
+#define OF_PAGE(type, struct_type, member) \
+	MEMBER(&page_structs[at.frame & (GROUP - 1)], type, bpf_core_field_offset(struct_type, member))
 
 static __always_inline int is_buddy(__s32 mapcount)
 {
@@ -505,7 +497,7 @@ static long look_at_frame(__u64 i, void *data)
 	}
 	head = OF_PAGE(__u64, struct page, compound_head);
 	mapcount = OF_PAGE(__s32, struct page, _mapcount.counter);
-	flags = flags_of_page();
+	flags = flags_in(&page_structs[at.frame & (GROUP - 1)]);
 	if (head & 1 || flags >> bpf_core_enum_value(enum pageflags, PG_head) & 1) {
 		head = head & 1 ? head - 1 : at_walk.page_array + at.frame * PAGE_STRUCT;
 		if (!is_of_mapped_folio(head))

@@ -44,9 +44,6 @@ struct page_words {
 	__u64 word[8];
 };
 
-/* Pages of which the beginnings of `struct page` are read at once. */
-#define ROW 8
-
 /* A walk through the tables of one address space. */
 struct walk {
 	__u64 pgd;
@@ -78,21 +75,26 @@ struct walk {
 	/* Of the last of them. */
 	__u32 level;
 	__u32 depth;
-	/*
-	 * The row of entries that is looked up: where it begins, its first frame, its pages; where
-	 * the last row ends; behind the last entry of which it is known whether its page is small.
-	 */
-	__u32 row;
-	__u32 end;
-	__u32 sized;
-	__u64 row_frame;
-	struct page_words pages[ROW];
-	/* A page by itself. */
-	struct page_words one;
 };
 
-/* On the stack, of which there is little, it would leave too little to what it calls. */
+/* Not on the stack, of which there is little. */
 static struct walk table_walk;
+
+/* Pages that are looked up at once. */
+#define ROW 8
+
+/* The row of entries that is looked up. */
+static struct row {
+	/* The `struct page`s of its frames, from the first frame on, and one by itself. */
+	struct page_words pages[ROW];
+	struct page_words one;
+	__u64 frame;
+	/* Where it begins, and where the last one of the request ends. */
+	__u32 at;
+	__u32 end;
+	/* Behind the last entry of which it is known whether its page is small. */
+	__u32 sized;
+} row;
 
 /* Pages of the least folio in which it is looked up whether another monitor cleared bits. */
 #define YOUNG_GROUP 16
@@ -277,9 +279,9 @@ static long look_up_size(__u64 i, void *data)
 	entry = entries[at];
 	if (!(entry & ENTRY_PRESENT) || !is_ram(entry & w->frame_mask))
 		return 0;
-	if (!bpf_probe_read_kernel(&w->one, sizeof(w->one),
+	if (!bpf_probe_read_kernel(&row.one, sizeof(row.one),
 				   (void *)page_at(w, (entry & w->frame_mask) >> 12)) &&
-	    is_small(&w->one))
+	    is_small(&row.one))
 		plain[at >> 6] |= 1ULL << (at & 63);
 	return 0;
 }
@@ -297,7 +299,7 @@ static __always_inline void take_page(struct walk *w, __u32 at, __u64 page,
 /* Looks at the pages from the last that was wanted to `at`, if they are few enough. */
 static __always_inline void look_into_gap(struct walk *w, __u32 at, __u32 until)
 {
-	__u32 from = w->gap > w->sized ? w->gap : w->sized;
+	__u32 from = w->gap > row.sized ? w->gap : row.sized;
 
 	if (w->gap && at - w->gap - 1 < w->most_gap && from < until) {
 		w->gap = from;
@@ -309,7 +311,7 @@ static __always_inline void look_into_gap(struct walk *w, __u32 at, __u32 until)
 static long look_up_one(__u64 i, void *data)
 {
 	struct walk *w = &table_walk;
-	__u64 at = w->row + i, entry;
+	__u64 at = row.at + i, entry;
 
 	if (at >= MAX_ENTRIES)
 		return 1;
@@ -320,8 +322,8 @@ static long look_up_one(__u64 i, void *data)
 	if (is_ram(entry & w->frame_mask)) {
 		__u64 page = page_at(w, (entry & w->frame_mask) >> 12);
 
-		bpf_probe_read_kernel(&w->one, sizeof(w->one), (void *)page);
-		take_page(w, at, page, &w->one);
+		bpf_probe_read_kernel(&row.one, sizeof(row.one), (void *)page);
+		take_page(w, at, page, &row.one);
 	} else {
 		facts[at] = (struct frame_facts){};
 	}
@@ -329,34 +331,34 @@ static long look_up_one(__u64 i, void *data)
 	return 0;
 }
 
-/* Takes what is asked of an entry of a row whose frames begin with `w->row_frame`. */
+/* Takes what is asked of an entry of a row whose frames begin with `row.frame`. */
 static long take_of_row(__u64 i, void *data)
 {
 	struct walk *w = &table_walk;
-	__u64 at = w->row + i, entry, frame;
+	__u64 at = row.at + i, entry, frame;
 	struct page_words *it;
 
 	if (at >= MAX_ENTRIES)
 		return 1;
 	entry = entries[at];
 	frame = (entry & w->frame_mask) >> 12;
-	it = &w->pages[(frame - w->row_frame) & (ROW - 1)];
+	it = &row.pages[(frame - row.frame) & (ROW - 1)];
 	if ((entry & w->wanted) != w->wanted) {
 		if (w->most_gap && is_small(it))
 			plain[at >> 6] |= 1ULL << (at & 63);
 		return 0;
 	}
 	take_page(w, at, page_at(w, frame), it);
-	look_into_gap(w, at, w->row);
+	look_into_gap(w, at, row.at);
 	return 0;
 }
 
 /* Reads the `struct page`s of the frames of a row. */
 static __always_inline int can_read_row(struct walk *w)
 {
-	return sizeof(w->pages[0]) == bpf_core_type_size(struct page) && is_ram(w->row_frame << 12) &&
-	       is_ram((w->row_frame + ROW - 1) << 12) &&
-	       !bpf_probe_read_kernel(w->pages, sizeof(w->pages), (void *)page_at(w, w->row_frame));
+	return sizeof(row.pages[0]) == bpf_core_type_size(struct page) && is_ram(row.frame << 12) &&
+	       is_ram((row.frame + ROW - 1) << 12) &&
+	       !bpf_probe_read_kernel(row.pages, sizeof(row.pages), (void *)page_at(w, row.frame));
 }
 
 /*
@@ -369,11 +371,11 @@ static long look_up_row(__u64 i, void *data)
 	__u64 all = ~0ULL, any = 0, up = 0, down = 0, first;
 	__u32 k;
 
-	w->row = w->out + i * ROW;
-	first = (entries[w->row & (MAX_ENTRIES - 1)] & w->frame_mask) >> 12;
+	row.at = w->out + i * ROW;
+	first = (entries[row.at & (MAX_ENTRIES - 1)] & w->frame_mask) >> 12;
 	/* Without branches, of each of which a verifier would follow both sides. */
 	for (k = 0; k < ROW; k++) {
-		__u64 entry = entries[(w->row + k) & (MAX_ENTRIES - 1)];
+		__u64 entry = entries[(row.at + k) & (MAX_ENTRIES - 1)];
 		__u64 frame = (entry & w->frame_mask) >> 12;
 
 		all &= entry;
@@ -381,19 +383,19 @@ static long look_up_row(__u64 i, void *data)
 		up |= frame - first - k;
 		down |= first - frame - k;
 	}
-	if (w->end - w->row < ROW) {
-		bpf_loop(w->end - w->row, look_up_one, 0, 0);
+	if (row.end - row.at < ROW) {
+		bpf_loop(row.end - row.at, look_up_one, 0, 0);
 		return 0;
 	}
 	if ((any & w->wanted) != w->wanted)
 		return 0;
-	w->row_frame = up ? first - (ROW - 1) : first;
+	row.frame = up ? first - (ROW - 1) : first;
 	if (!(all & ENTRY_PRESENT) || (up && down) || !can_read_row(w)) {
 		bpf_loop(ROW, look_up_one, 0, 0);
 		return 0;
 	}
 	bpf_loop(ROW, take_of_row, 0, 0);
-	w->sized = w->row + ROW;
+	row.sized = row.at + ROW;
 	return 0;
 }
 
@@ -521,8 +523,8 @@ static long walk_one(__u64 i, void *data)
 		}
 		if (w->page_array && read_u64(slot) == pmd) {
 			w->gap = 0;
-			w->sized = 0;
-			w->end = out + pages;
+			row.sized = 0;
+			row.end = out + pages;
 			bpf_loop((pages + ROW - 1) / ROW, look_up_row, 0, 0);
 		}
 	}
