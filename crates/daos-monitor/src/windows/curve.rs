@@ -17,6 +17,8 @@ const KEEP: f32 = 0.5;
 const READINGS: usize = 8;
 const ENOUGH: u32 = 4;
 const LAST_PART: u32 = 4;
+/// Pages of which a rate is told before most have come. Chosen.
+const EARLY: u32 = 2;
 /// Pages that what was known before weighs as much as. Chosen.
 const FEW: f64 = 0.5;
 /// Rates that they may have, in accesses a second, and the steps in which one is found. Chosen: each
@@ -49,6 +51,17 @@ impl Curve {
         }
         Self { shares: WITHIN_US.map(|us| (used * chance(rate, us as f64 / 1e6)) as f32) }
     }
+}
+
+/// A rate that was counted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct CountedRate {
+    /// Accesses a second, of each page that is in use.
+    pub rate: f64,
+    /// Pages that it rests on.
+    pub pages: u32,
+    /// Most had come before the last reading. Otherwise it may well be too low.
+    pub is_over: bool,
 }
 
 /// Counts of the pages of a page table: the present one, and what was counted before.
@@ -85,17 +98,19 @@ impl Counts {
         (self.left, self.present, self.readings, self.is_told) = (1.0, 0, 0, false);
     }
 
-    /// How often pages in use are accessed a second, and how many pages that rests on: at the
-    /// first reading at which most have come, once for each count. Most likely if they come at
-    /// random times, all at one rate.
-    pub fn new_rate(&mut self) -> Option<(f64, u32)> {
+    /// How often pages in use are accessed, if the last reading tells: the first one at which most
+    /// had come before, and those until then. Most likely if they come at random times, all at one rate.
+    pub fn new_rate(&mut self) -> Option<CountedRate> {
         let came = &self.came[..self.readings];
         let all: u32 = came.iter().map(|(pages, _)| pages).sum();
         let &(last, over_us) = came.last()?;
-        if self.is_told || all < ENOUGH || last * LAST_PART > all {
+        let is_over = last * LAST_PART <= all;
+        // Until then those that came before the last reading tell, though less.
+        let pages = if is_over { all } else { all - last };
+        if self.is_told || all < ENOUGH || pages < EARLY {
             return None;
         }
-        self.is_told = true;
+        self.is_told = is_over;
         let seconds = |us: u64| us as f64 / 1e6;
         let waited = |rate: f64| {
             let mut from_us = 0;
@@ -112,7 +127,7 @@ impl Counts {
             let rate = (low * high).sqrt();
             *(if rate * waited(rate) < 1.0 { &mut low } else { &mut high }) = rate;
         }
-        Some(((low * high).sqrt(), all))
+        Some(CountedRate { rate: (low * high).sqrt(), pages, is_over })
     }
 
     /// How often those came that came before the last reading of all, of those and of `later` ones
@@ -248,11 +263,29 @@ mod tests {
                 let came = (200.0 * chance(rate, us as f64 / 1e6)).round() as u32;
                 counts.take(&Pages::range(before, came), Some(512), 0.0, us);
                 before = came;
-                known = known.or(counts.new_rate());
+                known = known.or(counts.new_rate().filter(|counted| counted.is_over));
             }
-            let (found, pages) = known.unwrap();
+            let CountedRate { rate: found, pages, .. } = known.unwrap();
             assert!((found / rate - 1.0).abs() < 0.15 && pages > 150, "{found} of {rate}, {pages}");
         }
+    }
+
+    #[test]
+    fn those_that_came_at_once_tell_before_it_is_known_that_most_have_come() {
+        let mut counts = Counts::default();
+        counts.begin(0);
+        for (us, from, to) in [(5_000, 0, 10), (400_000, 10, 200)] {
+            counts.take(&Pages::range(from, to), Some(512), 0.0, us);
+        }
+        let early = counts.new_rate().unwrap();
+        assert!(
+            (early.rate - 10.0).abs() < 2.0 && early.pages == 10 && !early.is_over,
+            "{early:?}"
+        );
+        counts.take(&Pages::range(200, 202), Some(512), 0.0, 1_600_000);
+        let counted = counts.new_rate().unwrap();
+        assert!((counted.rate - 10.0).abs() < 2.0 && counted.is_over, "{counted:?}");
+        assert_eq!(counts.new_rate(), None);
     }
 
     #[test]

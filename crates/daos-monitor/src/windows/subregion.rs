@@ -4,7 +4,7 @@
 //! Subregions are small where there is something to find out and large where there is not,
 //! and they are aggregated into regions.
 
-use super::curve::Curve;
+use super::curve::{CountedRate, Curve};
 use super::estimate::{Estimate, Look, chance};
 use super::table::{Summary, Table};
 use daos_core::access::shifted_pages;
@@ -24,6 +24,9 @@ const SHORT: f64 = 0.05;
 const CURVES_ALIKE: f64 = 0.05;
 /// Accesses that a rate rests on which was counted. Chosen: some looks at other pages change it.
 const MOST_COUNTED: f64 = 16.0;
+/// A rate of which it is not known yet whether it is too low counts if it is so many times as high as
+/// what was known. Chosen: few pages tell it.
+const SOONER: f64 = 1.5;
 /// Pages of a table that a look counts for at most. Chosen: as many as are armed of it, so that a
 /// look at all does not decide what those have told in minutes.
 const MOST_PAGES: f64 = 16.0;
@@ -307,9 +310,12 @@ impl Subregion {
             table.counts.take(fresh, all_read.then_some(self.summary.known), rate, now_us);
             // Probes tell of a few pages at a time; this, of all.
             let counted = if all_read { table.counts.new_rate() } else { None };
-            if let Some((rate, pages)) = counted {
+            if let Some(CountedRate { rate, pages, is_over }) = counted {
                 let accesses = f64::from(pages).min(MOST_COUNTED);
-                if !self.estimate.rests_on(accesses) {
+                // A look by whose end all came tells only that they came sooner.
+                let is_more = is_over && !self.estimate.rests_on(accesses)
+                    || !is_over && rate > SOONER * self.estimate.rate();
+                if is_more {
                     self.estimate = Estimate::of_rate(rate, accesses);
                 }
             }
