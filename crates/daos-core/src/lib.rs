@@ -64,7 +64,7 @@ pub use host::Host;
 pub use metrics::{Metric, Metrics};
 pub use ownership::{OwnedPart, Owner, Ownership};
 pub use page_cache::PageCache;
-pub use page_runs::PageRuns;
+pub use page_runs::{PageRuns, RunBlock};
 pub use rng::Rng;
 pub use sink::{ActionReport, ActionSink, BATCH_BYTES, OwnedMemory, Residence};
 pub use snapshot::{

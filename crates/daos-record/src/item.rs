@@ -1,6 +1,6 @@
 //! From frames to what they hold.
 
-use crate::codec::run_state::RunState;
+use crate::codec::run_state::ReadRuns;
 use crate::codec::working_sets::{self, ByTarget};
 use crate::codec::{self, done};
 use crate::damage::Flaw;
@@ -29,7 +29,7 @@ pub enum Item {
 /// Decodes frame after frame, from the first behind the header.
 #[derive(Debug, Default)]
 pub struct Decoder {
-    runs: RunState,
+    runs: ReadRuns,
     /// Read already, for the snapshot that comes next.
     done: Option<Vec<Done>>,
     working_sets: Option<ByTarget>,

@@ -5,7 +5,7 @@
 //! Nothing waits in this process, so nothing is lost when it is killed. At one
 //! write an aggregation interval, that is ten writes a second.
 
-use crate::codec::run_state::RunState;
+use crate::codec::run_state::WrittenRuns;
 use crate::codec::stored::StoredSnapshot;
 use crate::codec::{self, done, working_sets};
 use crate::error::WriteError;
@@ -13,11 +13,10 @@ use crate::frame::{self, MAGIC};
 use crate::header::{End, Header};
 use crate::place;
 use crate::schemes::{Added, Numbers};
-use daos_core::{Done, Interval, PageRuns, Snapshot, TargetId, TargetInfo};
+use daos_core::{Done, Interval, TargetInfo};
 use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 use serde::Serialize;
-use std::collections::BTreeMap;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Seek, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -35,11 +34,7 @@ pub struct Writer<W> {
     /// What is to be written next.
     buffer: Vec<u8>,
     /// The page runs that a reader expects.
-    runs: RunState,
-    /// The runs of the last snapshot, by target, and its aggregation interval: those that are
-    /// the same ones are not gone through again.
-    written: BTreeMap<TargetId, PageRuns>,
-    aggregation_us: u64,
+    runs: WrittenRuns,
     /// The schemes of the record.
     schemes: Numbers,
 }
@@ -73,17 +68,9 @@ impl<W: Write> Writer<W> {
     /// intervals, and what schemes did by scheme, action, target and address, neighbours
     /// joined.
     pub fn interval(&mut self, interval: &Interval) -> Result<(), WriteError> {
-        let Snapshot { aggregation_us, ref targets, .. } = interval.snapshot;
-        let same_interval = self.aggregation_us == aggregation_us;
-        let snapshot = StoredSnapshot::of(&interval.snapshot, |target| {
-            let before = self.written.get(&target.id).filter(|_| same_interval);
-            before.is_some_and(|before| target.pages.is_later(before, aggregation_us))
-        });
-        let framed = self.append(&snapshot, &interval.done);
+        let framed = self.append(interval);
         self.send(framed)?;
-        self.runs.take_over(&snapshot);
-        self.aggregation_us = aggregation_us;
-        self.written = targets.iter().map(|target| (target.id, target.pages.clone())).collect();
+        self.runs.take_over();
         Ok(())
     }
 
@@ -93,8 +80,9 @@ impl<W: Write> Writer<W> {
     }
 
     /// Appends to the buffer the frames of a snapshot and of what schemes did.
-    fn append(&mut self, snapshot: &StoredSnapshot, done: &[Done]) -> Result<(), &'static str> {
+    fn append(&mut self, Interval { snapshot, done }: &Interval) -> Result<(), &'static str> {
         self.runs.append_changes(snapshot, &mut self.buffer)?;
+        let snapshot = &StoredSnapshot::of(snapshot);
         let number = |done: &Done| Done { scheme: self.schemes.number(done.scheme), ..*done };
         let done = Done::joined(done.iter().map(number));
         if !done.is_empty() {
@@ -114,9 +102,7 @@ impl<W: Write> Writer<W> {
             out,
             path,
             buffer: Vec::new(),
-            runs: RunState::default(),
-            written: BTreeMap::new(),
-            aggregation_us: 0,
+            runs: WrittenRuns::default(),
             schemes: Numbers::default(),
         }
     }

@@ -31,7 +31,7 @@
 //! | `table` | the pages of a page table, each for itself |
 //! | `estimate` | from looks to rates |
 //! | `curve` | how many pages are accessed within which time |
-//! | `regions` | aggregation: from subregions to regions and runs of pages |
+//! | `regions`, `page_runs` | aggregation: from subregions to regions, and to runs of pages |
 //! | `budget`, `intervals` | what it may cost, and how often to sample |
 
 mod arming;
@@ -40,6 +40,7 @@ mod curve;
 mod estimate;
 mod intervals;
 mod looks;
+mod page_runs;
 mod regions;
 mod round;
 mod scout;

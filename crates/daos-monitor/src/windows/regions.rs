@@ -5,29 +5,22 @@
 //! is known more finely is told by runs of pages.
 
 use super::estimate::{Estimate, chance};
+use super::page_runs::{self, FoundAt};
 use super::subregion::{AGES_ALIKE_US, Subregion};
 use super::table::TablePart;
 use super::target::TargetSubregions;
 use crate::fitting::{pieces, slacks};
-use daos_core::{AddrRange, PAGE_SIZE, PageRun, RegionSnapshot};
+use daos_core::{AddrRange, PAGE_SIZE, RegionSnapshot};
 
-/// Most runs of pages of all targets together. Chosen: as many as a gigabyte has in which every
-/// other page is in use; they take ten megabytes.
-const MAX_RUNS: usize = 1 << 18;
-/// What a run of pages costs, to be found and to be recorded, in microseconds of CPU time.
-/// Measured: 0.04 and 0.02 to 0.03, with cold caches.
-const RUN_US: f64 = 0.07;
-/// The share of what may be spent that finding runs may take. Chosen.
-const FOR_RUNS: f64 = 0.12;
 /// Shares in use that differ by no more are alike, where pages differ. Chosen.
 const SHARES_ALIKE: f64 = 0.25;
 
 /// Neighbouring subregions that are alike.
 #[derive(Debug, Clone, Copy)]
-struct Run {
-    range: AddrRange,
+pub(super) struct Run {
+    pub range: AddrRange,
     estimate: Estimate,
-    since_us: u64,
+    pub since_us: u64,
     is_mixed: bool,
     /// Sums over its pages: the chance of an access, and what could not be observed.
     chance: f64,
@@ -68,7 +61,8 @@ impl Run {
         }
     }
 
-    fn mean_chance(&self) -> f64 {
+    /// Of an access in a sampling interval.
+    pub fn mean_chance(&self) -> f64 {
         self.chance / self.pages
     }
 
@@ -144,22 +138,13 @@ pub(super) fn aggregate(
     let bytes: u64 = runs.iter().flatten().map(|run| run.range.len()).sum();
     let limit = (bytes / PAGE_SIZE / min.max(1) as u64).max(1);
     let mut room = max.saturating_sub(total(&runs)) as u64;
-    let mut room_for_pages = MAX_RUNS;
+    let mut room_for_pages = page_runs::MAX_RUNS;
+    let found_at = FoundAt { seconds, per_second, now_us };
     let mut all = Vec::with_capacity(runs.len());
     for (at, runs) in runs.into_iter().enumerate() {
         let target = &mut targets[at];
-        target.runs.grow(now_us.saturating_sub(target.runs_at_us));
-        if target.runs_due_us <= now_us {
-            let known = known.as_ref().map_or(&[][..], |known| &known[at]);
-            let coarse = runs_inside(known, &runs, now_us);
-            let pages = page_runs(target, coarse, seconds, now_us, &mut room_for_pages);
-            let seconds = pages.len() as f64 * RUN_US / (FOR_RUNS * per_second);
-            target.runs_due_us = now_us + (seconds * 1e6) as u64;
-            target.runs = pages.into();
-        } else {
-            room_for_pages = room_for_pages.saturating_sub(target.runs.len());
-        }
-        target.runs_at_us = now_us;
+        let known = known.as_ref().map_or(&[][..], |known| &known[at]);
+        page_runs::update(target, joined_of(known, &runs), found_at, &mut room_for_pages);
         let mut regions = Vec::with_capacity(runs.len());
         for run in runs {
             let region = RegionSnapshot {
@@ -171,6 +156,10 @@ pub(super) fn aggregate(
             let pages = region.range.pages();
             let parts = pages.div_ceil(limit).min(room + 1);
             room -= parts - 1;
+            if parts == 1 {
+                regions.push(region);
+                continue;
+            }
             // A cut may fall into a gap that was bridged.
             let cut =
                 pieces(region.range, parts).filter_map(|range| target.without_gaps_at_ends(range));
@@ -202,79 +191,14 @@ fn joined(target: &TargetSubregions, seconds: f64, now_us: u64) -> Vec<Run> {
 }
 
 /// Those of `known`, sorted, that were joined to others to become one of `runs`.
-fn runs_inside(known: &[Run], runs: &[Run], now_us: u64) -> Vec<PageRun> {
-    let mut finer = Vec::new();
+fn joined_of<'a>(known: &'a [Run], runs: &'a [Run]) -> impl Iterator<Item = &'a Run> {
     let mut rest = known;
-    for run in runs {
+    runs.iter().flat_map(move |run| {
         let parts = rest.partition_point(|k| k.range.start < run.range.end);
         let (inside, behind) = rest.split_at(parts);
         rest = behind;
-        if inside.len() > 1 {
-            finer.extend(inside.iter().map(|part| {
-                let access_rate = part.mean_chance().clamp(0.0, 1.0);
-                let idle_us = now_us.saturating_sub(part.since_us);
-                let age_us = if access_rate == 0.0 { idle_us } else { 0 };
-                PageRun { range: part.range, access_rate, age_us }
-            }));
-        }
-    }
-    finer
-}
-
-/// The runs of pages of subregions whose pages differ, laid over `coarse` ones, as far as
-/// there is room.
-fn page_runs(
-    target: &TargetSubregions,
-    coarse: Vec<PageRun>,
-    seconds: f64,
-    now_us: u64,
-    room: &mut usize,
-) -> Vec<PageRun> {
-    let mut runs = Vec::new();
-    for subregion in target.subregions.iter().filter(|s| s.is_mixed()) {
-        if let Some(table) = &subregion.table
-            && subregion.summary.parts().next().is_none()
-        {
-            let before = runs.len();
-            table.runs(
-                subregion.range.start,
-                subregion.estimate.rate(),
-                seconds,
-                now_us,
-                &mut runs,
-            );
-            if runs.len() > *room {
-                runs.truncate(before);
-                break;
-            }
-        }
-    }
-    *room -= runs.len();
-    overlay(coarse, runs)
-}
-
-/// `above` laid over `below`: both are sorted and disjoint, and so is the result.
-fn overlay(below: Vec<PageRun>, above: Vec<PageRun>) -> Vec<PageRun> {
-    if above.is_empty() || below.is_empty() {
-        return if above.is_empty() { below } else { above };
-    }
-    let mut all = Vec::with_capacity(below.len() + above.len());
-    for run in below {
-        let mut start = run.range.start;
-        let first = above.partition_point(|a| a.range.end <= start);
-        for over in above[first..].iter().take_while(|a| a.range.start < run.range.end) {
-            if start < over.range.start {
-                all.push(PageRun { range: AddrRange::new(start, over.range.start), ..run });
-            }
-            start = over.range.end;
-        }
-        if start < run.range.end {
-            all.push(PageRun { range: AddrRange::new(start, run.range.end), ..run });
-        }
-    }
-    all.extend(above);
-    all.sort_unstable_by_key(|run| run.range.start);
-    all
+        if inside.len() > 1 { inside } else { &[] }
+    })
 }
 
 /// Joins neighbours that are alike, over gaps of up to `gap` bytes.

@@ -6,6 +6,7 @@
 
 use super::curve::{CountedRate, Curve};
 use super::estimate::{Estimate, Look, chance};
+use super::page_runs::Told;
 use super::table::{Summary, Table};
 use daos_core::access::shifted_pages;
 use daos_core::pages::{Pages, page_range};
@@ -85,6 +86,8 @@ pub(super) struct Subregion {
     pub table: Option<Box<Table>>,
     /// Of the table, as it was when it was last read.
     pub summary: Summary,
+    /// The runs of its pages as they were told, if nothing else is known since.
+    pub told: Option<Told>,
     /// How many of its pages are accessed within which time; of a rate, where it has no table,
     /// which was this when that was worked out, or was not yet.
     pub curve: Curve,
@@ -116,6 +119,7 @@ impl Subregion {
             unobserved: 0.0,
             table: None,
             summary: Summary::default(),
+            told: None,
             curve: Curve::default(),
             curve_of: f64::INFINITY,
             arm_all_us: 0,
@@ -142,7 +146,7 @@ impl Subregion {
         self.armed = Armed::default();
         self.quiet_since_us = 0;
         if self.table.is_some() {
-            (self.table, self.summary) = (None, Summary::default());
+            (self.table, self.summary, self.told) = (None, Summary::default(), None);
             self.curve_of = f64::INFINITY;
         }
         debug_assert!(self.probe.intersect(&self.range) == Some(self.probe) && start < end);
@@ -283,6 +287,7 @@ impl Subregion {
             let is_news = *table.used() != before || !found_clear.is_empty();
             if is_news || !self.summary.is_of(table) {
                 self.summary = table.summary(self.probe.pages() as u32);
+                self.told = None;
             }
         }
         self.count(changed, &fresh, all_read, now_us);

@@ -1,49 +1,18 @@
-//! The state of page runs that writer and reader share from snapshot to snapshot.
+//! The page runs of the last snapshot, from which those of the next follow.
 //!
-//! Both keep the same: the runs of each target of the last snapshot, with the ages that
-//! they have one interval later if nothing is accessed. Only what turned out otherwise is
-//! in the record.
+//! Writer and reader keep the same: the runs of each target, with the ages that they have one
+//! interval later if nothing is accessed. Only what turned out otherwise is in the record.
 //!
 //! Runs that are as expected take no bytes, so a few bytes could make a reader go through
 //! millions, again and again. So they may be [repeated](Repeats) only so often.
 
-use super::runs::{self, Edit};
+use super::runs::{self, Edits};
 use super::stored::{StoredRun, StoredSnapshot};
 use super::varint;
 use crate::frame;
-use daos_core::TargetId;
+use daos_core::{PageRuns, RunBlock, Snapshot, TargetId};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// The page runs that the next snapshot is expected to have.
-#[derive(Debug, Default)]
-pub struct RunState {
-    /// By target of the last snapshot; those without runs are left out.
-    expected: BTreeMap<TargetId, Expected>,
-    /// Read already, for the snapshot that comes next.
-    read: BTreeMap<TargetId, Vec<StoredRun>>,
-    /// Up to the last snapshot, and with what was read or written for the next.
-    repeats: Repeats,
-    next: Repeats,
-}
-
-/// Runs, and the intervals since.
-#[derive(Debug, Default)]
-struct Expected {
-    runs: Vec<StoredRun>,
-    later: u32,
-}
-
-impl Expected {
-    /// The runs with the ages that they have by now.
-    fn runs(&mut self) -> &mut Vec<StoredRun> {
-        let later = std::mem::take(&mut self.later);
-        if later > 0 {
-            let idle = self.runs.iter_mut().filter(|run| run.nr_accesses == 0);
-            idle.for_each(|run| run.age = run.age.saturating_add(later));
-        }
-        &mut self.runs
-    }
-}
+use std::sync::Arc;
 
 /// How many runs all snapshots have, and how many of these the record holds.
 #[derive(Debug, Clone, Copy, Default)]
@@ -71,91 +40,208 @@ impl Repeats {
     }
 }
 
-impl RunState {
+/// What a writer keeps. Blocks of runs that are [later](RunBlock::is_later) ones of those before
+/// are not gone through.
+#[derive(Debug, Default)]
+pub struct WrittenRuns {
+    /// By target of the last snapshot; those without runs are left out.
+    targets: BTreeMap<TargetId, Written>,
+    aggregation_us: u64,
+    repeats: Repeats,
+    /// The number of the snapshot that is being written, and what is kept of it.
+    number: u64,
+    next: Next,
+}
+
+#[derive(Debug, Default)]
+struct Next {
+    targets: BTreeMap<TargetId, Written>,
+    aggregation_us: u64,
+    repeats: Repeats,
+}
+
+/// The runs of a target in the last snapshot.
+#[derive(Debug)]
+struct Written {
+    pages: PageRuns,
+    /// Of each block, when what a reader has of it was written.
+    blocks: Arc<Vec<WrittenBlock>>,
+}
+
+/// A block as it was written.
+#[derive(Debug, Clone)]
+struct WrittenBlock {
+    block: RunBlock,
+    aggregation_us: u64,
+    /// In the snapshot with this number.
+    number: u64,
+}
+
+impl WrittenBlock {
+    /// The runs that a reader expects in snapshot `number`.
+    fn expected(&self, number: u64) -> impl Iterator<Item = StoredRun> + '_ {
+        let later = u32::try_from(number - self.number).unwrap_or(u32::MAX);
+        self.block.iter().map(move |run| StoredRun::of(run, self.aggregation_us).later(later))
+    }
+}
+
+impl WrittenRuns {
     /// Appends a frame to `out` for each target of `snapshot` whose runs are not as
     /// expected or have been repeated as often as they may, or says what in them breaks the
-    /// rules.
+    /// rules. What was written counts once it is [`taken_over`](Self::take_over).
     pub fn append_changes(
         &mut self,
-        snapshot: &StoredSnapshot,
+        snapshot: &Snapshot,
         out: &mut Vec<u8>,
     ) -> Result<(), &'static str> {
-        self.next = self.repeats;
+        let aggregation_us = snapshot.aggregation_us;
+        self.next = Next { aggregation_us, repeats: self.repeats, ..Next::default() };
         let mut ids = BTreeSet::new();
         for target in &snapshot.targets {
             if !ids.insert(target.id) {
                 return Err("two targets have the same id");
             }
-            let before = self.expected.get_mut(&target.id);
-            if target.as_expected {
-                let held = before.as_ref().map_or(0, |before| before.runs.len());
-                if self.next.with(held, 0).are_allowed() {
-                    self.next = self.next.with(held, 0);
-                    continue;
-                }
-            }
-            let expected = before.map_or(&[][..], |before| before.runs());
-            let pages = if target.as_expected { expected } else { &target.pages };
-            runs::check(pages)?;
-            let held = pages.len();
-            let with = |edits: &[Edit]| {
-                self.next.with(held, edits.iter().map(|edit| edit.new as u64).sum())
-            };
-            let mut edits = runs::edits(expected, pages);
+            let held = target.pages.len();
+            let old = self.targets.get(&target.id);
+            let mut edits = Edits::default();
+            let mut blocks = self.follow(old, &target.pages, &mut edits)?;
+            let with = |edits: &Edits| self.next.repeats.with(held, edits.nr_new() as u64);
+            let old = old.map_or(0, |old| old.pages.len());
             if !with(&edits).are_allowed() {
-                edits = vec![Edit { kept: 0, dropped: expected.len(), new: held }];
+                let anew: Vec<_> = target.pages.blocks().map(|block| self.written(block)).collect();
+                let runs = anew.iter().flat_map(|block| block.expected(self.number));
+                edits = Edits::anew(old, runs.collect());
+                blocks = anew.into();
             }
             if !edits.is_empty() {
                 frame::append(out, frame::PAGES, |out| {
                     varint::put(out, target.id.0.into());
-                    runs::encode(expected.len(), pages, &edits, out);
+                    runs::encode(old, &edits, out);
                     Ok(())
                 })?;
             }
-            self.next = with(&edits);
+            self.next.repeats = with(&edits);
+            if held > 0 {
+                self.next
+                    .targets
+                    .insert(target.id, Written { pages: target.pages.clone(), blocks });
+            }
         }
         Ok(())
     }
 
+    /// A reader has what was appended.
+    pub fn take_over(&mut self) {
+        let Next { targets, aggregation_us, repeats } = std::mem::take(&mut self.next);
+        (self.targets, self.aggregation_us, self.repeats) = (targets, aggregation_us, repeats);
+        self.number += 1;
+    }
+
+    /// How `old` runs become `pages`, and what is written of each block then.
+    fn follow(
+        &self,
+        old: Option<&Written>,
+        pages: &PageRuns,
+        edits: &mut Edits,
+    ) -> Result<Arc<Vec<WrittenBlock>>, &'static str> {
+        runs::check_number(pages.len())?;
+        let aggregation_us = self.next.aggregation_us;
+        let is_even = self.aggregation_us == aggregation_us;
+        if let Some(old) = old.filter(|old| is_even && pages.is_later(&old.pages, aggregation_us)) {
+            return Ok(old.blocks.clone());
+        }
+        let old = old.map_or(&[][..], |old| &old.blocks[..]);
+        let mut blocks = Vec::with_capacity(pages.blocks().len());
+        // What the next block that stays is behind: old blocks, and new ones, from there on.
+        let (mut from, mut to, mut end) = (0, 0, 0);
+        let mut at = 0;
+        for block in pages.blocks() {
+            at += old[at..].iter().take_while(|old| old.block.start() < block.start()).count();
+            let stays = |old: &&WrittenBlock| {
+                let later_us = aggregation_us.saturating_mul(self.number - old.number);
+                old.aggregation_us == aggregation_us && block.is_later(&old.block, later_us)
+            };
+            let Some(same) = old.get(at).filter(stays) else {
+                blocks.push(self.written(block));
+                continue;
+            };
+            end = self.replace(&old[from..at], &blocks[to..], end, edits)?;
+            if block.start() < end {
+                return Err("runs of pages are not sorted and disjoint");
+            }
+            end = block.end();
+            edits.keep(block.len(), end);
+            at += 1;
+            blocks.push(same.clone());
+            (from, to) = (at, blocks.len());
+        }
+        self.replace(&old[from..], &blocks[to..], end, edits)?;
+        Ok(blocks.into())
+    }
+
+    /// The runs of `old` blocks become those of `blocks`, behind the one that ends at `end`. Returns
+    /// where the last of them ends.
+    fn replace(
+        &self,
+        old: &[WrittenBlock],
+        blocks: &[WrittenBlock],
+        end: u64,
+        edits: &mut Edits,
+    ) -> Result<u64, &'static str> {
+        if old.is_empty() && blocks.is_empty() {
+            return Ok(end);
+        }
+        let expected = |blocks: &[WrittenBlock]| -> Vec<StoredRun> {
+            blocks.iter().flat_map(|block| block.expected(self.number)).collect()
+        };
+        let runs = expected(blocks);
+        runs::check(end, &runs)?;
+        edits.replace(&expected(old), &runs);
+        Ok(runs.last().map_or(end, |run| run.range.end))
+    }
+
+    /// A block that is written now.
+    fn written(&self, block: RunBlock) -> WrittenBlock {
+        let aggregation_us = self.next.aggregation_us;
+        WrittenBlock { block, aggregation_us, number: self.number }
+    }
+}
+
+/// What a reader keeps.
+#[derive(Debug, Default)]
+pub struct ReadRuns {
+    /// By target of the last snapshot; those without runs are left out.
+    expected: BTreeMap<TargetId, Vec<StoredRun>>,
+    /// Read already, for the snapshot that comes next.
+    read: BTreeMap<TargetId, Vec<StoredRun>>,
+    repeats: Repeats,
+}
+
+impl ReadRuns {
     /// Takes in what a frame of page runs holds; `None` when it holds anything else.
     pub fn read(&mut self, mut payload: &[u8]) -> Option<()> {
         let id = TargetId(varint::take_u32(&mut payload)?);
-        let expected = self.expected.get_mut(&id).map_or(&[][..], |expected| expected.runs());
+        let expected = self.expected.get(&id).map_or(&[][..], |expected| expected);
         let (runs, new) = runs::decode(expected, &mut payload)?;
-        self.next = self.next.with(0, new);
+        self.repeats = self.repeats.with(0, new);
         self.read.insert(id, runs).is_none().then_some(())
     }
 
     /// Gives the targets of `snapshot`, which was just read, their runs; `None` when they are
     /// repeated more often than they may.
     pub fn fill(&mut self, snapshot: &mut StoredSnapshot) -> Option<()> {
+        let mut before = std::mem::take(&mut self.expected);
         for target in &mut snapshot.targets {
             let read = self.read.remove(&target.id);
-            let expected =
-                || self.expected.remove(&target.id).map(|mut e| std::mem::take(e.runs()));
-            target.pages = read.or_else(expected).unwrap_or_default();
-            self.next = self.next.with(target.pages.len(), 0);
-        }
-        self.read.clear();
-        self.take_over(snapshot);
-        self.repeats.are_allowed().then_some(())
-    }
-
-    /// Expects of the next snapshot what follows from this one.
-    pub fn take_over(&mut self, snapshot: &StoredSnapshot) {
-        let mut before = std::mem::take(&mut self.expected);
-        for target in &snapshot.targets {
-            let next = if target.as_expected {
-                before.remove(&target.id)
-            } else {
-                Some(Expected { runs: target.pages.clone(), later: 0 })
-            };
-            if let Some(mut next) = next.filter(|next| !next.runs.is_empty()) {
-                next.later = next.later.saturating_add(1);
+            target.pages = read.or_else(|| before.remove(&target.id)).unwrap_or_default();
+            self.repeats = self.repeats.with(target.pages.len(), 0);
+            if !target.pages.is_empty() {
+                let next = target.pages.iter().map(|run| run.later(1)).collect();
                 self.expected.insert(target.id, next);
             }
         }
-        self.repeats = self.next;
+        self.read.clear();
+        self.repeats.are_allowed().then_some(())
     }
 }
 
@@ -163,21 +249,22 @@ impl RunState {
 mod tests {
     use super::*;
     use crate::codec::stored::StoredTarget;
-    use daos_core::{AddrRange, PAGE_SIZE};
+    use daos_core::{AddrRange, PAGE_SIZE, PageRun, TargetSnapshot};
+    use proptest::collection::vec;
+    use proptest::prelude::*;
 
     const RUNS: u64 = 100_000;
     /// More than may have these runs if they are new once.
     const SNAPSHOTS: u64 = Repeats::FREE / RUNS + Repeats::FOR_EACH_NEW + 1;
 
-    /// One target with many runs, all in use, so that they stay as they are.
-    fn snapshot() -> StoredSnapshot {
-        let run = |at| StoredRun {
-            range: AddrRange::new(2 * at * PAGE_SIZE, (2 * at + 1) * PAGE_SIZE),
-            nr_accesses: 1,
-            age: 0,
-        };
-        let target = StoredTarget { pages: (0..RUNS).map(run).collect(), ..Default::default() };
-        StoredSnapshot { targets: vec![target], ..StoredSnapshot::default() }
+    fn run(first: u64, pages: u64, access_rate: f64, age_us: u64) -> PageRun {
+        let start = first * PAGE_SIZE;
+        PageRun { range: AddrRange::new(start, start + pages * PAGE_SIZE), access_rate, age_us }
+    }
+
+    fn snapshot(aggregation_us: u64, pages: PageRuns) -> Snapshot {
+        let targets = vec![TargetSnapshot { pages, ..TargetSnapshot::default() }];
+        Snapshot { aggregation_us, targets, ..Snapshot::default() }
     }
 
     /// The payload of the frame in `bytes`, if there is one.
@@ -186,29 +273,103 @@ mod tests {
         frames.next().unwrap().map(|(_, payload)| payload.to_vec())
     }
 
+    /// What `reader` makes of a snapshot of which this was written; `None` if it refuses it.
+    fn read(reader: &mut ReadRuns, payload: Option<&Vec<u8>>) -> Option<Vec<StoredRun>> {
+        payload.map_or(Some(()), |payload| reader.read(payload))?;
+        let targets = vec![StoredTarget::default()];
+        let mut snapshot = StoredSnapshot { targets, ..StoredSnapshot::default() };
+        reader.fill(&mut snapshot)?;
+        Some(snapshot.targets.remove(0).pages)
+    }
+
     #[test]
     fn runs_are_written_anew_before_they_are_repeated_too_often() {
-        let (mut writer, mut reader, mut careless) = <(RunState, RunState, RunState)>::default();
-        let whole = snapshot();
+        // All in use, so that they stay as they are.
+        let runs: PageRuns = (0..RUNS).map(|at| run(2 * at, 1, 0.1, 0)).collect();
+        let stored: Vec<_> = runs.iter().map(|run| StoredRun::of(run, 0)).collect();
+        let whole = snapshot(0, runs);
+        let mut writer = WrittenRuns::default();
+        let (mut reader, mut careless) = <(ReadRuns, ReadRuns)>::default();
         let mut written = 0;
         for moment in 0..SNAPSHOTS {
             let mut bytes = Vec::new();
             writer.append_changes(&whole, &mut bytes).unwrap();
-            writer.take_over(&whole);
+            writer.take_over();
             let payload = payload(&bytes);
             written += usize::from(payload.is_some());
-            payload.iter().for_each(|payload| reader.read(payload).unwrap());
-            let mut read = whole.clone();
-            read.targets[0].pages.clear();
-            let mut same = read.clone();
-            assert_eq!(reader.fill(&mut read), Some(()), "{moment}");
-            assert!(read == whole);
+            assert!(read(&mut reader, payload.as_ref()).as_ref() == Some(&stored), "{moment}");
             // Who is told but once refuses the last.
-            payload.iter().take(usize::from(moment == 0)).for_each(|payload| {
-                careless.read(payload).unwrap();
-            });
-            assert_eq!(careless.fill(&mut same).is_some(), moment < SNAPSHOTS - 1, "{moment}");
+            let told = payload.as_ref().filter(|_| moment == 0);
+            assert_eq!(read(&mut careless, told).is_some(), moment < SNAPSHOTS - 1, "{moment}");
         }
         assert_eq!(written, 2);
+    }
+
+    /// What becomes of a block from one snapshot to the next.
+    #[derive(Debug, Clone)]
+    enum Fate {
+        Stays,
+        IsFoundAnew,
+        Becomes(Vec<(u64, u64, u32, u64)>),
+    }
+
+    fn fates() -> impl Strategy<Value = Fate> {
+        let runs = vec((0..3u64, 1..3u64, 0..3u32, 0..50u64), 0..6);
+        prop_oneof![3 => Just(Fate::Stays), 1 => Just(Fate::IsFoundAnew), 2 => runs.prop_map(Fate::Becomes)]
+    }
+
+    proptest! {
+        #[test]
+        fn blocks_of_runs_come_back(
+            steps in vec((vec(fates(), 5), prop_oneof![4 => Just((10, 10)), 1 => (5..30u64, 10..12u64)]), 1..12),
+        ) {
+            let (mut writer, mut reader) = (WrittenRuns::default(), ReadRuns::default());
+            let mut blocks = vec![RunBlock::new(&[]); 5];
+            for (fates, (passed_us, aggregation_us)) in steps {
+                for (at, (block, fate)) in blocks.iter_mut().zip(fates).enumerate() {
+                    *block = match fate {
+                        Fate::Stays => block.later(passed_us),
+                        Fate::IsFoundAnew => RunBlock::new(&block.iter().collect::<Vec<_>>()),
+                        Fate::Becomes(runs) => {
+                            let mut end = 100 * at as u64;
+                            let mut place = |(gap, pages, rate, age_us): (u64, u64, u32, u64)| {
+                                let start = end + gap;
+                                end = start + pages;
+                                run(start, pages, f64::from(rate) / 10.0, if rate > 0 { 0 } else { age_us })
+                            };
+                            RunBlock::new(&runs.into_iter().map(&mut place).collect::<Vec<_>>())
+                        }
+                    };
+                }
+                let now = snapshot(aggregation_us, blocks.iter().cloned().collect());
+                let mut bytes = Vec::new();
+                writer.append_changes(&now, &mut bytes).unwrap();
+                writer.take_over();
+                let runs = now.targets[0].pages.iter();
+                let stored = runs.map(|run| StoredRun::of(run, aggregation_us)).collect();
+                prop_assert_eq!(read(&mut reader, payload(&bytes).as_ref()), Some(stored));
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_known_already_is_not_written() {
+        let mut writer = WrittenRuns::default();
+        let mut written = |blocks: &[RunBlock]| {
+            let mut bytes = Vec::new();
+            let now = snapshot(10, blocks.iter().cloned().collect());
+            writer.append_changes(&now, &mut bytes).unwrap();
+            writer.take_over();
+            bytes.len()
+        };
+        let runs =
+            |from: u64| (from..from + 100).map(|at| run(2 * at, 1, 0.0, 5)).collect::<Vec<_>>();
+        let mut blocks = [0, 100, 200].map(|from| RunBlock::new(&runs(from)));
+        assert!(written(&blocks) > 900);
+        blocks = blocks.map(|block| block.later(10));
+        assert_eq!(written(&blocks), 0);
+        blocks = blocks.map(|block| block.later(10));
+        blocks[1] = RunBlock::new(&[runs(100), vec![run(399, 1, 0.0, 5)]].concat()).later(20);
+        assert!((1..30).contains(&written(&blocks)));
     }
 }

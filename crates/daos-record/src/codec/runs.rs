@@ -12,23 +12,80 @@ use daos_core::{AddrRange, PAGE_SIZE};
 /// Most runs of one target: what a reader may have to hold.
 pub const MAX_RUNS: usize = 1 << 20;
 
-/// A place in a list of runs where something changes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Edit {
-    /// Old runs that stay, behind the edit before.
-    pub kept: usize,
-    /// Old runs behind those that go.
-    pub dropped: usize,
-    /// Runs that take their place.
-    pub new: usize,
+/// How a list of runs becomes another one.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Edits {
+    edits: Vec<Edit>,
+    /// Those of all edits.
+    new: Vec<StoredRun>,
+    /// Old runs that stay, behind the last edit.
+    kept: usize,
+    /// Where the last run ends that stays or is new.
+    end: u64,
 }
 
-/// Whether a record can hold these runs; what is wrong with them where it can't.
-pub fn check(runs: &[StoredRun]) -> Result<(), &'static str> {
-    if runs.len() > MAX_RUNS {
-        return Err("a target has more than 1048576 runs of pages");
+/// A place in a list of runs where something changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Edit {
+    /// Old runs that stay, behind the edit before.
+    kept: usize,
+    /// Old runs behind those that go.
+    dropped: usize,
+    /// Runs that take their place.
+    new: usize,
+    /// Where the run ends that is in front of them; 0 for none.
+    previous_end: u64,
+}
+
+impl Edits {
+    /// All `old` runs go, these come.
+    pub fn anew(old: usize, runs: Vec<StoredRun>) -> Self {
+        let edit = Edit { kept: 0, dropped: old, new: runs.len(), previous_end: 0 };
+        Self { edits: vec![edit], new: runs, ..Self::default() }
     }
-    let mut previous_end = 0;
+
+    /// So many more runs stay, of which the last ends there.
+    pub fn keep(&mut self, runs: usize, end: u64) {
+        (self.kept, self.end) = (self.kept + runs, end);
+    }
+
+    /// More runs become others.
+    pub fn replace(&mut self, old: &[StoredRun], runs: &[StoredRun]) {
+        let (mut from, mut to) = (0, 0);
+        loop {
+            let same = old[from..].iter().zip(&runs[to..]).take_while(|(a, b)| a == b);
+            let kept = same.count();
+            (from, to) = (from + kept, to + kept);
+            if let Some(last) = to.checked_sub(1).filter(|_| kept > 0) {
+                self.keep(kept, runs[last].range.end);
+            }
+            if from == old.len() && to == runs.len() {
+                return;
+            }
+            let (dropped, new) = before_next_common(&old[from..], &runs[to..]);
+            let kept = std::mem::take(&mut self.kept);
+            self.edits.push(Edit { kept, dropped, new, previous_end: self.end });
+            (from, to) = (from + dropped, to + new);
+            let added = &runs[to - new..to];
+            self.new.extend_from_slice(added);
+            self.end = added.last().map_or(self.end, |run| run.range.end);
+        }
+    }
+
+    /// Whether nothing changes.
+    pub fn is_empty(&self) -> bool {
+        self.edits.is_empty()
+    }
+
+    /// Runs that are new.
+    pub fn nr_new(&self) -> usize {
+        self.new.len()
+    }
+}
+
+/// Whether a record can hold these runs behind the one that ends at `previous_end`; what is
+/// wrong with them where it can't.
+pub fn check(mut previous_end: u64, runs: &[StoredRun]) -> Result<(), &'static str> {
     for AddrRange { start, end } in runs.iter().map(|run| run.range) {
         if start % PAGE_SIZE != 0 || end % PAGE_SIZE != 0 {
             return Err("a run of pages does not begin and end with a page");
@@ -41,22 +98,29 @@ pub fn check(runs: &[StoredRun]) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Appends to `out` how so many `old` become `runs`: by these edits. Both have been
+/// Whether a record can hold so many runs of a target.
+pub fn check_number(runs: usize) -> Result<(), &'static str> {
+    let fits = runs <= MAX_RUNS;
+    fits.then_some(()).ok_or("a target has more than 1048576 runs of pages")
+}
+
+/// Appends to `out` what becomes of so many `old` runs. The new ones have been
 /// [checked](check).
-pub fn encode(old: usize, runs: &[StoredRun], edits: &[Edit], out: &mut Vec<u8>) {
+pub fn encode(old: usize, edits: &Edits, out: &mut Vec<u8>) {
     varint::put(out, old as u64);
-    varint::put(out, edits.len() as u64);
-    let mut at = 0;
-    for edit in edits {
-        at += edit.kept;
+    varint::put(out, edits.edits.len() as u64);
+    let mut rest = &edits.new[..];
+    for edit in &edits.edits {
         for number in [edit.kept, edit.dropped, edit.new] {
             varint::put(out, number as u64);
         }
-        for index in at..at + edit.new {
-            let previous_end = index.checked_sub(1).map_or(0, |before| runs[before].range.end);
-            encode_run(&runs[index], previous_end, out);
+        let (new, behind) = rest.split_at(edit.new);
+        rest = behind;
+        let mut previous_end = edit.previous_end;
+        for run in new {
+            encode_run(run, previous_end, out);
+            previous_end = run.range.end;
         }
-        at += edit.new;
     }
 }
 
@@ -119,23 +183,6 @@ fn append(runs: &mut Vec<StoredRun>, run: StoredRun) -> Option<()> {
     Some(())
 }
 
-/// How `old` becomes `runs`; nothing where they are the same.
-pub fn edits(old: &[StoredRun], runs: &[StoredRun]) -> Vec<Edit> {
-    let mut edits = Vec::new();
-    let (mut from, mut to) = (0, 0);
-    loop {
-        let same = old[from..].iter().zip(&runs[to..]).take_while(|(a, b)| a == b);
-        let kept = same.count();
-        (from, to) = (from + kept, to + kept);
-        if from == old.len() && to == runs.len() {
-            return edits;
-        }
-        let (dropped, new) = before_next_common(&old[from..], &runs[to..]);
-        edits.push(Edit { kept, dropped, new });
-        (from, to) = (from + dropped, to + new);
-    }
-}
-
 /// How many runs of each stand before the first that both have.
 fn before_next_common(old: &[StoredRun], runs: &[StoredRun]) -> (usize, usize) {
     let (mut from, mut to) = (0, 0);
@@ -161,8 +208,10 @@ mod tests {
     }
 
     fn encoded(old: &[StoredRun], runs: &[StoredRun]) -> Vec<u8> {
+        let mut edits = Edits::default();
+        edits.replace(old, runs);
         let mut bytes = Vec::new();
-        encode(old.len(), runs, &edits(old, runs), &mut bytes);
+        encode(old.len(), &edits, &mut bytes);
         bytes
     }
 
@@ -186,6 +235,31 @@ mod tests {
         }
 
         #[test]
+        fn runs_that_stay_need_not_be_gone_through(
+            lists in vec((lists(), lists(), any::<bool>()), 0..8),
+        ) {
+            let (mut edits, mut old, mut runs) = (Edits::default(), Vec::new(), Vec::new());
+            for (at, (before, after, stays)) in lists.into_iter().enumerate() {
+                let move_up = |list: Vec<StoredRun>| -> Vec<StoredRun> {
+                    let up = at as u64 * 1000;
+                    list.iter().map(|r| run(up + r.range.start / PAGE_SIZE, r.range.pages(), r.nr_accesses, r.age)).collect()
+                };
+                let (before, after) = (move_up(before), move_up(after));
+                let after = if stays { before.clone() } else { after };
+                match after.last() {
+                    Some(last) if stays => edits.keep(after.len(), last.range.end),
+                    _ => edits.replace(&before, &after),
+                }
+                old.extend(before);
+                runs.extend(after);
+            }
+            let mut bytes = Vec::new();
+            encode(old.len(), &edits, &mut bytes);
+            let new = edits.nr_new() as u64;
+            prop_assert_eq!(decode(&old, &mut &bytes[..]), Some((runs, new)));
+        }
+
+        #[test]
         fn part_of_the_edits_is_refused(old in lists(), runs in lists(), part in 0.0..1.0) {
             let bytes = encoded(&old, &runs);
             let part = (bytes.len() as f64 * part) as usize;
@@ -196,7 +270,7 @@ mod tests {
         fn what_is_read_can_be_written(old in lists(), bytes in vec(0..5u8, 0..60)) {
             let bytes = [&[old.len() as u8], &bytes[..]].concat();
             if let Some((runs, _)) = decode(&old, &mut &bytes[..]) {
-                prop_assert_eq!(check(&runs), Ok(()));
+                prop_assert_eq!(check(0, &runs), Ok(()));
             }
         }
     }
@@ -208,7 +282,7 @@ mod tests {
         assert_eq!(new(encoded(&old, &old)), Some(0));
         assert_eq!(new(encoded(&old, &runs)), Some(1));
         let mut anew = Vec::new();
-        encode(2, &runs, &[Edit { kept: 0, dropped: 2, new: 2 }], &mut anew);
+        encode(2, &Edits::anew(2, runs.to_vec()), &mut anew);
         assert_eq!(decode(&old, &mut &anew[..]), Some((runs.to_vec(), 2)));
     }
 
@@ -245,12 +319,14 @@ mod tests {
 
     #[test]
     fn what_breaks_the_rules_is_told() {
-        assert!(check(&[run(1, 2, 0, 0), run(2, 1, 0, 0)]).unwrap_err().contains("disjoint"));
-        assert!(check(&[run(1, 0, 0, 0)]).unwrap_err().contains("disjoint"));
+        let runs = [run(1, 2, 0, 0), run(2, 1, 0, 0)];
+        assert!(check(0, &runs).unwrap_err().contains("disjoint"));
+        assert!(check(2 * PAGE_SIZE, &runs[..1]).unwrap_err().contains("disjoint"));
+        assert!(check(0, &[run(1, 0, 0, 0)]).unwrap_err().contains("disjoint"));
         let odd = StoredRun { range: AddrRange::new(0, 100), nr_accesses: 0, age: 0 };
-        assert!(check(&[odd]).unwrap_err().contains("page"));
-        let many: Vec<_> = (0..=MAX_RUNS as u64).map(|at| run(at, 1, 0, 0)).collect();
-        assert!(check(&many).unwrap_err().contains("more than"));
+        assert!(check(0, &[odd]).unwrap_err().contains("page"));
+        assert!(check_number(MAX_RUNS + 1).unwrap_err().contains("more than"));
+        assert_eq!(check_number(MAX_RUNS), Ok(()));
     }
 
     #[test]

@@ -30,8 +30,6 @@ pub struct StoredTarget {
     pub resident_bytes: Option<u64>,
     pub regions: Vec<StoredRegion>,
     pub pages: Vec<StoredRun>,
-    /// They are those that are expected, and left out here.
-    pub as_expected: bool,
     pub working_sets: Option<WorkingSets>,
 }
 
@@ -51,35 +49,20 @@ pub struct StoredRun {
 }
 
 impl StoredSnapshot {
-    /// `snapshot`, rounded. `is_expected` says of which targets the runs of pages are known to
-    /// be those that are expected.
-    pub fn of(snapshot: &Snapshot, is_expected: impl Fn(&TargetSnapshot) -> bool) -> Self {
-        let age = |us: u64| match us.checked_div(snapshot.aggregation_us) {
-            Some(age) => u32::try_from(age).unwrap_or(u32::MAX),
-            None => 0,
-        };
+    /// `snapshot`, rounded, without its runs of pages: those are written as what changed of them.
+    pub fn of(snapshot: &Snapshot) -> Self {
         let region = |region: &RegionSnapshot| StoredRegion {
             range: region.range,
             nr_accesses: count(region.access_rate),
             nr_unobserved: count(region.unobserved),
-            age: age(region.age_us),
+            age: age(region.age_us, snapshot.aggregation_us),
         };
-        let run = |run: PageRun| StoredRun {
-            range: run.range,
-            nr_accesses: count(run.access_rate),
-            age: age(run.age_us),
-        };
-        let target = |target: &TargetSnapshot| {
-            let as_expected = is_expected(target);
-            let pages = target.pages.iter().filter(|_| !as_expected);
-            StoredTarget {
-                id: target.id,
-                resident_bytes: target.resident_bytes,
-                regions: target.regions.iter().map(region).collect(),
-                pages: pages.map(run).collect(),
-                as_expected,
-                working_sets: target.working_sets,
-            }
+        let target = |target: &TargetSnapshot| StoredTarget {
+            id: target.id,
+            resident_bytes: target.resident_bytes,
+            regions: target.regions.iter().map(region).collect(),
+            pages: Vec::new(),
+            working_sets: target.working_sets,
         };
         Self {
             start_us: snapshot.start_us,
@@ -126,6 +109,31 @@ impl StoredSnapshot {
     }
 }
 
+impl StoredRun {
+    /// `run`, rounded.
+    pub fn of(run: PageRun, aggregation_us: u64) -> Self {
+        Self {
+            range: run.range,
+            nr_accesses: count(run.access_rate),
+            age: age(run.age_us, aggregation_us),
+        }
+    }
+
+    /// As it is so many aggregation intervals later if nothing is accessed.
+    pub fn later(self, intervals: u32) -> Self {
+        let older = if self.nr_accesses == 0 { intervals } else { 0 };
+        Self { age: self.age.saturating_add(older), ..self }
+    }
+}
+
+/// Microseconds as a number of aggregation intervals.
+fn age(us: u64, aggregation_us: u64) -> u32 {
+    match us.checked_div(aggregation_us) {
+        Some(age) => u32::try_from(age).unwrap_or(u32::MAX),
+        None => 0,
+    }
+}
+
 /// A share as a count of [`HIGHEST`]; 0 only for nothing.
 fn count(share: f64) -> u32 {
     let count = (share * f64::from(HIGHEST)).round() as u32;
@@ -150,8 +158,8 @@ mod tests {
             ..Snapshot::default()
         };
         let kept = snapshot(vec![region(0.000_000_1, 0.0, 199), region(0.45, 1.0, 200)]);
-        let restored = StoredSnapshot::of(&kept, |_| false).restored();
+        let restored = StoredSnapshot::of(&kept).restored();
         assert_eq!(restored, snapshot(vec![region(0.000_001, 0.0, 100), region(0.45, 1.0, 200)]));
-        assert_eq!(StoredSnapshot::of(&restored, |_| false).restored(), restored);
+        assert_eq!(StoredSnapshot::of(&restored).restored(), restored);
     }
 }
