@@ -10,6 +10,7 @@ use crate::everyone::main_ranges;
 use crate::vaddr::{Origin, Space, VirtualMemory};
 use daos_core::{AddrRange, KindsOfMemory, Mapping};
 use daos_linux::cpu;
+use daos_linux::memory::ProcessSize;
 use daos_linux::maps::{self, MapsReading};
 use rustix::process::{Resource, getrlimit};
 use std::collections::HashSet;
@@ -19,6 +20,11 @@ const FILES_OF_TARGET: u64 = 2;
 /// Open files that children must leave for all else. Chosen: without targets there are some
 /// forty.
 const FILES_LEFT: u64 = 128;
+/// A target of which this part more, or less, is mapped than before has other memory. Chosen.
+const OTHER_SIZE: f64 = 0.125;
+/// So many times as often as others is one looked at that has. Chosen: programs map most of their
+/// memory in their first seconds; with the usual bound, a list of a thousand mappings is then read every two.
+const SOONER: u64 = 5;
 
 /// What a target has mapped, and a look at that in the middle.
 #[derive(Debug, Default)]
@@ -29,6 +35,8 @@ pub(crate) struct Seen {
     /// Those of them that matter where there are many targets, once they were asked for.
     main_ranges: Option<Vec<AddrRange>>,
     pub(crate) memory: Option<KindsOfMemory>,
+    /// Bytes that were mapped when a look began.
+    mapped_bytes: u64,
     /// Whether it is news since this was last asked.
     pub(crate) is_news: bool,
     look: Option<Look>,
@@ -36,6 +44,8 @@ pub(crate) struct Seen {
     is_complete: bool,
     /// When the next begins, on the clock of [`cpu`].
     pub(crate) next_us: u64,
+    /// When it may begin if much was mapped or given back since.
+    sooner_us: u64,
     /// Children that the last look found, to be taken on.
     children: Vec<u32>,
 }
@@ -59,10 +69,8 @@ impl Space {
         if with_children {
             self.seen.children = self.process.children();
         }
-        // While it lives, what can't be read now is as it was.
-        if let Some(memory) = self.process.kinds_of_memory() {
-            self.seen.is_news |= self.seen.memory.is_none_or(|before| before.differs_from(&memory));
-            self.seen.memory = Some(memory);
+        if let Some(mapped_bytes) = self.weigh() {
+            self.seen.mapped_bytes = mapped_bytes;
         }
         if let Some((reading, coming)) = self.process.read_mappings() {
             let first = coming.first().map(|mapping| mapping.range.start);
@@ -76,6 +84,21 @@ impl Space {
         } else {
             self.seen.next_us = now_us + 1;
         }
+    }
+
+    /// How much memory it has: returns how much is mapped. While it lives, what can't be read now is
+    /// as it was.
+    fn weigh(&mut self) -> Option<u64> {
+        let ProcessSize { mapped_bytes, kinds } = self.process.size()?;
+        self.seen.is_news |= self.seen.memory.is_none_or(|before| before.differs_from(&kinds));
+        self.seen.memory = Some(kinds);
+        Some(mapped_bytes)
+    }
+
+    /// Whether so much was mapped or given back since the last look that another is worth it.
+    fn has_other_size(&mut self) -> bool {
+        let before = self.seen.mapped_bytes;
+        self.weigh().is_some_and(|now| now.abs_diff(before) as f64 > OTHER_SIZE * before as f64)
     }
 
     /// A step of a look. Returns what the look has taken, if that was its end.
@@ -176,15 +199,16 @@ impl VirtualMemory {
         known: &mut HashSet<u32>,
     ) -> Result<bool, BpfError> {
         loop {
-            let space = &mut self.spaces[at];
+            let space = &self.spaces[at];
             let looks = space.seen.look.is_some();
-            if !looks && space.seen.next_us > now_us {
+            if !looks && space.seen.next_us > now_us && !self.is_worth_looking(at, now_us) {
                 return self.take_on_children(at, known);
             }
             if !self.upkeep.allowance.allows() {
                 return Ok(false);
             }
             let begun_us = cpu::used_us();
+            let space = &mut self.spaces[at];
             let took_us = if looks {
                 space.go_on_looking(now_us)
             } else {
@@ -193,10 +217,32 @@ impl VirtualMemory {
             };
             self.upkeep.allowance.spend(cpu::used_us() - begun_us);
             if let Some(took_us) = took_us {
-                let share = self.share_of_looking(at);
-                self.spaces[at].seen.next_us = now_us + self.upkeep.pause_us(took_us, share).max(1);
+                let pause_us = self.pause_us(at, took_us);
+                let seen = &mut self.spaces[at].seen;
+                (seen.next_us, seen.sooner_us) = (now_us + pause_us, now_us + pause_us / SOONER);
             }
         }
+    }
+
+    /// Whether a target is to be looked at before it is its turn. Those that were found among all
+    /// processes are counted, and so it is known that they grew.
+    fn is_worth_looking(&mut self, at: usize, now_us: u64) -> bool {
+        let space = &mut self.spaces[at];
+        if space.origin == Origin::Found || space.seen.sooner_us > now_us {
+            return false;
+        }
+        let begun_us = cpu::used_us();
+        let is_worth_it = space.has_other_size();
+        let took_us = cpu::used_us() - begun_us;
+        self.upkeep.allowance.spend(took_us);
+        let pause_us = self.pause_us(at, took_us);
+        self.spaces[at].seen.sooner_us = now_us + pause_us;
+        is_worth_it
+    }
+
+    /// How long not to look at a target again when that took so long.
+    fn pause_us(&self, at: usize, took_us: u64) -> u64 {
+        self.upkeep.pause_us(took_us, self.share_of_looking(at)).max(1)
     }
 
     /// Begins a look at what a target has mapped, unless one goes on. It is spent from what

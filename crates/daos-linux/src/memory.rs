@@ -64,13 +64,28 @@ impl ProcessMemory {
 
 /// What process `pid` has of each kind of memory, from the same file; `None` as there.
 pub fn kinds(proc: &Path, pid: u32) -> Option<KindsOfMemory> {
+    Some(size(proc, pid)?.kinds)
+}
+
+/// How much memory a process has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProcessSize {
+    /// All that it has mapped, whether anything is there or not.
+    pub mapped_bytes: u64,
+    /// What is there.
+    pub kinds: KindsOfMemory,
+}
+
+/// How much memory process `pid` has, from the same file; `None` as there.
+pub fn size(proc: &Path, pid: u32) -> Option<ProcessSize> {
     of_status(proc, pid, |bytes| {
-        Some(KindsOfMemory {
+        let kinds = KindsOfMemory {
             anonymous_bytes: bytes("RssAnon")?,
             file_bytes: bytes("RssFile")?,
             shared_bytes: bytes("RssShmem")?,
             swapped_bytes: bytes("VmSwap").unwrap_or(0),
-        })
+        };
+        Some(ProcessSize { mapped_bytes: bytes("VmSize")?, kinds })
     })
 }
 
@@ -123,8 +138,8 @@ mod tests {
         let (proc, pid) = (Path::new("/proc"), std::process::id());
         assert!(ProcessMemory::read(proc, pid).unwrap().resident_bytes > 1 << 20);
         assert!(huge_bytes(proc, pid).is_some());
-        let kinds = kinds(proc, pid).unwrap();
+        let ProcessSize { mapped_bytes, kinds } = size(proc, pid).unwrap();
         assert!(kinds.anonymous_bytes > 0 && kinds.file_bytes > 0);
-        assert!(kinds.resident_bytes() > 1 << 20);
+        assert!(kinds.resident_bytes() > 1 << 20 && kinds.resident_bytes() < mapped_bytes);
     }
 }

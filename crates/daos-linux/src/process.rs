@@ -5,12 +5,12 @@ use crate::cgroup::MemoryCgroup;
 use crate::host;
 use crate::madvise::{self, Advice, Advised};
 use crate::maps::{self, MapsReading};
-use crate::memory::{self, ProcessMemory};
+use crate::memory::{self, ProcessMemory, ProcessSize};
 use crate::pid_namespace::{is_of_host, other_pids};
 use crate::procmap::MappingLookup;
 use crate::remote::RemoteMemory;
 use crate::support::Rights;
-use daos_core::{AddrRange, KindsOfMemory, Mapping};
+use daos_core::{AddrRange, Mapping};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
@@ -159,9 +159,9 @@ impl Process {
         self.of_a_live_thread(|dir| MappingLookup::open(&dir.join("maps")).ok())
     }
 
-    /// What it has of each kind of memory; `None` when it has ended.
-    pub fn kinds_of_memory(&self) -> Option<KindsOfMemory> {
-        self.believe(memory::kinds(Path::new(PROC), self.pid))?
+    /// How much memory it has; `None` when it has ended.
+    pub fn size(&self) -> Option<ProcessSize> {
+        self.believe(memory::size(Path::new(PROC), self.pid))?
     }
 
     /// What it has in memory and in swap; `None` when it has ended.

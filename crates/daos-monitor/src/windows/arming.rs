@@ -26,14 +26,14 @@ const KNOWN: u64 = 10;
 
 impl Windows {
     /// Arms the probes that are due and don't wait for an access, as far as it leaves `kept`
-    /// of the budget.
-    pub(super) fn arm_due(&mut self, now_us: u64, kept: f64) {
+    /// of the budget; those that never were before first, as far as it leaves `kept_by_first`.
+    pub(super) fn arm_due(&mut self, now_us: u64, kept_by_first: f64, kept: f64) {
         let mut due = std::mem::take(&mut self.due);
         due.clear();
         for (at, target) in self.targets.iter().enumerate() {
             for (index, subregion) in target.subregions.iter().enumerate() {
                 if subregion.due_us <= now_us && subregion.next_look(now_us).is_none() {
-                    let key = key(subregion);
+                    let key = if subregion.is_new() { 0 } else { key(subregion).max(1) };
                     due.push((key, Place { who: Who::Subregion(at, index), from: 0, to: 0 }));
                 }
             }
@@ -43,6 +43,10 @@ impl Windows {
         for (key, Place { who, .. }) in &due {
             let Who::Subregion(at, index) = *who else { continue };
             let subregion = &mut self.targets[at].subregions[index];
+            let (key, kept) = match key {
+                0 => (subregion.due_us, kept_by_first),
+                key => (*key, kept),
+            };
             let rate = subregion.estimate.rate();
             let pages = if rate >= BUSY_RATE {
                 BUSY_PAGES
@@ -90,7 +94,7 @@ impl Windows {
             let set = Pages::range(from, to).without(&subregion.waiting);
             let price = self.budget.arming(&set, u64::from(to - from), chance);
             if self.places.len() >= most || !self.budget.reserve(price, kept) {
-                self.note_left(*key, now_us);
+                self.note_left(key, now_us);
                 break;
             }
             self.push_armed(Place { who: *who, from, to }, now_us);

@@ -152,6 +152,11 @@ impl Subregion {
         debug_assert!(self.probe.intersect(&self.range) == Some(self.probe) && start < end);
     }
 
+    /// Whether it was never looked at.
+    pub fn is_new(&self) -> bool {
+        self.armed.at_us == 0 && self.estimate.is_empty()
+    }
+
     /// Whether it lies in one page table, so that its pages can be known one by one.
     pub fn is_in_one_table(&self) -> bool {
         self.range.start / HUGE_PAGE_SIZE == (self.range.end - 1) / HUGE_PAGE_SIZE
