@@ -10,8 +10,8 @@ use crate::everyone::main_ranges;
 use crate::vaddr::{Origin, Space, VirtualMemory};
 use daos_core::{AddrRange, KindsOfMemory, Mapping};
 use daos_linux::cpu;
-use daos_linux::memory::ProcessSize;
 use daos_linux::maps::{self, MapsReading};
+use daos_linux::memory::ProcessSize;
 use rustix::process::{Resource, getrlimit};
 use std::collections::HashSet;
 

@@ -64,7 +64,7 @@ impl ProcessMemory {
 
 /// What process `pid` has of each kind of memory, from the same file; `None` as there.
 pub fn kinds(proc: &Path, pid: u32) -> Option<KindsOfMemory> {
-    Some(size(proc, pid)?.kinds)
+    of_status(proc, pid, kinds_of)
 }
 
 /// How much memory a process has.
@@ -79,13 +79,16 @@ pub struct ProcessSize {
 /// How much memory process `pid` has, from the same file; `None` as there.
 pub fn size(proc: &Path, pid: u32) -> Option<ProcessSize> {
     of_status(proc, pid, |bytes| {
-        let kinds = KindsOfMemory {
-            anonymous_bytes: bytes("RssAnon")?,
-            file_bytes: bytes("RssFile")?,
-            shared_bytes: bytes("RssShmem")?,
-            swapped_bytes: bytes("VmSwap").unwrap_or(0),
-        };
-        Some(ProcessSize { mapped_bytes: bytes("VmSize")?, kinds })
+        Some(ProcessSize { mapped_bytes: bytes("VmSize")?, kinds: kinds_of(bytes)? })
+    })
+}
+
+fn kinds_of(bytes: &dyn Fn(&str) -> Option<u64>) -> Option<KindsOfMemory> {
+    Some(KindsOfMemory {
+        anonymous_bytes: bytes("RssAnon")?,
+        file_bytes: bytes("RssFile")?,
+        shared_bytes: bytes("RssShmem")?,
+        swapped_bytes: bytes("VmSwap").unwrap_or(0),
     })
 }
 

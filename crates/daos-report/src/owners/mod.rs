@@ -4,7 +4,8 @@
 //! its access rate and its age say: of memory with accesses, the share that is expected to have
 //! had one within a time; memory without any is as old as it says. What was mapped but never
 //! touched is as old as can be, or can't be observed, and is not resident: so what regions have
-//! beyond the resident set and what can't be observed is taken off the idle memory.
+//! beyond the resident set and what can't be observed is taken off the idle memory: off that which was
+//! watched for a time, and off that which was not yet, by how much there is of each.
 //!
 //! Of what was watched for less than a time, nothing is said about that time.
 //!
@@ -18,7 +19,8 @@ use crate::format::{Format, RenderError};
 use crate::names;
 use crate::terminal::Style;
 use daos_core::{
-    Interval, KindsOfMemory, PageCache, Snapshot, TargetId, TargetInfo, TargetSnapshot,
+    Interval, KindsOfMemory, PageCache, Part, Snapshot, TargetId, TargetInfo, TargetSnapshot,
+    WorkingSets,
 };
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -28,6 +30,8 @@ pub const FORMATS: &[Format] = &[Format::Text, Format::Json, Format::Csv];
 
 /// Times in microseconds within which memory was accessed.
 pub const WITHIN_US: [u64; 2] = [1_000_000, 60_000_000];
+/// After so long most of a target's memory was looked at, in microseconds. Chosen.
+const ALL_SEEN_US: u64 = 10_000_000;
 /// Times in microseconds for which memory was idle at least.
 pub const IDLE_US: [u64; 3] = [5_000_000, 60_000_000, 600_000_000];
 
@@ -249,38 +253,26 @@ impl Amounts {
         let resident = target.resident_bytes.or(kinds.map(|kinds| kinds.resident_bytes()));
         let resident = resident.unwrap_or_else(mapped);
         let mut observed = 0.0;
-        // Within each of the times, first those of accesses.
-        let times = WITHIN_US.into_iter().chain(IDLE_US);
-        let mut within = [0.0; WITHIN_US.len() + IDLE_US.len()];
+        let mut accessed = WITHIN_US.map(Within::new);
+        let mut used = IDLE_US.map(Within::new);
         for part in target.parts() {
             let bytes = part.range.len() as f64 * (1.0 - part.unobserved);
             observed += bytes;
-            for (sum, time_us) in within.iter_mut().zip(times.clone()) {
-                *sum += bytes
-                    * match part.access_rate {
-                        rate if rate > 0.0 => snapshot.share_accessed(rate, time_us),
-                        _ => f64::from(u8::from(part.age_us < time_us)),
-                    };
-            }
+            accessed
+                .iter_mut()
+                .chain(&mut used)
+                .for_each(|within| within.add(&part, bytes, snapshot));
         }
         if let Some(sets) = &target.working_sets {
-            // Where pages differ they were counted.
-            for (sum, time_us) in within.iter_mut().zip(WITHIN_US) {
-                *sum = if time_us <= sets.longest_us() { sets.within(time_us) } else { *sum };
-            }
+            accessed.iter_mut().chain(&mut used).for_each(|within| within.count(sets));
         }
         // What is mapped and was never touched can't be observed, or else is idle.
-        let absent = (observed - resident as f64).max(0.0);
-        let most = |bytes: f64| (bytes.max(0.0).round() as u64).min(resident);
+        let there = observed.min(resident as f64);
+        let bytes = |bytes: f64| (bytes.max(0.0).round() as u64).min(resident);
         let known = |time_us: u64, bytes: u64| (time_us <= watched_us).then_some(bytes);
-        let (accessed, idle) = within.split_at(WITHIN_US.len());
-        let accessed = std::array::from_fn(|at| known(WITHIN_US[at], most(accessed[at])));
-        let idle = std::array::from_fn(|at| {
-            let used = most(idle[at]);
-            let idle = most(observed - idle[at] - absent).min(resident - used);
-            known(IDLE_US[at], idle)
-        });
-        let unseen = resident - most(observed - absent).max(most(within[WITHIN_US.len()]));
+        let unseen = resident - bytes(there).max(bytes(used[0].bytes()));
+        let accessed = accessed.map(|within| known(within.time_us, bytes(within.bytes())));
+        let idle = used.map(|within| known(within.time_us, bytes(within.idle_of(there))));
         Self { resident, accessed, idle, unseen, kinds }
     }
 
@@ -314,6 +306,56 @@ pub fn render(
         Format::Json => table::json(owners, out),
         Format::Csv => table::csv(owners, out),
         Format::Svg | Format::Png => Err(format.refused("owners", FORMATS)),
+    }
+}
+
+/// What of a target's memory was accessed within a time, or may have been, in bytes.
+struct Within {
+    time_us: u64,
+    accessed: f64,
+    is_counted: bool,
+    /// Without accesses, but not for so long.
+    left: f64,
+    /// The same, of what was not watched for long either.
+    new: f64,
+    idle: f64,
+}
+
+impl Within {
+    fn new(time_us: u64) -> Self {
+        Self { time_us, accessed: 0.0, is_counted: false, left: 0.0, new: 0.0, idle: 0.0 }
+    }
+
+    fn add(&mut self, part: &Part, bytes: f64, snapshot: &Snapshot) {
+        if part.access_rate > 0.0 {
+            let share = snapshot.share_accessed(part.access_rate, self.time_us);
+            self.accessed += bytes * share;
+            self.idle += bytes * (1.0 - share);
+        } else if part.age_us >= self.time_us {
+            self.idle += bytes;
+        } else if part.age_us < ALL_SEEN_US {
+            self.new += bytes;
+        } else {
+            self.left += bytes;
+        }
+    }
+
+    /// Where pages differ they were counted.
+    fn count(&mut self, sets: &WorkingSets) {
+        if self.time_us <= sets.longest_us() {
+            (self.accessed, self.is_counted) = (sets.within(self.time_us), true);
+        }
+    }
+
+    fn bytes(&self) -> f64 {
+        if self.is_counted { self.accessed } else { self.accessed + self.left + self.new }
+    }
+
+    /// What is idle of so many bytes that are there: memory that is not there is not older than
+    /// other.
+    fn idle_of(&self, there: f64) -> f64 {
+        let cold = (there - self.accessed - self.left).max(0.0);
+        cold * self.idle / (self.idle + self.new).max(1.0)
     }
 }
 
