@@ -42,6 +42,7 @@ impl Making {
 /// What it can be asked to do.
 const CHECK: u64 = 1;
 const REPLACE: u64 = 2;
+const GIVE_BACK: u64 = 3;
 
 pub struct Target {
     pid: i32,
@@ -96,6 +97,12 @@ impl Target {
     pub fn replace_by_shared(&self) {
         write_word(self.ask, REPLACE);
         assert_eq!(read_word(self.answer), Some(1), "it can map that");
+    }
+
+    /// Gives its memory back, all of it.
+    pub fn give_back(&self) {
+        write_word(self.ask, GIVE_BACK);
+        assert_eq!(read_word(self.answer), Some(1), "it can do that");
     }
 
     pub fn kill(&mut self) {
@@ -237,6 +244,11 @@ fn live(making: Making, ask: i32, answer: i32) -> ! {
             }
         }
         while let Some(asked) = read_word(ask) {
+            if asked == GIVE_BACK {
+                let given = libc::munmap(start as *mut _, making.bytes as usize) == 0;
+                write_word(answer, given.into());
+                continue;
+            }
             if asked == REPLACE {
                 let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
                 let bytes = making.bytes as usize;

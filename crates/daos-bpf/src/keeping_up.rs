@@ -313,3 +313,36 @@ impl VirtualMemory {
         self.nr_left_out
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::child::{Making, Target};
+    use daos_core::AccessCheck;
+    use test_tag::tag;
+
+    /// Whether a look, that is not due for long, is had when it may be had sooner.
+    fn is_seen_soon(target: &Target, change: impl FnOnce()) -> bool {
+        let mut memory = VirtualMemory::new().expect("the programs load").with_max_overhead(1.0);
+        memory.add(target.process()).expect("nobody else watches it");
+        memory.targets().expect("it runs");
+        let before = memory.spaces[0].seen.ranges.clone();
+        change();
+        let seen = &mut memory.spaces[0].seen;
+        seen.next_us = u64::MAX;
+        memory.targets().expect("it runs");
+        let seen = &mut memory.spaces[0].seen;
+        assert_eq!((&seen.ranges, seen.next_us), (&before, u64::MAX), "not yet");
+        seen.sooner_us = 0;
+        memory.targets().expect("it runs");
+        memory.spaces[0].seen.next_us < u64::MAX && memory.spaces[0].seen.ranges != before
+    }
+
+    #[tag(root)]
+    #[test]
+    fn a_target_of_another_size_is_looked_at_sooner() {
+        let target = Target::start(Making { fills: |page| page == 0, ..Making::pages(4 << 30) });
+        assert!(!is_seen_soon(&target, || ()));
+        assert!(is_seen_soon(&target, || target.give_back()));
+    }
+}

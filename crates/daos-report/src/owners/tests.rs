@@ -105,6 +105,23 @@ fn memory_that_is_used_seldom_is_in_part_idle() {
 }
 
 #[test]
+fn memory_that_is_not_there_is_not_older_than_other() {
+    let (mut snapshots, infos) = record();
+    for snapshot in &mut snapshots {
+        let target = &mut snapshot.targets[0];
+        // All but the last 50 MiB came into sight a moment ago; of 140 without accesses 30 are there.
+        target.regions[1].range.end = target.regions[2].range.end;
+        target.regions[1].age_us = 2_000_000;
+        target.regions.remove(2);
+        target.resident_bytes = Some(50 * MIB);
+    }
+    let Ok(owners) = compute(source(&snapshots), &infos, &OwnersOptions::default());
+    assert_eq!(owners.owners[0].amounts.accessed.map(mib)[0], Some(20));
+    // 30 of 140, of 60 that are old.
+    assert_eq!(owners.owners[0].amounts.idle.map(mib)[0], Some(12));
+}
+
+#[test]
 fn lines_may_be_of_programs_or_of_cgroups() {
     let names = |by| of(by).owners.into_iter().map(|o| (o.name, o.processes)).collect::<Vec<_>>();
     assert_eq!(names(OwnersBy::Name), [("redis-server".to_owned(), 2)]);

@@ -184,6 +184,27 @@ fn targets_come_and_go_at_an_update() {
 }
 
 #[test]
+fn what_is_new_is_looked_at_while_page_tables_are_learned() {
+    // Some pages of each page table: it takes minutes until all are known.
+    let mixed: Vec<AddrRange> =
+        (8..256).map(|table| pages(table * 512 + 100, table * 512 + 116)).collect();
+    let new = mib(512, 1024);
+    let used = [&mixed[..], &[new]].concat();
+    let mut run =
+        Run::new(TestMemory::new(&[mib(16, 512)], &mixed), attrs(10, 1000), Some(0.005), 42);
+    // A process whose tables are dear to arm, so that not all is looked at at once.
+    run.memory.prices.arm_run = 40.0;
+    run.until(3.0);
+    run.memory.targets.push(target(7, &[new]));
+    run.memory.set_used(&used);
+    run.until(7.0);
+    let regions = &run.last().targets[1].regions;
+    let found: u64 =
+        regions.iter().filter(|r| r.access_rate >= 0.25).map(|r| r.range.pages()).sum();
+    assert!(found * 10 >= new.pages() * 9, "{found} of {} pages", new.pages());
+}
+
+#[test]
 fn the_stream_of_snapshots_is_fixed_by_the_seed() {
     let snapshots = |seed| {
         let memory = TestMemory::new(&[ALL], &[block(), pages(50_000, 50_003)]);
