@@ -228,7 +228,8 @@ impl VirtualMemory {
     /// processes are counted, and so it is known that they grew.
     fn is_worth_looking(&mut self, at: usize, now_us: u64) -> bool {
         let space = &mut self.spaces[at];
-        if space.origin == Origin::Found || space.seen.sooner_us > now_us {
+        let may_be = space.origin != Origin::Found && space.seen.sooner_us <= now_us;
+        if !may_be || !self.upkeep.allowance.allows() {
             return false;
         }
         let begun_us = cpu::used_us();
