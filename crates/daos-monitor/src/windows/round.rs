@@ -24,6 +24,9 @@ const REACH: usize = 8;
 /// may take together with arming what does not. Chosen: the rest is for knowing more.
 const FOR_READING: f64 = 0.3;
 const FOR_LOOKS: f64 = 0.55;
+/// The part that reading may take together with arming what never was. Chosen: a few pages of each
+/// subregion tell for little what most of them are.
+const FOR_FIRST_LOOKS: f64 = 0.8;
 /// One in so many subregions that change in an interval are many. Chosen: a phase begins.
 const MANY_CHANGE: usize = 32;
 /// So long it takes then to see what has changed, in microseconds. Chosen: as looks take at memory
@@ -34,9 +37,6 @@ const KEPT_BY_LEARNING: f64 = 0.15;
 /// One in so many that change in an interval put off learning. Chosen: in mixed memory that is as
 /// it was, it is one in a hundred.
 const SOME_CHANGE: usize = 128;
-/// The part that reading may take together with arming what never was. Chosen: a few pages of each
-/// subregion tell for little what most of them are.
-const FOR_FIRST_LOOKS: f64 = 0.8;
 /// The same while there are page tables, or parts of a large memory, that nothing is known of,
 /// and not much changes. Chosen: those come first.
 const WHILE_LEARNING: (f64, f64) = (0.25, 0.33);
@@ -91,8 +91,8 @@ impl Windows {
         }
         // What was just read may have shown that much changes.
         let (_, for_looks) = self.shares();
-        let may_take = |part: f64| kept + there_is * (1.0 - part);
-        self.arm_due(now_us, may_take(for_looks.max(FOR_FIRST_LOOKS)), may_take(for_looks));
+        let kept_beside = |part: f64| kept + there_is * (1.0 - part);
+        self.arm_due(now_us, kept_beside(FOR_FIRST_LOOKS), kept_beside(for_looks));
         let left = kept.max(KEPT_BY_LEARNING) + there_is * LEFT;
         if self.fits_tables {
             self.arm_tables(now_us, left);
