@@ -52,6 +52,7 @@ pub mod target;
 pub mod testing;
 pub mod text;
 pub mod units;
+pub mod usage;
 pub mod working_sets;
 
 pub use access::{AccessCheck, Capabilities, CpuCost, Observation, PageBits, Prices, Window};
@@ -73,4 +74,5 @@ pub use snapshot::{
 };
 pub use stats::median;
 pub use target::{KindsOfMemory, Mapping, Target, TargetId, TargetInfo};
+pub use usage::Usage;
 pub use working_sets::{WITHIN_US, WorkingSets};

@@ -19,8 +19,7 @@ use crate::format::{Format, RenderError};
 use crate::names;
 use crate::terminal::Style;
 use daos_core::{
-    Interval, KindsOfMemory, PageCache, Part, Snapshot, TargetId, TargetInfo, TargetSnapshot,
-    WorkingSets,
+    Interval, KindsOfMemory, PageCache, Snapshot, TargetId, TargetInfo, TargetSnapshot, Usage,
 };
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -30,8 +29,6 @@ pub const FORMATS: &[Format] = &[Format::Text, Format::Json, Format::Csv];
 
 /// Times in microseconds within which memory was accessed.
 pub const WITHIN_US: [u64; 2] = [1_000_000, 60_000_000];
-/// After so long most of a target's memory was looked at, in microseconds. Chosen.
-const ALL_SEEN_US: u64 = 10_000_000;
 /// Times in microseconds for which memory was idle at least.
 pub const IDLE_US: [u64; 3] = [5_000_000, 60_000_000, 600_000_000];
 
@@ -252,27 +249,14 @@ impl Amounts {
         let mapped = || target.regions.iter().map(|region| region.range.len()).sum();
         let resident = target.resident_bytes.or(kinds.map(|kinds| kinds.resident_bytes()));
         let resident = resident.unwrap_or_else(mapped);
-        let mut observed = 0.0;
-        let mut accessed = WITHIN_US.map(Within::new);
-        let mut used = IDLE_US.map(Within::new);
-        for part in target.parts() {
-            let bytes = part.range.len() as f64 * (1.0 - part.unobserved);
-            observed += bytes;
-            accessed
-                .iter_mut()
-                .chain(&mut used)
-                .for_each(|within| within.add(&part, bytes, snapshot));
-        }
-        if let Some(sets) = &target.working_sets {
-            accessed.iter_mut().chain(&mut used).for_each(|within| within.count(sets));
-        }
-        // What is mapped and was never touched can't be observed, or else is idle.
-        let there = observed.min(resident as f64);
+        let accessed = WITHIN_US.map(|time_us| (time_us, Usage::of(snapshot, target, time_us)));
+        let idle = IDLE_US.map(|time_us| (time_us, Usage::of(snapshot, target, time_us)));
+        let (_, soonest) = idle[0];
         let bytes = |bytes: f64| (bytes.max(0.0).round() as u64).min(resident);
-        let known = |time_us: u64, bytes: u64| (time_us <= watched_us).then_some(bytes);
-        let unseen = resident - bytes(there).max(bytes(used[0].bytes()));
-        let accessed = accessed.map(|within| known(within.time_us, bytes(within.bytes())));
-        let idle = used.map(|within| known(within.time_us, bytes(within.idle_of(there))));
+        let unseen = resident - bytes(soonest.observed_of(resident).max(soonest.accessed()));
+        let known = |time_us: u64, of: f64| (time_us <= watched_us).then_some(bytes(of));
+        let accessed = accessed.map(|(time_us, usage)| known(time_us, usage.accessed()));
+        let idle = idle.map(|(time_us, usage)| known(time_us, usage.idle_of(resident)));
         Self { resident, accessed, idle, unseen, kinds }
     }
 
@@ -306,56 +290,6 @@ pub fn render(
         Format::Json => table::json(owners, out),
         Format::Csv => table::csv(owners, out),
         Format::Svg | Format::Png => Err(format.refused("owners", FORMATS)),
-    }
-}
-
-/// What of a target's memory was accessed within a time, or may have been, in bytes.
-struct Within {
-    time_us: u64,
-    accessed: f64,
-    is_counted: bool,
-    /// Without accesses, but not for so long.
-    left: f64,
-    /// The same, of what was not watched for long either.
-    new: f64,
-    idle: f64,
-}
-
-impl Within {
-    fn new(time_us: u64) -> Self {
-        Self { time_us, accessed: 0.0, is_counted: false, left: 0.0, new: 0.0, idle: 0.0 }
-    }
-
-    fn add(&mut self, part: &Part, bytes: f64, snapshot: &Snapshot) {
-        if part.access_rate > 0.0 {
-            let share = snapshot.share_accessed(part.access_rate, self.time_us);
-            self.accessed += bytes * share;
-            self.idle += bytes * (1.0 - share);
-        } else if part.age_us >= self.time_us {
-            self.idle += bytes;
-        } else if part.age_us < ALL_SEEN_US {
-            self.new += bytes;
-        } else {
-            self.left += bytes;
-        }
-    }
-
-    /// Where pages differ they were counted.
-    fn count(&mut self, sets: &WorkingSets) {
-        if self.time_us <= sets.longest_us() {
-            (self.accessed, self.is_counted) = (sets.within(self.time_us), true);
-        }
-    }
-
-    fn bytes(&self) -> f64 {
-        if self.is_counted { self.accessed } else { self.accessed + self.left + self.new }
-    }
-
-    /// What is idle of so many bytes that are there: memory that is not there is not older than
-    /// other.
-    fn idle_of(&self, there: f64) -> f64 {
-        let cold = (there - self.accessed - self.left).max(0.0);
-        cold * self.idle / (self.idle + self.new).max(1.0)
     }
 }
 

@@ -6,7 +6,7 @@
 //! way.
 
 use super::scan::{Scan, ScanLog, both, count};
-use daos_core::{PAGE_SIZE, Snapshot, TargetId, TargetInfo, TargetSnapshot};
+use daos_core::{PAGE_SIZE, Snapshot, TargetId, TargetInfo, TargetSnapshot, Usage};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -157,29 +157,10 @@ struct Told {
 
 impl Told {
     fn of(log: &ScanLog, said: &Snapshot, target: &TargetSnapshot) -> Self {
-        let (mut mapped, mut observed, mut accessed, mut used) = (0.0, 0.0, 0.0, 0.0);
-        for part in target.parts() {
-            let all = part.range.len() as f64;
-            let bytes = all * (1.0 - part.unobserved);
-            mapped += all;
-            observed += bytes;
-            accessed += bytes * said.share_accessed(part.access_rate, log.every_us);
-            let is_idle = part.access_rate == 0.0 && part.age_us >= log.idle_us;
-            used += match part.access_rate > 0.0 {
-                true => bytes * said.share_accessed(part.access_rate, log.idle_us),
-                false if is_idle => 0.0,
-                false => bytes,
-            };
-        }
-        if let Some(sets) = &target.working_sets {
-            accessed = sets.within(log.every_us);
-        }
-        // What is mapped and was never touched can't be observed, or is as idle as can be.
-        let resident = target.resident_bytes.map_or(mapped, |bytes| bytes as f64);
-        let absent = (observed - resident).max(0.0);
-        let used = used.min(resident);
-        let most = |bytes: f64| bytes.clamp(0.0, resident);
-        Self { accessed: most(accessed), idle: most(observed - used - absent).min(resident - used) }
+        let mapped = || target.regions.iter().map(|region| region.range.len()).sum();
+        let resident = target.resident_bytes.unwrap_or_else(mapped);
+        let idle = Usage::of(said, target, log.idle_us).idle_of(resident);
+        Self { accessed: said.bytes_accessed(target, log.every_us), idle }
     }
 }
 
@@ -347,8 +328,9 @@ mod tests {
         let pages = |sum: f64| (sum / 4096.0).round();
         assert_eq!(all.scans(), 1, "only the scan at 7 s is in the snapshot from 6.1 to 7.1 s");
         assert_eq!([all.accessed_told, all.accessed_apart].map(pages), [10.0, 10.0]);
-        // What was accessed within 5 s at a rate of a half: all but 1 in 32.
-        assert_eq!(pages(all.idle_told), 71.0);
+        // Accessed within 5 s at a rate of a half: all but 1 in 32 of 20, so 80.6 of what is
+        // there were not; of 180.6 that were not, 170.6 for so long.
+        assert_eq!(pages(all.idle_told), 76.0);
         let Moment { at_us, accessed, accessed_told, .. } = all.timeline[0];
         assert_eq!((at_us, accessed / 4096, accessed_told / 4096), (7 * SECOND, 20, 10));
         let found = all.same_pages().unwrap();

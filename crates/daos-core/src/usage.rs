@@ -1,0 +1,75 @@
+//! How much of a target's memory is accessed within a time, and how much is idle for it.
+
+use crate::snapshot::{Part, Snapshot, TargetSnapshot};
+
+/// After so long most of a target's memory was looked at, in microseconds. Chosen.
+const ALL_SEEN_US: u64 = 10_000_000;
+
+/// What of a target's memory is accessed within a time, and what is not, in bytes.
+///
+/// What is said of a part of it is what its access rate and its age say: of memory with accesses,
+/// the share that is expected to have had one within the time; memory without any is as old as
+/// it says. Where the monitor counted pages, what is accessed is what it counted.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Usage {
+    observed: f64,
+    accessed: f64,
+    is_counted: bool,
+    /// Without accesses, but not for so long.
+    left: f64,
+    /// The same, of what was not watched for long either.
+    new: f64,
+    idle: f64,
+}
+
+impl Usage {
+    /// What `snapshot` says of the last `within_us` microseconds of `target`, which is one of
+    /// its targets.
+    pub fn of(snapshot: &Snapshot, target: &TargetSnapshot, within_us: u64) -> Self {
+        let mut usage = Self::default();
+        for part in target.parts() {
+            let share = snapshot.share_accessed(part.access_rate, within_us);
+            usage.add(&part, share, within_us);
+        }
+        if let Some(sets) = &target.working_sets
+            && within_us <= sets.longest_us()
+        {
+            (usage.accessed, usage.is_counted) = (sets.within(within_us), true);
+        }
+        usage
+    }
+
+    fn add(&mut self, part: &Part, share: f64, within_us: u64) {
+        let bytes = part.range.len() as f64 * (1.0 - part.unobserved);
+        self.observed += bytes;
+        if part.access_rate > 0.0 {
+            self.accessed += bytes * share;
+            self.idle += bytes * (1.0 - share);
+        } else if part.age_us >= within_us {
+            self.idle += bytes;
+        } else if part.age_us < ALL_SEEN_US {
+            self.new += bytes;
+        } else {
+            self.left += bytes;
+        }
+    }
+
+    /// What was accessed, or may have been.
+    pub fn accessed(&self) -> f64 {
+        if self.is_counted { self.accessed } else { self.accessed + self.left + self.new }
+    }
+
+    /// What was observed of `resident` bytes: what is mapped and was never touched can't be
+    /// observed, or else is idle.
+    pub fn observed_of(&self, resident: u64) -> f64 {
+        self.observed.min(resident as f64)
+    }
+
+    /// What is idle of `resident` bytes: what is not there of all that is mapped is taken off
+    /// that which was watched for the time, and off that which was not yet, by how much there is
+    /// of each, for memory that is not there is not older than other.
+    pub fn idle_of(&self, resident: u64) -> f64 {
+        let cold = (self.observed_of(resident) - self.accessed - self.left).max(0.0);
+        cold * self.idle / (self.idle + self.new).max(1.0)
+    }
+}
