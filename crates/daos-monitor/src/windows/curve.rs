@@ -2,7 +2,8 @@
 //!
 //! Where pages of a table are accessed at rates that differ, no one rate tells how many are
 //! accessed within a tenth of a second and how many within ten. But that can be counted: all
-//! are armed at once, and each reading says how many were accessed since.
+//! are armed at once, and each reading says how many were accessed since. The same goes for the few
+//! pages that stand for a subregion: of many such, the mean tells how many are in all.
 
 use super::estimate::{chance, mean_wait};
 use daos_core::WITHIN_US;
@@ -29,12 +30,17 @@ const STEPS: usize = 12;
 /// Chosen: what is counted of a later time then does not hold either.
 const OTHER: f32 = 0.25;
 
+/// A time is counted from a reading that comes by one part in so many of it too soon. Chosen: what is
+/// armed for a sampling interval is read a little sooner or later.
+const NEARLY: u64 = 4;
 /// How long pages that come are those that were not known yet, in microseconds. Chosen.
 const A_MOMENT_US: u64 = 2_000_000;
 /// Time after which as good as none that is in use can have been left alone, in microseconds, and
 /// the share that all but those are. Chosen: of what is used five times a second, half was accessed.
 const A_WHILE_US: u64 = 150_000;
 const ALL: f32 = 0.95;
+/// The share of pages that were left alone below which most were not. Chosen.
+const HALF: f32 = 0.5;
 
 /// The shares of pages, 0 to 1, that are accessed within each of [`WITHIN_US`].
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -64,7 +70,18 @@ pub(super) struct CountedRate {
     pub is_over: bool,
 }
 
-/// Counts of the pages of a page table: the present one, and what was counted before.
+/// A reading of all pages.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+struct Reading {
+    /// Those that came since the one before.
+    came: u32,
+    /// Microseconds since all were armed.
+    us: u64,
+    /// The share that was not accessed by then.
+    left: f32,
+}
+
+/// Counts of the pages of a page table, or of a probe: the present one, and what was counted before.
 ///
 /// Some are armed again in between, and whether they had been accessed is not known any more.
 /// They leave the count, as those do that are lost to a study: what is counted is which share of
@@ -81,42 +98,54 @@ pub(super) struct Counts {
     read_us: u64,
     left: f32,
     curve: Curve,
-    /// Pages that came, and microseconds since all were armed, at each reading of all.
-    came: [(u32, u64); READINGS],
-    readings: usize,
+    /// What was counted before, of so many of the times.
+    before: Curve,
+    counted_before: usize,
+    /// The first readings of all.
+    readings: [Reading; READINGS],
+    nr_readings: usize,
     is_told: bool,
-    /// How many of the times are counted; how many of them in the present count.
-    counted: usize,
+    /// How many of the times are counted in the present count.
     present: usize,
 }
 
 impl Counts {
     /// All pages are armed now: a new count.
     pub fn begin(&mut self, now_us: u64) {
+        (self.before, self.counted_before) = (self.curve, self.counted());
         self.begun_us = Some(now_us);
         (self.out, self.fresh, self.read_us) = (Pages::default(), 0, 0);
-        (self.left, self.present, self.readings, self.is_told) = (1.0, 0, 0, false);
+        (self.left, self.present, self.nr_readings, self.is_told) = (1.0, 0, 0, false);
+    }
+
+    /// Other pages are to be counted from the next beginning on.
+    pub fn end(&mut self) {
+        self.begun_us = None;
+    }
+
+    /// How many of the times are counted.
+    fn counted(&self) -> usize {
+        self.present.max(self.counted_before)
     }
 
     /// How often pages in use are accessed, if the last reading tells: the first one at which most
     /// had come before, and those until then. Most likely if they come at random times, all at one rate.
     pub fn new_rate(&mut self) -> Option<CountedRate> {
-        let came = &self.came[..self.readings];
-        let all: u32 = came.iter().map(|(pages, _)| pages).sum();
-        let &(last, over_us) = came.last()?;
+        let readings = &self.readings[..self.nr_readings];
+        let all: u32 = readings.iter().map(|reading| reading.came).sum();
+        let &Reading { came: last, us: over_us, .. } = readings.last()?;
         let is_over = last * LAST_PART <= all;
         // Until then those that came before the last reading tell, though less.
         let pages = if is_over { all } else { all - last };
         if self.is_told || all < ENOUGH || pages < EARLY {
             return None;
         }
-        self.is_told = is_over;
         let seconds = |us: u64| us as f64 / 1e6;
         let waited = |rate: f64| {
             let mut from_us = 0;
-            let waits = came.iter().map(|&(pages, us)| {
+            let waits = readings.iter().map(|&Reading { came, us, .. }| {
                 let from = std::mem::replace(&mut from_us, us);
-                f64::from(pages) * (seconds(from) + mean_wait(rate, seconds(us - from)))
+                f64::from(came) * (seconds(from) + mean_wait(rate, seconds(us - from)))
             });
             // Others may come later than the last reading: what the mean lacks for that.
             let late = seconds(over_us) / libm::expm1(rate * seconds(over_us));
@@ -127,16 +156,44 @@ impl Counts {
             let rate = (low * high).sqrt();
             *(if rate * waited(rate) < 1.0 { &mut low } else { &mut high }) = rate;
         }
-        Some(CountedRate { rate: (low * high).sqrt(), pages, is_over })
+        let rate = (low * high).sqrt();
+        self.is_told = is_over;
+        self.recount(rate);
+        Some(CountedRate { rate, pages, is_over })
+    }
+
+    /// Counts anew how many came within each time of the readings, now that their rate is known.
+    fn recount(&mut self, rate: f64) {
+        for (at, us) in WITHIN_US.into_iter().enumerate().take(self.present) {
+            let next = self.readings[..self.nr_readings].partition_point(|reading| reading.us < us);
+            if next == self.nr_readings {
+                break;
+            }
+            let first = Reading { left: 1.0, ..Reading::default() };
+            let before = if next == 0 { first } else { self.readings[next - 1] };
+            self.set(at, accessed_by(us, &before, &self.readings[next], rate));
+        }
+    }
+
+    /// Notes the share that was accessed within a time.
+    fn set(&mut self, at: usize, counted: f32) {
+        let known = self.before.shares[at];
+        if (counted - known).abs() > OTHER {
+            self.counted_before = self.counted_before.min(at);
+        }
+        let was_counted = at < self.counted_before;
+        self.curve.shares[at] =
+            if was_counted { counted + (known - counted) * KEEP } else { counted };
     }
 
     /// How often those came that came before the last reading of all, of those and of `later` ones
     /// that came since; about as often as pages in use do, at this rate, where they are few.
     fn rate_before(&self, later: u32, rate: f64) -> f64 {
-        let Some(&(pages, to_us)) = self.came[..self.readings].last() else { return rate };
-        let from_us = if self.readings > 1 { self.came[self.readings - 2].1 } else { 0 };
-        let waited = (f64::from(later) + 0.5 * f64::from(pages)) * (to_us - from_us) as f64 / 1e6;
-        (f64::from(pages) + FEW) / (waited + FEW / rate)
+        let readings = &self.readings[..self.nr_readings];
+        let Some(&Reading { came, us: to_us, .. }) = readings.last() else { return rate };
+        let from_us = if readings.len() > 1 { readings[readings.len() - 2].us } else { 0 };
+        let waited = (f64::from(later) + 0.5 * f64::from(came)) * (to_us - from_us) as f64 / 1e6;
+        (f64::from(came) + FEW) / (waited + FEW / rate)
     }
 
     /// Corrects when that was.
@@ -149,18 +206,29 @@ impl Counts {
     /// Pages are used in another way than was thought: what was counted does not hold. What is
     /// being counted since a moment ago does, unless use has `ended`, or begun since.
     pub fn outdate(&mut self, ended: bool, now_us: u64) {
-        let has_begun = self.read_us > A_WHILE_US && self.left > ALL;
         let is_old = self.begun_us.is_none_or(|begun_us| now_us > begun_us + A_MOMENT_US);
-        if ended || has_begun || is_old {
+        if ended || self.has_use_begun() || is_old {
             *self = Self::default();
         } else {
-            self.counted = self.present;
+            self.counted_before = 0;
         }
+    }
+
+    /// Whether as good as none had been accessed for a while: those that are now are of a use that
+    /// has just begun.
+    pub fn has_use_begun(&self) -> bool {
+        self.read_us > A_WHILE_US && self.left > ALL
+    }
+
+    /// Whether the present count says no more of what is not accessed now: all times are counted, or
+    /// most pages have come.
+    pub fn are_over(&self) -> bool {
+        self.present == TIMES || self.left < HALF
     }
 
     /// Whether nothing was counted.
     pub fn is_empty(&self) -> bool {
-        self.counted == 0
+        self.counted() == 0
     }
 
     /// Whether these had been accessed is not known any more.
@@ -180,29 +248,20 @@ impl Counts {
         let there = (pages + self.fresh).saturating_sub(self.out.len()).max(self.fresh);
         // Those that came since the reading before came as others did before that.
         let rate = self.rate_before(self.fresh, rate.max(1e-3));
-        if self.readings < READINGS {
-            self.came[self.readings] = (self.fresh, since_us);
-            self.readings += 1;
-        }
-        let before = self.left;
+        let before = Reading { came: 0, us: self.read_us, left: self.left };
         if there > 0 {
             // Where all were accessed, half a page is taken to have been left.
             self.left *= (1.0 - self.fresh as f32 / there as f32).max(0.5 / there as f32);
         }
-        while self.present < TIMES && WITHIN_US[self.present] <= since_us {
-            let seconds = |us: u64| us.saturating_sub(self.read_us) as f64 / 1e6;
-            let (by_then, by_now) = (seconds(WITHIN_US[self.present]), seconds(since_us));
-            let part = (chance(rate, by_then) / chance(rate, by_now)) as f32;
-            let counted = 1.0 - (before + (self.left - before) * part);
-            let known = &mut self.curve.shares[self.present];
-            if (counted - *known).abs() > OTHER {
-                self.counted = self.counted.min(self.present);
-            }
-            let was_counted = self.present < self.counted;
-            *known = if was_counted { counted + (*known - counted) * KEEP } else { counted };
+        let now = Reading { came: self.fresh, us: since_us, left: self.left };
+        if self.nr_readings < READINGS {
+            self.readings[self.nr_readings] = now;
+            self.nr_readings += 1;
+        }
+        while self.present < TIMES && WITHIN_US[self.present] <= since_us + since_us / NEARLY {
+            self.set(self.present, accessed_by(WITHIN_US[self.present], &before, &now, rate));
             self.present += 1;
         }
-        self.counted = self.counted.max(self.present);
         (self.read_us, self.fresh) = (since_us, 0);
     }
 
@@ -210,12 +269,12 @@ impl Counts {
     /// share `used` of all with those that were, come at this rate.
     pub fn curve(&self, rate: f64, used: f64) -> Curve {
         let mut curve = self.curve;
-        if self.counted == 0 {
+        let counted = self.counted();
+        if counted == 0 {
             return Curve::of_rate(rate, used);
         }
-        let (last_us, last) =
-            (WITHIN_US[self.counted - 1], f64::from(curve.shares[self.counted - 1]));
-        for (share, us) in curve.shares.iter_mut().zip(WITHIN_US).skip(self.counted) {
+        let (last_us, last) = (WITHIN_US[counted - 1], f64::from(curve.shares[counted - 1]));
+        for (share, us) in curve.shares.iter_mut().zip(WITHIN_US).skip(counted) {
             let later = chance(rate, (us - last_us) as f64 / 1e6);
             *share = (last + (used - last).max(0.0) * later) as f32;
         }
@@ -227,6 +286,14 @@ impl Counts {
         }
         curve
     }
+}
+
+/// The share that was accessed by a time between two readings, where those that came since the first
+/// come at this rate.
+fn accessed_by(us: u64, before: &Reading, now: &Reading, rate: f64) -> f32 {
+    let seconds = |us: u64| us.saturating_sub(before.us) as f64 / 1e6;
+    let part = (chance(rate, seconds(us)) / chance(rate, seconds(now.us))) as f32;
+    1.0 - (before.left + (now.left - before.left) * part).max(0.0)
 }
 
 #[cfg(test)]
@@ -286,6 +353,22 @@ mod tests {
         let counted = counts.new_rate().unwrap();
         assert!((counted.rate - 10.0).abs() < 2.0 && counted.is_over, "{counted:?}");
         assert_eq!(counts.new_rate(), None);
+    }
+
+    #[test]
+    fn how_many_came_between_readings_is_told_by_their_rate() {
+        let mut counts = Counts::default();
+        counts.begin(0);
+        // Ten times a second, but nobody looked for a second.
+        for (us, from, to) in [(4_800, 0, 5), (1_300_000, 5, 100), (2_600_000, 100, 100)] {
+            counts.take(&Pages::range(from, to), Some(100), 0.1, us);
+            counts.new_rate();
+        }
+        near(&counts.curve(0.0, 1.0), [0.05, 0.19, 0.56, 0.97, 1.0, 1.0, 1.0]);
+        // What is looked at for a sampling interval at a time is not as it was.
+        counts.begin(3_000_000);
+        counts.take(&Pages::range(0, 70), Some(100), 200.0, 3_004_500);
+        near(&counts.curve(200.0, 1.0), [0.75, 0.99, 1.0, 1.0, 1.0, 1.0, 1.0]);
     }
 
     #[test]

@@ -80,6 +80,7 @@ impl Subregion {
     /// Its pages are to be known one by one from now on.
     pub fn make_table(&mut self) {
         self.probe = self.range;
+        *self.counts = Default::default();
         self.known = self.range;
         self.waiting = Default::default();
         self.table = Some(Box::new(Table::new()));

@@ -4,7 +4,7 @@
 //! Subregions are small where there is something to find out and large where there is not,
 //! and they are aggregated into regions.
 
-use super::curve::{CountedRate, Curve};
+use super::curve::{CountedRate, Counts, Curve};
 use super::estimate::{Estimate, Look, chance};
 use super::page_runs::Told;
 use super::table::{Summary, Table};
@@ -88,8 +88,9 @@ pub(super) struct Subregion {
     pub summary: Summary,
     /// The runs of its pages as they were told, if nothing else is known since.
     pub told: Option<Told>,
-    /// How many of its pages are accessed within which time; of a rate, where it has no table,
-    /// which was this when that was worked out, or was not yet.
+    /// How many of the pages that are looked at are accessed within which time, as counted.
+    pub counts: Box<Counts>,
+    /// The same of all its pages; the rate when that was worked out last, if it was.
     pub curve: Curve,
     pub curve_of: f64,
     /// When all pages in use of the table are to be armed next; 0 for as soon as can be.
@@ -120,6 +121,7 @@ impl Subregion {
             table: None,
             summary: Summary::default(),
             told: None,
+            counts: Box::default(),
             curve: Curve::default(),
             curve_of: f64::INFINITY,
             arm_all_us: 0,
@@ -147,8 +149,10 @@ impl Subregion {
         self.quiet_since_us = 0;
         if self.table.is_some() {
             (self.table, self.summary, self.told) = (None, Summary::default(), None);
+            *self.counts = Counts::default();
             self.curve_of = f64::INFINITY;
         }
+        self.counts.end();
         debug_assert!(self.probe.intersect(&self.range) == Some(self.probe) && start < end);
     }
 
@@ -175,16 +179,16 @@ impl Subregion {
     /// Notes that the pages with these numbers are being armed.
     pub fn arm(&mut self, from: u32, to: u32, now_us: u64) {
         let window = Pages::range(from, to);
+        // It is armed since a page was not accessed when it should have been: of what comes in
+        // turns that says when its turn comes.
+        let is_biased = self.table.as_ref().is_some_and(|table| table.suspect.is_some());
         if let Some(table) = &mut self.table {
-            // It is armed since a page was not accessed when it should have been: of what comes in
-            // turns that says when its turn comes.
-            let is_biased = table.suspect.is_some();
             table.arm(&window.without(&self.waiting), now_us);
-            if to - from == self.probe.pages() as u32 && !is_biased {
-                table.counts.begin(now_us);
-            } else {
-                table.counts.lose(&window.and(&self.waiting));
-            }
+        }
+        if to - from == self.probe.pages() as u32 && !is_biased {
+            self.counts.begin(now_us);
+        } else {
+            self.counts.lose(&window.and(&self.waiting));
         }
         if self.estimate.is_empty() && self.waiting.is_empty() {
             self.since_us = now_us;
@@ -200,8 +204,8 @@ impl Subregion {
     /// Corrects when it was armed, once that is over.
     pub fn was_armed(&mut self, at_us: u64) {
         let all = (self.armed.from, self.armed.to) == (0, self.nr_pages());
-        if let Some(table) = self.table.as_mut().filter(|_| all) {
-            table.counts.begun(at_us);
+        if all {
+            self.counts.begun(at_us);
         }
         self.armed.at_us = at_us;
         self.armed.read_us = self.armed.read_us.max(at_us);
@@ -313,30 +317,37 @@ impl Subregion {
         let rate = self.estimate.rate();
         let rate = if rate < IDLE_RATE { 0.0 } else { rate };
         let is_other = (rate - self.curve_of).abs() > CURVES_ALIKE * rate.min(self.curve_of);
-        if let Some(table) = &mut self.table {
-            if changed {
-                table.counts.outdate(fresh.is_empty(), now_us);
+        let has_table = self.table.is_some();
+        let (pages, used_share) = match has_table {
+            true => (self.summary.known, self.summary.used_share()),
+            false => (self.nr_pages(), 1.0),
+        };
+        let is_outdated = match has_table {
+            true => changed,
+            // Few of its pages may be in use, and those that came are not waited for any more; and
+            // most are used where use has begun.
+            false if fresh.is_empty() => rate == 0.0 && self.counts.are_over(),
+            false => self.counts.has_use_begun() && fresh.len() * 2 > pages,
+        };
+        if is_outdated {
+            self.counts.outdate(fresh.is_empty(), now_us);
+        }
+        self.counts.take(fresh, all_read.then_some(pages), rate, now_us);
+        // Probes tell of a few pages at a time; this, of all.
+        let counted = if all_read && has_table { self.counts.new_rate() } else { None };
+        if let Some(CountedRate { rate, pages, is_over }) = counted {
+            let accesses = f64::from(pages).min(MOST_COUNTED);
+            // A look by whose end all came tells only that they came sooner.
+            let is_more = is_over && !self.estimate.rests_on(accesses)
+                || !is_over && rate > SOONER * self.estimate.rate();
+            if is_more {
+                self.estimate = Estimate::of_rate(rate, accesses);
             }
-            table.counts.take(fresh, all_read.then_some(self.summary.known), rate, now_us);
-            // Probes tell of a few pages at a time; this, of all.
-            let counted = if all_read { table.counts.new_rate() } else { None };
-            if let Some(CountedRate { rate, pages, is_over }) = counted {
-                let accesses = f64::from(pages).min(MOST_COUNTED);
-                // A look by whose end all came tells only that they came sooner.
-                let is_more = is_over && !self.estimate.rests_on(accesses)
-                    || !is_over && rate > SOONER * self.estimate.rate();
-                if is_more {
-                    self.estimate = Estimate::of_rate(rate, accesses);
-                }
-            }
-            if self.summary.used == 0 {
-                self.curve = Curve::default();
-            } else if all_read || changed || (table.counts.is_empty() && is_other) {
-                self.curve = table.counts.curve(rate, self.summary.used_share());
-                self.curve_of = rate;
-            }
-        } else if is_other {
-            (self.curve, self.curve_of) = (Curve::of_rate(rate, 1.0), rate);
+        }
+        if has_table && self.summary.used == 0 {
+            self.curve = Curve::default();
+        } else if all_read || changed || (self.counts.is_empty() && is_other) {
+            (self.curve, self.curve_of) = (self.counts.curve(rate, used_share), rate);
         }
     }
 
@@ -433,5 +444,48 @@ impl Subregion {
     /// The addresses of the probe's pages with these numbers.
     pub fn pages(&self, from: u32, to: u32) -> AddrRange {
         page_range(self.probe.start, from, to)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use daos_core::WITHIN_US;
+
+    fn seen(accessed: u64) -> Observation {
+        let mut pages = PageBits::default();
+        pages[0] = accessed;
+        Observation {
+            present: 8,
+            accessed: accessed.count_ones(),
+            pages: Some(pages),
+            ..Observation::default()
+        }
+    }
+
+    #[test]
+    fn pages_of_a_probe_tell_how_many_are_in_use() {
+        let mut subregion = Subregion::new(AddrRange::new(0, HUGE_PAGE_SIZE), 8, 0);
+        subregion.arm(0, 8, 1_000);
+        // Of eight pages one is accessed often, the others never.
+        for (at_us, accessed) in [(6_000, 0), (1_300_000, 1), (5_200_000, 1), (18_000_000, 1)] {
+            subregion.take((0, 8), &seen(accessed), at_us);
+        }
+        for (within_us, share) in WITHIN_US.into_iter().zip(subregion.curve.shares).skip(4) {
+            assert!((share - 0.125).abs() < 0.02, "{share} within {within_us} us");
+        }
+        // If that was all, it is over some time.
+        subregion.take((0, 8), &seen(1), 30_000_000);
+        assert_eq!(subregion.curve, Curve::default());
+    }
+
+    #[test]
+    fn a_probe_that_comes_into_use_is_in_use() {
+        let mut subregion = Subregion::new(AddrRange::new(0, HUGE_PAGE_SIZE), 8, 0);
+        subregion.arm(0, 8, 1_000);
+        for (at_us, accessed) in [(6_000, 0), (3_000_000, 0), (6_000_000, 0), (8_000_000, 0xff)] {
+            subregion.take((0, 8), &seen(accessed), at_us);
+        }
+        assert!(subregion.curve.shares[4] > 0.5, "{:?}", subregion.curve);
     }
 }

@@ -1,6 +1,5 @@
 //! The pages of one page table, each known for itself.
 
-use super::curve::Counts;
 use super::estimate::chance;
 use super::subregion::AGES_ALIKE_US;
 use daos_core::access::MAX_WINDOW_PAGES;
@@ -95,8 +94,6 @@ pub(super) struct Table {
     period_us: u64,
     /// Pages in use when all were armed last.
     used_then: Pages,
-    /// How many are accessed within which time.
-    pub counts: Counts,
 }
 
 impl Table {
@@ -109,7 +106,6 @@ impl Table {
             suspect: None,
             period_us: FIRST_PERIOD_US,
             used_then: Pages::default(),
-            counts: Counts::default(),
         }
     }
 
