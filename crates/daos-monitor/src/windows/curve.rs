@@ -39,8 +39,6 @@ const A_MOMENT_US: u64 = 2_000_000;
 /// the share that all but those are. Chosen: of what is used five times a second, half was accessed.
 const A_WHILE_US: u64 = 150_000;
 const ALL: f32 = 0.95;
-/// The share of pages that were left alone below which most were not. Chosen.
-const HALF: f32 = 0.5;
 
 /// The shares of pages, 0 to 1, that are accessed within each of [`WITHIN_US`].
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -218,12 +216,6 @@ impl Counts {
     /// has just begun.
     pub fn has_use_begun(&self) -> bool {
         self.read_us > A_WHILE_US && self.left > ALL
-    }
-
-    /// Whether the present count says no more of what is not accessed now: all times are counted, or
-    /// most pages have come.
-    pub fn are_over(&self) -> bool {
-        self.present == TIMES || self.left < HALF
     }
 
     /// Whether nothing was counted.
