@@ -142,6 +142,11 @@ pub struct Part {
 }
 
 impl TargetSnapshot {
+    /// Bytes of its regions.
+    pub fn mapped_bytes(&self) -> u64 {
+        self.regions.iter().map(|region| region.range.len()).sum()
+    }
+
     /// All of its memory by rising address, as finely as it is known.
     pub fn parts(&self) -> impl Iterator<Item = Part> + '_ {
         self.parts_from(0)

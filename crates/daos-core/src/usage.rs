@@ -23,20 +23,27 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// What `snapshot` says of the last `within_us` microseconds of `target`, which is one of
-    /// its targets.
-    pub fn of(snapshot: &Snapshot, target: &TargetSnapshot, within_us: u64) -> Self {
-        let mut usage = Self::default();
+    /// What `snapshot` says of `target`, which is one of its targets, for each of the times
+    /// `within_us`, in microseconds.
+    pub fn of<const N: usize>(
+        snapshot: &Snapshot,
+        target: &TargetSnapshot,
+        within_us: [u64; N],
+    ) -> [Self; N] {
+        let mut usages = [Self::default(); N];
         for part in target.parts() {
-            let share = snapshot.share_accessed(part.access_rate, within_us);
-            usage.add(&part, share, within_us);
+            for (usage, us) in usages.iter_mut().zip(within_us) {
+                usage.add(&part, snapshot.share_accessed(part.access_rate, us), us);
+            }
         }
-        if let Some(sets) = &target.working_sets
-            && within_us <= sets.longest_us()
-        {
-            (usage.accessed, usage.is_counted) = (sets.within(within_us), true);
+        if let Some(sets) = &target.working_sets {
+            for (usage, us) in usages.iter_mut().zip(within_us) {
+                if us <= sets.longest_us() {
+                    (usage.accessed, usage.is_counted) = (sets.within(us), true);
+                }
+            }
         }
-        usage
+        usages
     }
 
     fn add(&mut self, part: &Part, share: f64, within_us: u64) {

@@ -79,6 +79,11 @@ struct Reading {
     left: f32,
 }
 
+impl Reading {
+    /// When all were armed, as if they had been read then.
+    const ARMED: Self = Self { came: 0, us: 0, left: 1.0 };
+}
+
 /// Counts of the pages of a page table, or of a probe: the present one, and what was counted before.
 ///
 /// Some are armed again in between, and whether they had been accessed is not known any more.
@@ -92,9 +97,8 @@ pub(super) struct Counts {
     out: Pages,
     /// Accessed since all were read last.
     fresh: u32,
-    /// When that was, in microseconds since all were armed, and the share that was not accessed.
-    read_us: u64,
-    left: f32,
+    /// That reading.
+    last: Reading,
     curve: Curve,
     /// What was counted before, of so many of the times.
     before: Curve,
@@ -112,8 +116,8 @@ impl Counts {
     pub fn begin(&mut self, now_us: u64) {
         (self.before, self.counted_before) = (self.curve, self.counted());
         self.begun_us = Some(now_us);
-        (self.out, self.fresh, self.read_us) = (Pages::default(), 0, 0);
-        (self.left, self.present, self.nr_readings, self.is_told) = (1.0, 0, 0, false);
+        (self.out, self.fresh, self.last) = (Pages::default(), 0, Reading::ARMED);
+        (self.present, self.nr_readings, self.is_told) = (0, 0, false);
     }
 
     /// Other pages are to be counted from the next beginning on.
@@ -167,8 +171,7 @@ impl Counts {
             if next == self.nr_readings {
                 break;
             }
-            let first = Reading { left: 1.0, ..Reading::default() };
-            let before = if next == 0 { first } else { self.readings[next - 1] };
+            let before = if next == 0 { Reading::ARMED } else { self.readings[next - 1] };
             self.set(at, accessed_by(us, &before, &self.readings[next], rate));
         }
     }
@@ -215,7 +218,7 @@ impl Counts {
     /// Whether as good as none had been accessed for a while: those that are now are of a use that
     /// has just begun.
     pub fn has_use_begun(&self) -> bool {
-        self.read_us > A_WHILE_US && self.left > ALL
+        self.last.us > A_WHILE_US && self.last.left > ALL
     }
 
     /// Whether nothing was counted.
@@ -236,16 +239,17 @@ impl Counts {
         self.fresh += new.len();
         self.out = self.out.or(&new);
         let since_us = now_us.saturating_sub(begun_us);
-        let Some(pages) = pages.filter(|_| since_us > self.read_us) else { return };
+        let Some(pages) = pages.filter(|_| since_us > self.last.us) else { return };
         let there = (pages + self.fresh).saturating_sub(self.out.len()).max(self.fresh);
         // Those that came since the reading before came as others did before that.
         let rate = self.rate_before(self.fresh, rate.max(1e-3));
-        let before = Reading { came: 0, us: self.read_us, left: self.left };
+        let mut left = self.last.left;
         if there > 0 {
             // Where all were accessed, half a page is taken to have been left.
-            self.left *= (1.0 - self.fresh as f32 / there as f32).max(0.5 / there as f32);
+            left *= (1.0 - self.fresh as f32 / there as f32).max(0.5 / there as f32);
         }
-        let now = Reading { came: self.fresh, us: since_us, left: self.left };
+        let now = Reading { came: std::mem::take(&mut self.fresh), us: since_us, left };
+        let before = std::mem::replace(&mut self.last, now);
         if self.nr_readings < READINGS {
             self.readings[self.nr_readings] = now;
             self.nr_readings += 1;
@@ -254,7 +258,6 @@ impl Counts {
             self.set(self.present, accessed_by(WITHIN_US[self.present], &before, &now, rate));
             self.present += 1;
         }
-        (self.read_us, self.fresh) = (since_us, 0);
     }
 
     /// The curve as far as it is counted; beyond, pages in use that were not accessed yet, a

@@ -80,10 +80,10 @@ impl Subregion {
     /// Its pages are to be known one by one from now on.
     pub fn make_table(&mut self) {
         self.probe = self.range;
-        *self.counts = Default::default();
         self.known = self.range;
         self.waiting = Default::default();
         self.table = Some(Box::new(Table::new()));
+        *self.counts = Default::default();
         self.arm_all_us = 0;
         self.estimate.rest_on_at_most(4.0, 8.0);
         self.unsure = false;

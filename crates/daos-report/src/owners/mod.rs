@@ -246,17 +246,16 @@ impl Amounts {
         watched_us: u64,
     ) -> Self {
         let kinds = info.and_then(|info| info.memory);
-        let mapped = || target.regions.iter().map(|region| region.range.len()).sum();
         let resident = target.resident_bytes.or(kinds.map(|kinds| kinds.resident_bytes()));
-        let resident = resident.unwrap_or_else(mapped);
-        let accessed = WITHIN_US.map(|time_us| (time_us, Usage::of(snapshot, target, time_us)));
-        let idle = IDLE_US.map(|time_us| (time_us, Usage::of(snapshot, target, time_us)));
-        let (_, soonest) = idle[0];
+        let resident = resident.unwrap_or_else(|| target.mapped_bytes());
+        let within = Usage::of(snapshot, target, WITHIN_US);
+        let idle_for = Usage::of(snapshot, target, IDLE_US);
         let bytes = |bytes: f64| (bytes.max(0.0).round() as u64).min(resident);
-        let unseen = resident - bytes(soonest.observed_of(resident).max(soonest.accessed()));
+        let unseen =
+            resident - bytes(idle_for[0].observed_of(resident).max(idle_for[0].accessed()));
         let known = |time_us: u64, of: f64| (time_us <= watched_us).then_some(bytes(of));
-        let accessed = accessed.map(|(time_us, usage)| known(time_us, usage.accessed()));
-        let idle = idle.map(|(time_us, usage)| known(time_us, usage.idle_of(resident)));
+        let accessed = std::array::from_fn(|at| known(WITHIN_US[at], within[at].accessed()));
+        let idle = std::array::from_fn(|at| known(IDLE_US[at], idle_for[at].idle_of(resident)));
         Self { resident, accessed, idle, unseen, kinds }
     }
 

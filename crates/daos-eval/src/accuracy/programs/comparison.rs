@@ -157,10 +157,10 @@ struct Told {
 
 impl Told {
     fn of(log: &ScanLog, said: &Snapshot, target: &TargetSnapshot) -> Self {
-        let mapped = || target.regions.iter().map(|region| region.range.len()).sum();
-        let resident = target.resident_bytes.unwrap_or_else(mapped);
-        let idle = Usage::of(said, target, log.idle_us).idle_of(resident);
-        Self { accessed: said.bytes_accessed(target, log.every_us), idle }
+        let resident = target.resident_bytes.unwrap_or_else(|| target.mapped_bytes());
+        let [usage] = Usage::of(said, target, [log.idle_us]);
+        let accessed = said.bytes_accessed(target, log.every_us);
+        Self { accessed, idle: usage.idle_of(resident) }
     }
 }
 
