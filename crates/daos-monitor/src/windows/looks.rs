@@ -29,9 +29,12 @@ const HEAD_START_OF_NEW_US: u64 = 5_000_000;
 
 impl Subregion {
     /// The pages that are to be read next, by number; `None` if they have to be armed first.
+    ///
+    /// What waits is read before it is armed anew, however late that is: those that were accessed
+    /// are read soon, so to forget the others would leave but looks in which all were.
     pub fn next_look(&self, now_us: u64) -> Option<(u32, u32)> {
         let all = (0, self.nr_pages());
-        let is_over = self.is_look_over(now_us);
+        let is_over = self.is_look_over(now_us) && self.armed.read_us >= now_us;
         let Some(table) = &self.table else {
             return (self.absent || self.is_waiting() && !is_over).then_some(all);
         };

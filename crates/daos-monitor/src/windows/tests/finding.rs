@@ -3,7 +3,7 @@
 use super::run::{Run, attrs, hot, hot_share, middle, region_at, regions};
 use crate::Monitor;
 use daos_core::testing::{TestMemory, mib, pages, target};
-use daos_core::{AddrRange, Snapshot};
+use daos_core::{AddrRange, PAGE_SIZE, Snapshot};
 
 /// 256 MiB.
 const ALL: AddrRange = AddrRange { start: 16 << 20, end: 272 << 20 };
@@ -214,4 +214,29 @@ fn the_stream_of_snapshots_is_fixed_by_the_seed() {
     };
     assert_eq!(snapshots(3), snapshots(3));
     assert_ne!(snapshots(3), snapshots(4));
+}
+
+#[test]
+fn of_what_is_swept_slowly_as_much_is_accessed_in_a_second_as_is_passed() {
+    const PERIOD_US: u64 = 3_840_000;
+    let attrs = attrs(10, 1000);
+    let mut run = Run::new(TestMemory::new(&[ALL], &[]), attrs, Some(0.001), 42);
+    let at = |us: u64| ALL.start / PAGE_SIZE + us % PERIOD_US * ALL.pages() / PERIOD_US;
+    let mut told = Vec::new();
+    while run.due_us < 40_000_000 {
+        let (from, to) = (at(run.now_us), at(run.due_us));
+        let (first, last) = (ALL.start / PAGE_SIZE, ALL.end / PAGE_SIZE);
+        match from <= to {
+            true => run.memory.set_used(&[pages(from, to)]),
+            false => run.memory.set_used(&[pages(first, to), pages(from, last)]),
+        }
+        let before = run.snapshots.len();
+        run.tick_at(run.due_us);
+        if run.snapshots.len() > before && run.now_us > 15_000_000 {
+            let sets = run.last().targets[0].working_sets.expect("counted");
+            told.push(sets.within(1_280_000) / ALL.len() as f64);
+        }
+    }
+    let mean = told.iter().sum::<f64>() / told.len() as f64;
+    assert!((0.2..=0.6).contains(&mean), "{mean}, of a third");
 }
