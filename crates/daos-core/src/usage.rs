@@ -13,8 +13,10 @@ const ALL_SEEN_US: u64 = 10_000_000;
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Usage {
     observed: f64,
+    /// As access rates say.
     accessed: f64,
-    is_counted: bool,
+    /// As the monitor counted.
+    counted: Option<f64>,
     /// Without accesses, but not for so long.
     left: f64,
     /// The same, of what was not watched for long either.
@@ -39,7 +41,7 @@ impl Usage {
         if let Some(sets) = &target.working_sets {
             for (usage, us) in usages.iter_mut().zip(within_us) {
                 if us <= sets.longest_us() {
-                    (usage.accessed, usage.is_counted) = (sets.within(us), true);
+                    usage.counted = Some(sets.within(us));
                 }
             }
         }
@@ -63,7 +65,7 @@ impl Usage {
 
     /// What was accessed, or may have been.
     pub fn accessed(&self) -> f64 {
-        if self.is_counted { self.accessed } else { self.accessed + self.left + self.new }
+        self.counted.unwrap_or(self.accessed + self.left + self.new)
     }
 
     /// What was observed of `resident` bytes: what is mapped and was never touched can't be
@@ -76,7 +78,10 @@ impl Usage {
     /// that which was watched for the time, and off that which was not yet, by how much there is
     /// of each, for memory that is not there is not older than other.
     pub fn idle_of(&self, resident: u64) -> f64 {
-        let cold = (self.observed_of(resident) - self.accessed - self.left).max(0.0);
-        cold * self.idle / (self.idle + self.new).max(1.0)
+        let accessed = self.counted.unwrap_or(self.accessed);
+        let cold = (self.observed_of(resident) - accessed - self.left).max(0.0);
+        // What was accessed a moment ago has no access rate any more, but was counted.
+        let new = (self.new - (accessed - self.accessed).max(0.0)).max(0.0);
+        cold * self.idle / (self.idle + new).max(1.0)
     }
 }

@@ -312,7 +312,7 @@ impl Windows {
             resident_bytes: target.resident_bytes,
             regions,
             pages: target.runs.clone(),
-            working_sets: target.working_sets(),
+            working_sets: target.working_sets(end_us),
         };
         let snapshot = Snapshot {
             start_us: self.start_us,

@@ -10,7 +10,7 @@ use super::page_runs::Told;
 use super::table::{Summary, Table};
 use daos_core::access::shifted_pages;
 use daos_core::pages::{Pages, page_range};
-use daos_core::{AddrRange, HUGE_PAGE_SIZE, Observation, PAGE_SIZE, PageBits};
+use daos_core::{AddrRange, HUGE_PAGE_SIZE, Observation, PAGE_SIZE, PageBits, WITHIN_US};
 
 /// Accesses a second and page below which memory counts as idle. Chosen: one in a minute and
 /// a half.
@@ -31,6 +31,9 @@ const SOONER: f64 = 1.5;
 /// Pages of a table that a look counts for at most. Chosen: as many as are armed of it, so that a
 /// look at all does not decide what those have told in minutes.
 const MOST_PAGES: f64 = 16.0;
+/// Accesses that are seen so shortly after others, in microseconds, came with those. Chosen: as long as
+/// it takes to pass over a page table slowly.
+const AT_ONCE_US: u64 = 320_000;
 /// Ages that differ by no more than this are alike, in microseconds. Chosen: one regions
 /// update interval by default.
 pub(super) const AGES_ALIKE_US: u64 = 1_000_000;
@@ -93,8 +96,12 @@ pub(super) struct Subregion {
     /// The same of all its pages; the rate when that was worked out last, if it was.
     pub curve: Curve,
     pub curve_of: f64,
+    /// Which share of its pages was accessed when any last were, 0 to 1, and when that was.
+    pub accessed: (f32, u64),
     /// When all pages in use of the table are to be armed next; 0 for as soon as can be.
     pub arm_all_us: u64,
+    /// When it was not mapped yet, while it was not looked at since; else 0.
+    pub unmapped_us: u64,
 }
 
 impl Subregion {
@@ -124,8 +131,18 @@ impl Subregion {
             counts: Box::default(),
             curve: Curve::default(),
             curve_of: f64::INFINITY,
+            accessed: (0.0, 0),
             arm_all_us: 0,
+            unmapped_us: 0,
         };
+        new.centre_probe(pages);
+        new
+    }
+
+    /// The same of memory that was not mapped yet at `unmapped_us`. A page that is not there waits
+    /// for an access as one does that was armed: it is there from the first one on.
+    pub fn mapped_since(unmapped_us: u64, range: AddrRange, pages: u64, now_us: u64) -> Self {
+        let mut new = Self { unmapped_us, ..Self::new(range, pages, now_us) };
         new.centre_probe(pages);
         new
     }
@@ -153,6 +170,9 @@ impl Subregion {
             self.curve_of = f64::INFINITY;
         }
         self.counts.end();
+        if self.unmapped_us > 0 {
+            self.arm(0, self.nr_pages(), self.unmapped_us);
+        }
         debug_assert!(self.probe.intersect(&self.range) == Some(self.probe) && start < end);
     }
 
@@ -214,6 +234,7 @@ impl Subregion {
     /// Takes in what was found in the pages `from..to`, which were read now. Returns whether
     /// the rate turned out to be another one.
     pub fn take(&mut self, (from, to): (u32, u32), seen: &Observation, now_us: u64) -> bool {
+        self.unmapped_us = 0;
         let read = Pages::range(from, to);
         let shifted = |bits: &PageBits| Pages(shifted_pages(bits, from)).and(&read);
         let set =
@@ -270,6 +291,7 @@ impl Subregion {
         let fresh = waiting.and(&set);
         if !fresh.is_empty() {
             self.quiet_since_us = 0;
+            self.note_accessed(fresh.len() as f32 / self.nr_pages() as f32, armed.1, now_us);
         } else if self.quiet_since_us == 0 {
             self.quiet_since_us = armed.1;
         }
@@ -349,6 +371,25 @@ impl Subregion {
         } else if all_read || changed || (self.counts.is_empty() && is_other) {
             (self.curve, self.curve_of) = (self.counts.curve(rate, used_share), rate);
         }
+    }
+
+    /// Notes that a share of its pages was accessed, at some time between these.
+    fn note_accessed(&mut self, share: f32, since_us: u64, now_us: u64) {
+        let (before, at_us) = self.accessed;
+        let is_same = now_us < at_us + AT_ONCE_US;
+        let share = if is_same { (before + share).min(1.0) } else { share };
+        self.accessed = (share, since_us + now_us.saturating_sub(since_us) / 2);
+    }
+
+    /// The shares of its pages that are accessed within each of [`WITHIN_US`]: at least those that
+    /// were seen to be.
+    pub fn shares_within(&self, now_us: u64) -> impl Iterator<Item = f32> {
+        let (accessed, at_us) = self.accessed;
+        self.curve
+            .shares
+            .into_iter()
+            .zip(WITHIN_US)
+            .map(move |(share, us)| if at_us + us >= now_us { share.max(accessed) } else { share })
     }
 
     /// Accesses a second of a page, on average over its pages; 0 where there is as good as

@@ -13,6 +13,8 @@ pub(super) struct TargetSubregions {
     pub subregions: Vec<Subregion>,
     /// What is mapped: the subregions were fitted to it.
     ranges: Vec<AddrRange>,
+    /// When it was; `None` before.
+    fitted_us: Option<u64>,
     /// Runs of pages as they were at some time, and when they are to be found anew.
     pub runs: PageRuns,
     pub runs_at_us: u64,
@@ -26,6 +28,7 @@ impl TargetSubregions {
             resident_bytes: None,
             subregions: Vec::new(),
             ranges: Vec::new(),
+            fitted_us: None,
             runs: PageRuns::default(),
             runs_at_us: 0,
             runs_due_us: 0,
@@ -38,11 +41,11 @@ impl TargetSubregions {
     }
 
     /// How much of it is accessed within which time; `None` where regions tell as much.
-    pub fn working_sets(&self) -> Option<WorkingSets> {
+    pub fn working_sets(&self, now_us: u64) -> Option<WorkingSets> {
         let mut sum = [0.0; WITHIN_US.len()];
         for subregion in &self.subregions {
             let bytes = subregion.range.len() as f64;
-            for (sum, share) in sum.iter_mut().zip(subregion.curve.shares) {
+            for (sum, share) in sum.iter_mut().zip(subregion.shares_within(now_us)) {
                 *sum += bytes * f64::from(share);
             }
         }
@@ -105,6 +108,7 @@ impl TargetSubregions {
 
     /// Fits the subregions to what is mapped now: cuts and drops what left, fills what is new.
     pub fn fit(&mut self, ranges: Vec<AddrRange>, now_us: u64) {
+        let fitted_us = self.fitted_us.replace(now_us);
         if ranges == self.ranges {
             return;
         }
@@ -115,7 +119,10 @@ impl TargetSubregions {
             let mut covered = range.start;
             let fill = |from: u64, to: u64, fitted: &mut Vec<Subregion>| {
                 if from < to {
-                    fitted.push(Subregion::new(AddrRange::new(from, to), IDLE_PAGES, now_us));
+                    // Of what was there before it was watched nothing is known.
+                    let unmapped_us = fitted_us.unwrap_or(0);
+                    let range = AddrRange::new(from, to);
+                    fitted.push(Subregion::mapped_since(unmapped_us, range, IDLE_PAGES, now_us));
                 }
             };
             while let Some(next) = rest.peek().filter(|c| c.range.start < range.end) {
@@ -264,7 +271,7 @@ impl Subregion {
             since_us: self.since_us,
             unobserved: self.unobserved,
             curve: self.curve,
-            ..Self::new(range, IDLE_PAGES, now_us)
+            ..Self::mapped_since(self.unmapped_us, range, IDLE_PAGES, now_us)
         }
     }
 }

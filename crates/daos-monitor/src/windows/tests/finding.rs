@@ -240,3 +240,19 @@ fn of_what_is_swept_slowly_as_much_is_accessed_in_a_second_as_is_passed() {
     let mean = told.iter().sum::<f64>() / told.len() as f64;
     assert!((0.2..=0.6).contains(&mean), "{mean}, of a third");
 }
+
+#[test]
+fn what_is_mapped_and_written_was_accessed() {
+    let mut run = Run::of(TestMemory::new(&[ALL], &[]));
+    run.until(4.5);
+    let written = mib(300, 364);
+    run.memory.targets[0].ranges.push(written);
+    let within = |run: &Run| {
+        let sets = run.last().targets[0].working_sets.expect("counted");
+        sets.within(1_280_000) / written.len() as f64
+    };
+    run.until(5.5);
+    assert!(within(&run) > 0.5, "{} once it is seen", within(&run));
+    run.until(9.0);
+    assert!(within(&run) < 0.1, "{} long after", within(&run));
+}
