@@ -100,7 +100,7 @@ pub(super) struct Subregion {
     pub accessed: (f32, u64),
     /// When all pages in use of the table are to be armed next; 0 for as soon as can be.
     pub arm_all_us: u64,
-    /// When it was not mapped yet, while it was not looked at since; else 0.
+    /// When it was not mapped yet, until it is armed; else 0.
     pub unmapped_us: u64,
 }
 
@@ -170,15 +170,17 @@ impl Subregion {
             self.curve_of = f64::INFINITY;
         }
         self.counts.end();
-        if self.unmapped_us > 0 {
-            self.arm(0, self.nr_pages(), self.unmapped_us);
+        let unmapped_us = self.unmapped_us;
+        if unmapped_us > 0 {
+            self.arm(0, self.nr_pages(), unmapped_us);
+            self.unmapped_us = unmapped_us;
         }
         debug_assert!(self.probe.intersect(&self.range) == Some(self.probe) && start < end);
     }
 
-    /// Whether it was never looked at.
+    /// Whether it was never armed.
     pub fn is_new(&self) -> bool {
-        self.armed.at_us == 0 && self.estimate.is_empty()
+        self.unmapped_us > 0 || self.armed.at_us == 0 && self.estimate.is_empty()
     }
 
     /// Whether it lies in one page table, so that its pages can be known one by one.
@@ -198,6 +200,7 @@ impl Subregion {
 
     /// Notes that the pages with these numbers are being armed.
     pub fn arm(&mut self, from: u32, to: u32, now_us: u64) {
+        self.unmapped_us = 0;
         let window = Pages::range(from, to);
         // It is armed since a page was not accessed when it should have been: of what comes in
         // turns that says when its turn comes.
@@ -234,7 +237,6 @@ impl Subregion {
     /// Takes in what was found in the pages `from..to`, which were read now. Returns whether
     /// the rate turned out to be another one.
     pub fn take(&mut self, (from, to): (u32, u32), seen: &Observation, now_us: u64) -> bool {
-        self.unmapped_us = 0;
         let read = Pages::range(from, to);
         let shifted = |bits: &PageBits| Pages(shifted_pages(bits, from)).and(&read);
         let set =
