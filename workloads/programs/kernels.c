@@ -33,6 +33,21 @@ static double options(size_t mib, int rounds) {
     return sum;
 }
 
+/* So much work for each element that a step takes seconds. */
+static double step(size_t mib, int rounds, int work) {
+    size_t n = mib << 17;
+    double *cell = get(n * 8), sum = 0;
+    for (size_t i = 0; i < n; i++) cell[i] = 1 + i % 97;
+    while (rounds--)
+        for (size_t i = 0; i < n; i++)
+            for (int k = 0; k < work; k++) sum += log(cell[i] + k) * exp(-cell[i]);
+    return sum;
+}
+
+static double steps(size_t mib, int rounds) { return step(mib, rounds, 5); }
+
+static double slowsteps(size_t mib, int rounds) { return step(mib, rounds, 10); }
+
 static double multigrid(size_t mib, int rounds) {
     double *level[5];
     size_t n[5];
@@ -188,7 +203,8 @@ static double scene(size_t mib, int rounds) {
 
 int main(int argc, char **argv) {
     const struct { const char *name; double (*run)(size_t, int); } kernels[] = {
-        {"options", options}, {"multigrid", multigrid}, {"anneal", anneal}, {"lu", lu},
+        {"options", options}, {"steps", steps}, {"slowsteps", slowsteps},
+        {"multigrid", multigrid}, {"anneal", anneal}, {"lu", lu},
         {"radix", radix}, {"pipeline", pipeline}, {"tree", tree}, {"scene", scene}};
     if (argc != 4) return fprintf(stderr, "usage: kernels NAME MIB ROUNDS\n"), 2;
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
