@@ -293,7 +293,6 @@ impl Subregion {
         let fresh = waiting.and(&set);
         if !fresh.is_empty() {
             self.quiet_since_us = 0;
-            self.note_accessed(fresh.len() as f32 / self.nr_pages() as f32, armed.1, now_us);
         } else if self.quiet_since_us == 0 {
             self.quiet_since_us = armed.1;
         }
@@ -322,6 +321,9 @@ impl Subregion {
                 self.summary = table.summary(self.probe.pages() as u32);
                 self.told = None;
             }
+        }
+        if !fresh.is_empty() {
+            self.note_accessed(fresh.len(), armed.1, now_us);
         }
         self.count(changed, &fresh, all_read, now_us);
         self.waiting = self.waiting.without(&read).or(&clear);
@@ -375,11 +377,16 @@ impl Subregion {
         }
     }
 
-    /// Notes that a share of its pages was accessed, at some time between these.
-    fn note_accessed(&mut self, share: f32, since_us: u64, now_us: u64) {
+    /// Notes that so many of its pages were accessed, at some time between these.
+    fn note_accessed(&mut self, pages: u32, since_us: u64, now_us: u64) {
         let (before, at_us) = self.accessed;
-        let is_same = now_us < at_us + AT_ONCE_US;
-        let share = if is_same { (before + share).min(1.0) } else { share };
+        let mut share = pages as f32 / self.nr_pages() as f32;
+        if now_us < at_us + AT_ONCE_US {
+            // Of a table these may be others than those before; of a probe they are the same.
+            let most = self.table.as_ref().map_or(0, |table| table.used().len());
+            let most = most as f32 / self.nr_pages() as f32;
+            share = share.max(before).max((before + share).min(most));
+        }
         self.accessed = (share, since_us + now_us.saturating_sub(since_us) / 2);
     }
 
@@ -517,6 +524,16 @@ mod tests {
         // If that was all, it is over some time.
         subregion.take((0, 8), &seen(1), 30_000_000);
         assert_eq!(subregion.curve, Curve::default());
+    }
+
+    #[test]
+    fn a_page_that_is_accessed_again_and_again_is_one_page() {
+        let mut subregion = Subregion::new(AddrRange::new(0, HUGE_PAGE_SIZE), 8, 0);
+        for at_us in (1..20).map(|nr| nr * 100_000) {
+            subregion.arm(0, 8, at_us);
+            subregion.take((0, 8), &seen(1), at_us + 50_000);
+        }
+        assert_eq!(subregion.accessed, (0.125, 1_925_000));
     }
 
     #[test]
