@@ -108,6 +108,13 @@ impl Subregion {
     /// A subregion of which nothing is known, to be looked at at once: at so many pages in
     /// its middle.
     pub fn new(range: AddrRange, pages: u64, now_us: u64) -> Self {
+        Self::mapped_since(0, range, pages, now_us)
+    }
+
+    /// The same of memory that was not mapped yet at `unmapped_us`, or for 0 may have been. A page
+    /// that is not there waits for an access as one does that was armed: it is there from the first
+    /// one on.
+    pub fn mapped_since(unmapped_us: u64, range: AddrRange, pages: u64, now_us: u64) -> Self {
         debug_assert!(!range.is_empty());
         let mut new = Self {
             range,
@@ -133,16 +140,8 @@ impl Subregion {
             curve_of: f64::INFINITY,
             accessed: (0.0, 0),
             arm_all_us: 0,
-            unmapped_us: 0,
+            unmapped_us,
         };
-        new.centre_probe(pages);
-        new
-    }
-
-    /// The same of memory that was not mapped yet at `unmapped_us`. A page that is not there waits
-    /// for an access as one does that was armed: it is there from the first one on.
-    pub fn mapped_since(unmapped_us: u64, range: AddrRange, pages: u64, now_us: u64) -> Self {
-        let mut new = Self { unmapped_us, ..Self::new(range, pages, now_us) };
         new.centre_probe(pages);
         new
     }

@@ -13,8 +13,8 @@ pub(super) struct TargetSubregions {
     pub subregions: Vec<Subregion>,
     /// What is mapped: the subregions were fitted to it.
     ranges: Vec<AddrRange>,
-    /// When it was; `None` before.
-    fitted_us: Option<u64>,
+    /// When it was; 0 before.
+    fitted_us: u64,
     /// Runs of pages as they were at some time, and when they are to be found anew.
     pub runs: PageRuns,
     pub runs_at_us: u64,
@@ -28,7 +28,7 @@ impl TargetSubregions {
             resident_bytes: None,
             subregions: Vec::new(),
             ranges: Vec::new(),
-            fitted_us: None,
+            fitted_us: 0,
             runs: PageRuns::default(),
             runs_at_us: 0,
             runs_due_us: 0,
@@ -108,7 +108,8 @@ impl TargetSubregions {
 
     /// Fits the subregions to what is mapped now: cuts and drops what left, fills what is new.
     pub fn fit(&mut self, ranges: Vec<AddrRange>, now_us: u64) {
-        let fitted_us = self.fitted_us.replace(now_us);
+        // Of what was there before it was watched nothing is known.
+        let unmapped_us = std::mem::replace(&mut self.fitted_us, now_us);
         if ranges == self.ranges {
             return;
         }
@@ -119,8 +120,6 @@ impl TargetSubregions {
             let mut covered = range.start;
             let fill = |from: u64, to: u64, fitted: &mut Vec<Subregion>| {
                 if from < to {
-                    // Of what was there before it was watched nothing is known.
-                    let unmapped_us = fitted_us.unwrap_or(0);
                     let range = AddrRange::new(from, to);
                     fitted.push(Subregion::mapped_since(unmapped_us, range, IDLE_PAGES, now_us));
                 }
