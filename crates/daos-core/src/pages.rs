@@ -112,6 +112,14 @@ impl Pages {
         (runs, gaps)
     }
 
+    /// From the first to behind the last; `None` if there is none.
+    pub fn span(&self) -> Option<(u32, u32)> {
+        let first = self.0.iter().position(|word| *word != 0)?;
+        let last = self.0.iter().rposition(|word| *word != 0)?;
+        let from = first as u32 * 64 + self.0[first].trailing_zeros();
+        Some((from, last as u32 * 64 + 64 - self.0[last].leading_zeros()))
+    }
+
     /// How many runs of neighbouring pages are in it.
     pub fn runs(&self) -> u32 {
         let mut before = 0;
@@ -154,6 +162,7 @@ mod tests {
             prop_assert_eq!(pages.bridged(0), (starts as u32, 0));
             let span = pages.iter().last().map_or(0, |last| last + 1 - pages.nth(0).unwrap());
             prop_assert_eq!(pages.bridged(512), (u32::from(span > 0), span - pages.len()));
+            prop_assert_eq!(pages.span(), pages.nth(0).map(|first| (first, first + span)));
             prop_assert!(pages.iter().eq(ranges.into_iter().flat_map(|(from, to)| from..to)));
         }
     }

@@ -26,6 +26,9 @@ const FEW: f64 = 0.5;
 /// halves what is left, and twelve leave less than a hundredth.
 const RATES: (f64, f64) = (0.01, 1000.0);
 const STEPS: usize = 12;
+/// The least part of the rate at which pages were seen to come that is taken for theirs, though they came so
+/// late that others should still have to come. Chosen: what is swept comes all at once, at some time.
+const LEAST_PART: f64 = 0.125;
 /// A share that differs by more than this from what was counted before is of another use.
 /// Chosen: what is counted of a later time then does not hold either.
 const OTHER: f32 = 0.25;
@@ -33,6 +36,9 @@ const OTHER: f32 = 0.25;
 /// A time is counted from a reading that comes by one part in so many of it too soon. Chosen: what is
 /// armed for a sampling interval is read a little sooner or later.
 const NEARLY: u64 = 4;
+/// The number of the time within which half of the pages are accessed that are used often. Chosen: a
+/// third of a second.
+const OFTEN: usize = 3;
 /// How long pages that come are those that were not known yet, in microseconds. Chosen.
 const A_MOMENT_US: u64 = 2_000_000;
 /// Time after which as good as none that is in use can have been left alone, in microseconds, and
@@ -54,6 +60,15 @@ impl Curve {
             return Self::default();
         }
         Self { shares: WITHIN_US.map(|us| (used * chance(rate, us as f64 / 1e6)) as f32) }
+    }
+
+    /// The share within so many microseconds: between two of the times, it grows evenly.
+    pub fn within(&self, us: u64) -> f32 {
+        let above = WITHIN_US.partition_point(|time_us| *time_us < us);
+        let Some(&high_us) = WITHIN_US.get(above) else { return self.shares[TIMES - 1] };
+        let below = above.checked_sub(1);
+        let (low_us, low) = below.map_or((0, 0.0), |at| (WITHIN_US[at], self.shares[at]));
+        low + (self.shares[above] - low) * (us - low_us) as f32 / (high_us - low_us) as f32
     }
 }
 
@@ -109,6 +124,8 @@ pub(super) struct Counts {
     is_told: bool,
     /// How many of the times are counted in the present count.
     present: usize,
+    /// Use is over.
+    is_over: bool,
 }
 
 impl Counts {
@@ -153,7 +170,13 @@ impl Counts {
             let late = seconds(over_us) / libm::expm1(rate * seconds(over_us));
             waits.sum::<f64>() / f64::from(all) + late
         };
-        let (mut low, mut high) = RATES;
+        let mut from_us = 0;
+        let seen = readings.iter().map(|&Reading { came, us, .. }| {
+            let from = std::mem::replace(&mut from_us, us);
+            f64::from(came) * seconds(from + us) / 2.0
+        });
+        let (least, mut high) = RATES;
+        let mut low = least.max(LEAST_PART * f64::from(all) / seen.sum::<f64>());
         for _ in 0..STEPS {
             let rate = (low * high).sqrt();
             *(if rate * waited(rate) < 1.0 { &mut low } else { &mut high }) = rate;
@@ -204,11 +227,26 @@ impl Counts {
         }
     }
 
+    /// None is used any more, as far as is known: until one is, none is accessed within any time. What was
+    /// counted of pages that are accessed often does not hold for when one is again.
+    pub fn end_use(&mut self) {
+        let shares = &self.curve.shares;
+        if 2.0 * shares[OFTEN] > shares[TIMES - 1] {
+            *self = Self::default();
+        }
+        self.is_over = true;
+    }
+
+    /// Whether use is over.
+    pub fn is_over(&self) -> bool {
+        self.is_over
+    }
+
     /// Pages are used in another way than was thought: what was counted does not hold. What is
-    /// being counted since a moment ago does, unless use has `ended`, or begun since.
-    pub fn outdate(&mut self, ended: bool, now_us: u64) {
+    /// being counted since a moment ago does, unless use has begun since.
+    pub fn outdate(&mut self, now_us: u64) {
         let is_old = self.begun_us.is_none_or(|begun_us| now_us > begun_us + A_MOMENT_US);
-        if ended || self.has_use_begun() || is_old {
+        if self.has_use_begun() || is_old {
             *self = Self::default();
         } else {
             self.counted_before = 0;
@@ -234,6 +272,7 @@ impl Counts {
     /// These were accessed. If `pages` is given, all were read now, of so many that are known.
     /// `rate`: of pages in use, as far as is known.
     pub fn take(&mut self, fresh: &Pages, pages: Option<u32>, rate: f64, now_us: u64) {
+        self.is_over &= fresh.is_empty();
         let Some(begun_us) = self.begun_us else { return };
         let new = fresh.without(&self.out);
         self.fresh += new.len();
@@ -263,6 +302,9 @@ impl Counts {
     /// The curve as far as it is counted; beyond, pages in use that were not accessed yet, a
     /// share `used` of all with those that were, come at this rate.
     pub fn curve(&self, rate: f64, used: f64) -> Curve {
+        if self.is_over {
+            return Curve::default();
+        }
         let mut curve = self.curve;
         let counted = self.counted();
         if counted == 0 {
@@ -390,14 +432,30 @@ mod tests {
         counts.begin(0);
         counts.take(&Pages::range(0, 512), Some(512), 0.0, 20_480_000);
         near(&counts.curve(0.0, 1.0), [0.0, 0.0, 0.0, 0.01, 0.04, 0.17, 1.0]);
-        counts.outdate(false, 30_000_000);
+        counts.outdate(30_000_000);
         assert_eq!(counts.curve(0.0, 1.0), Curve::default());
         near(&counts.curve(1e9, 0.5), [0.5; TIMES]);
         counts.begin(31_000_000);
         counts.take(&Pages::range(0, 512), Some(512), 0.0, 31_005_000);
-        counts.outdate(false, 31_100_000);
+        counts.outdate(31_100_000);
         assert!(counts.curve(0.0, 1.0).shares[0] > 0.99);
-        counts.outdate(true, 31_100_000);
+        counts.end_use();
         assert_eq!(counts.curve(0.0, 1.0), Curve::default());
+    }
+
+    #[test]
+    fn what_is_gone_over_seldom_was_not_over() {
+        for (came_us, known) in [(3_000_000, 1.0), (5_000, 0.0)] {
+            let mut counts = Counts::default();
+            counts.begin(0);
+            counts.take(&Pages::range(0, 512), Some(512), 0.0, came_us);
+            counts.take(&Pages::default(), Some(512), 0.0, 20_480_000);
+            counts.begin(21_000_000);
+            counts.end_use();
+            assert_eq!(counts.curve(1.0, 1.0), Curve::default());
+            counts.take(&Pages::range(0, 1), None, 0.0, 31_200_000);
+            let shares = counts.curve(0.0, 1.0).shares;
+            assert!((shares[5] - known).abs() < 0.01, "{shares:?}");
+        }
     }
 }

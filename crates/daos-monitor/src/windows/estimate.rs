@@ -28,6 +28,9 @@ const MOST_ACCESSES: f64 = 100.0;
 /// Waiting time that it rests on at most, in seconds of a page. Chosen: eight pages for five
 /// minutes.
 const MOST_PAGE_SECONDS: f64 = 2400.0;
+/// Seconds of each page in which none was accessed that count when they are again. Chosen: a rate that
+/// is told by them alone is still one of use.
+const MOST_QUIET: f64 = 10.0;
 /// Accesses from which on a rate is more than a guess. Chosen.
 const SOME_ACCESSES: f64 = 2.0;
 /// Rates that differ by less than this factor are not worth a border. Chosen.
@@ -99,8 +102,14 @@ impl Look {
         if self.accessed <= 0.0 || self.exposure <= 0.0 {
             return 0.0;
         }
-        let left = ((self.waiting - self.accessed) / self.waiting).max(0.5 / self.independent());
-        -libm::log(left) / self.exposure
+        let left = (self.waiting - self.accessed).max(self.least_left());
+        -libm::log(left / self.waiting) / self.exposure
+    }
+
+    /// How many pages are taken to have been left where all were accessed: half of one that tells
+    /// something of its own.
+    fn least_left(self) -> f64 {
+        0.5 * self.waiting / self.independent()
     }
 
     /// How many pages tell as much: neighbours are often accessed together, or not at all.
@@ -208,7 +217,11 @@ impl Estimate {
         let same_way = new * self.surprise >= 0.0;
         self.surprise = new + if same_way { KEEP_SURPRISE * self.surprise } else { 0.0 };
         if self.surprise.abs() > DIFFERENT {
+            let is_back = self.evidence.accesses == 0.0 && look.accessed > 0.0;
+            let quiet = if is_back { self.quiet.min(MOST_QUIET * look.waiting) } else { 0.0 };
             *self = Self::of(look);
+            // Whether it is accessed more often than once in all that time is for the next look to tell.
+            self.evidence.waited += quiet;
             return true;
         }
         let new = Evidence::of(look, self.rate());

@@ -20,6 +20,9 @@ pub(super) const BETWEEN_LOOKS_US: u64 = 200_000;
 /// The same of page tables that are read as a whole. Chosen: within a second some of those
 /// that changed have been read, and then their neighbours are.
 pub(super) const BETWEEN_TABLES_US: u64 = 1_000_000;
+/// The same of all of such a page table, with the pages that don't wait for an access. Chosen: of those
+/// a reading says only whether they are still there.
+const BETWEEN_WHOLE_US: u64 = 8_000_000;
 /// By how much earlier than others, in microseconds, comes what is unsure. Chosen: others
 /// have their turn, too.
 const HEAD_START_US: u64 = 1_000_000;
@@ -38,8 +41,11 @@ impl Subregion {
         let Some(table) = &self.table else {
             return (self.absent || self.is_waiting() && !is_over).then_some(all);
         };
-        if table.used().is_empty() || now_us >= self.read_us + BETWEEN_TABLES_US {
+        if table.used().is_empty() || now_us >= self.whole_read_us + BETWEEN_WHOLE_US {
             return Some(all);
+        }
+        if now_us >= self.read_us + BETWEEN_TABLES_US && !self.waiting.is_empty() {
+            return self.waiting.span();
         }
         let used = Pages::range(self.armed.from, self.armed.to).and(table.used());
         let waiting = self.waiting.and(&used).len();
@@ -84,9 +90,9 @@ impl Subregion {
     pub fn make_table(&mut self) {
         self.probe = self.range;
         self.known = self.range;
-        self.waiting = Default::default();
+        (self.waiting, self.waiting_part) = (Default::default(), 0.0);
         self.table = Some(Box::new(Table::new()));
-        *self.counts = Default::default();
+        self.counts.end();
         self.arm_all_us = 0;
         self.estimate.rest_on_at_most(4.0, 8.0);
         self.unsure = false;

@@ -31,6 +31,7 @@
 //! | `table` | the pages of a page table, each for itself |
 //! | `estimate` | from looks to rates |
 //! | `curve` | how many pages are accessed within which time |
+//! | `seen` | how many were, as far as was seen |
 //! | `regions`, `page_runs` | aggregation: from subregions to regions, and to runs of pages |
 //! | `budget`, `intervals` | what it may cost, and how often to sample |
 
@@ -44,6 +45,7 @@ mod page_runs;
 mod regions;
 mod round;
 mod scout;
+mod seen;
 mod subregion;
 mod table;
 mod target;

@@ -7,10 +7,11 @@
 use super::curve::{CountedRate, Counts, Curve};
 use super::estimate::{Estimate, Look, chance};
 use super::page_runs::Told;
+use super::seen::{Accessed, Seen};
 use super::table::{Summary, Table};
 use daos_core::access::shifted_pages;
 use daos_core::pages::{Pages, page_range};
-use daos_core::{AddrRange, HUGE_PAGE_SIZE, Observation, PAGE_SIZE, PageBits, WITHIN_US};
+use daos_core::{AddrRange, HUGE_PAGE_SIZE, Observation, PAGE_SIZE, PageBits};
 
 /// Accesses a second and page below which memory counts as idle. Chosen: one in a minute and
 /// a half.
@@ -31,9 +32,9 @@ const SOONER: f64 = 1.5;
 /// Pages of a table that a look counts for at most. Chosen: as many as are armed of it, so that a
 /// look at all does not decide what those have told in minutes.
 const MOST_PAGES: f64 = 16.0;
-/// Accesses that are seen so shortly after others, in microseconds, came with those. Chosen: as long as
-/// it takes to pass over a page table slowly.
-const AT_ONCE_US: u64 = 320_000;
+/// Accesses a second up to which pages that come all at once may be gone over again and again: what was
+/// counted until then holds. Chosen: of what is used more often, most would have come before.
+const SELDOM: f64 = 1.0;
 /// Ages that differ by no more than this are alike, in microseconds. Chosen: one regions
 /// update interval by default.
 pub(super) const AGES_ALIKE_US: u64 = 1_000_000;
@@ -59,8 +60,9 @@ pub(super) struct Subregion {
     pub probe: AddrRange,
     /// Pages of the probe whose bits were clear when they were last read or armed.
     pub waiting: Pages,
-    /// When all of the probe was last read.
+    /// When all pages of the probe that wait were last read, and when all of it was.
     pub read_us: u64,
+    pub whole_read_us: u64,
     /// What was armed last.
     pub armed: Armed,
     /// Of all its pages or, where each is known, of those in use.
@@ -96,8 +98,10 @@ pub(super) struct Subregion {
     /// The same of all its pages; the rate when that was worked out last, if it was.
     pub curve: Curve,
     pub curve_of: f64,
-    /// Which share of its pages was accessed when any last were, 0 to 1, and when that was.
-    pub accessed: (f32, u64),
+    /// Which of its pages were accessed when any last were.
+    pub accessed: Accessed,
+    /// The part of its pages in use that wait for an access, 0 to 1.
+    pub waiting_part: f32,
     /// When all pages in use of the table are to be armed next; 0 for as soon as can be.
     pub arm_all_us: u64,
     /// When it was not mapped yet, until it is armed; else 0.
@@ -121,6 +125,7 @@ impl Subregion {
             probe: range,
             waiting: Pages::default(),
             read_us: now_us,
+            whole_read_us: now_us,
             armed: Armed::default(),
             estimate: Estimate::default(),
             since_us: now_us,
@@ -138,7 +143,8 @@ impl Subregion {
             counts: Box::default(),
             curve: Curve::default(),
             curve_of: f64::INFINITY,
-            accessed: (0.0, 0),
+            accessed: Accessed::default(),
+            waiting_part: 0.0,
             arm_all_us: 0,
             unmapped_us,
         };
@@ -160,7 +166,7 @@ impl Subregion {
         let end = (start + pages * PAGE_SIZE).min(self.range.end).min(table_end);
         self.probe = AddrRange::new(start, end);
         self.known = self.probe;
-        self.waiting = Pages::default();
+        (self.waiting, self.waiting_part) = (Pages::default(), 0.0);
         self.armed = Armed::default();
         self.quiet_since_us = 0;
         if self.table.is_some() {
@@ -221,6 +227,7 @@ impl Subregion {
         }
         self.waiting = self.waiting.or(&window);
         self.armed = Armed { from, to, at_us: now_us, read_us: now_us };
+        self.count_waiting();
     }
 
     /// Corrects when it was armed, once that is over.
@@ -245,9 +252,13 @@ impl Subregion {
             None if seen.unobservable > 0 => read,
             None => Pages::default(),
         };
-        let all_read = to - from == self.nr_pages();
+        let all_read = self.waiting.without(&read).is_empty();
         let pages = f64::from(to - from);
-        if all_read || self.table.is_none() {
+        let is_whole = to - from == self.nr_pages();
+        if is_whole {
+            self.whole_read_us = now_us;
+        }
+        if is_whole || self.table.is_none() {
             self.unobserved = f64::from(seen.unobservable) / pages;
             self.huge = seen.is_huge(to - from);
         }
@@ -322,11 +333,12 @@ impl Subregion {
             }
         }
         if !fresh.is_empty() {
-            self.note_accessed(fresh.len(), armed.1, now_us);
+            self.note_accessed(&fresh, armed.1, now_us);
         }
         self.count(changed, &fresh, all_read, now_us);
         self.waiting = self.waiting.without(&read).or(&clear);
         self.armed.read_us = now_us;
+        self.count_waiting();
         if all_read {
             self.read_us = now_us;
         }
@@ -347,16 +359,20 @@ impl Subregion {
             true => (self.summary.known, self.summary.used_share()),
             false => (self.nr_pages(), 1.0),
         };
-        let is_outdated = match has_table {
-            true => changed,
-            // Others of its pages may be looked at, which are used in another way though nothing
-            // changed; and most of them are used where use has begun.
-            false if fresh.is_empty() => changed,
-            false => self.counts.has_use_begun() && fresh.len() * 2 > pages,
-        };
-        if is_outdated {
-            self.counts.outdate(fresh.is_empty(), now_us);
+        // What is accessed seldom is gone over again and again.
+        let is_new_use = self.estimate.rate() > SELDOM
+            && match has_table {
+                true => changed,
+                // Others of its pages may be looked at, which are used in another way though nothing
+                // changed; and most of them are used where use has begun.
+                false => self.counts.has_use_begun() && fresh.len() * 2 > pages,
+            };
+        if changed && fresh.is_empty() {
+            self.counts.end_use();
+        } else if is_new_use {
+            self.counts.outdate(now_us);
         }
+        let was_over = self.counts.is_over();
         self.counts.take(fresh, all_read.then_some(pages), rate, now_us);
         // Probes tell of a few pages at a time; this, of all.
         let counted = if all_read && has_table { self.counts.new_rate() } else { None };
@@ -371,33 +387,50 @@ impl Subregion {
         }
         if has_table && self.summary.used == 0 {
             self.curve = Curve::default();
-        } else if all_read || changed || (self.counts.is_empty() && is_other) {
+        } else if all_read || changed || was_over || (self.counts.is_empty() && is_other) {
             (self.curve, self.curve_of) = (self.counts.curve(rate, used_share), rate);
         }
     }
 
-    /// Notes that so many of its pages were accessed, at some time between these.
-    fn note_accessed(&mut self, pages: u32, since_us: u64, now_us: u64) {
-        let (before, at_us) = self.accessed;
-        let mut share = pages as f32 / self.nr_pages() as f32;
-        if now_us < at_us + AT_ONCE_US {
-            // Of a table these may be others than those before; of a probe they are the same.
-            let most = self.table.as_ref().map_or(0, |table| table.used().len());
-            let most = most as f32 / self.nr_pages() as f32;
-            share = share.max(before).max((before + share).min(most));
-        }
-        self.accessed = (share, since_us + now_us.saturating_sub(since_us) / 2);
+    /// The pages in use that were armed last, and how many of those in use they stand for: all but those
+    /// that wait since before.
+    fn sample(&self) -> (Pages, u32) {
+        let window = Pages::range(self.armed.from, self.armed.to);
+        let Some(table) = &self.table else { return (window, self.nr_pages()) };
+        let window = window.and(table.used());
+        let others_wait = self.waiting.and(table.used()).without(&window);
+        (window, table.used().len() - others_wait.len())
     }
 
-    /// The shares of its pages that are accessed within each of [`WITHIN_US`]: at least those that
-    /// were seen to be.
+    /// Notes that these pages were accessed, at some time between these.
+    fn note_accessed(&mut self, pages: &Pages, from_us: u64, to_us: u64) {
+        let (sample, stands_for) = self.sample();
+        let all = self.nr_pages() as f32;
+        let of_sample = pages.and(&sample).len();
+        let each = stands_for as f32 / sample.len().max(1) as f32;
+        let share = (of_sample as f32 * each + (pages.len() - of_sample) as f32) / all;
+        let armed_us = self.armed.at_us.min(from_us);
+        // Of a table these may be others than those before; of a probe they are the same.
+        let most = self.table.as_ref().map(|table| table.used().len() as f32 / all);
+        let now = Accessed { share, armed_us, from_us, to_us };
+        self.accessed = now.after(self.accessed, most);
+    }
+
+    /// Counts the part of its pages in use that wait: here, where the table is at hand.
+    fn count_waiting(&mut self) {
+        let (sample, stands_for) = self.sample();
+        let used = self.table.as_ref().map_or(self.nr_pages(), |table| table.used().len());
+        let waits = self.waiting.and(&sample).len() as f32 / sample.len().max(1) as f32;
+        let waiting = (used - stands_for) as f32 + stands_for as f32 * waits;
+        self.waiting_part = waiting / used.max(1) as f32;
+    }
+
+    /// The shares of its pages that were accessed within each of [`daos_core::WITHIN_US`].
     pub fn shares_within(&self, now_us: u64) -> impl Iterator<Item = f32> {
-        let (accessed, at_us) = self.accessed;
-        self.curve
-            .shares
-            .into_iter()
-            .zip(WITHIN_US)
-            .map(move |(share, us)| if at_us + us >= now_us { share.max(accessed) } else { share })
+        let Armed { at_us: armed_us, read_us, .. } = self.armed;
+        let in_use = if self.table.is_some() { self.summary.used_share() as f32 } else { 1.0 };
+        let (accessed, waiting, usual) = (self.accessed, self.waiting_part, self.curve);
+        Seen { accessed, waiting, armed_us, read_us, in_use, usual }.shares_within(now_us)
     }
 
     /// Accesses a second of a page, on average over its pages; 0 where there is as good as
@@ -532,7 +565,31 @@ mod tests {
             subregion.arm(0, 8, at_us);
             subregion.take((0, 8), &seen(1), at_us + 50_000);
         }
-        assert_eq!(subregion.accessed, (0.125, 1_925_000));
+        assert_eq!(subregion.accessed.share, 0.125);
+    }
+
+    #[test]
+    fn a_table_that_is_used_again_tells_so_at_once() {
+        let mut subregion = Subregion::new(AddrRange::new(0, HUGE_PAGE_SIZE), 8, 0);
+        subregion.make_table();
+        let table = |accessed: u32| {
+            let mut pages = PageBits::default();
+            pages[..accessed as usize / 64].fill(u64::MAX);
+            Observation { present: 512, accessed, pages: Some(pages), ..Observation::default() }
+        };
+        // All of it once in three seconds; then not for long; then again, in a part that is read.
+        for nr in 0..4 {
+            subregion.arm(0, 512, nr * 3_000_000 + 1_000);
+            subregion.take((0, 512), &table(0), nr * 3_000_000 + 1_000_000);
+            subregion.take((0, 512), &table(512), nr * 3_000_000 + 2_000_000);
+        }
+        subregion.arm(0, 512, 12_001_000);
+        while subregion.curve.shares[5] > 0.0 {
+            subregion.take((0, 512), &table(0), subregion.armed.read_us + 1_000_000);
+        }
+        assert!(subregion.armed.read_us < 40_000_000);
+        subregion.take((0, 64), &table(64), subregion.armed.read_us + 1_000_000);
+        assert!(subregion.curve.shares[6] > 0.0, "{:?}", subregion.curve);
     }
 
     #[test]
@@ -542,6 +599,10 @@ mod tests {
         for (at_us, accessed) in [(6_000, 0), (3_000_000, 0), (6_000_000, 0), (8_000_000, 0xff)] {
             subregion.take((0, 8), &seen(accessed), at_us);
         }
-        assert!(subregion.curve.shares[4] > 0.5, "{:?}", subregion.curve);
+        // Once in eight seconds, as far as is known: the next look tells.
+        assert!(subregion.curve.shares[4] < 0.3, "{:?}", subregion.curve);
+        subregion.arm(0, 8, 8_001_000);
+        subregion.take((0, 8), &seen(0xff), 8_006_000);
+        assert!(subregion.curve.shares[4] > 0.9, "{:?}", subregion.curve);
     }
 }

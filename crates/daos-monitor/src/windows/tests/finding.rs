@@ -216,13 +216,12 @@ fn the_stream_of_snapshots_is_fixed_by_the_seed() {
     assert_ne!(snapshots(3), snapshots(4));
 }
 
-#[test]
-fn of_what_is_swept_slowly_as_much_is_accessed_in_a_second_as_is_passed() {
-    const PERIOD_US: u64 = 3_840_000;
-    let attrs = attrs(10, 1000);
-    let mut run = Run::new(TestMemory::new(&[ALL], &[]), attrs, Some(0.001), 42);
-    let at = |us: u64| ALL.start / PAGE_SIZE + us % PERIOD_US * ALL.pages() / PERIOD_US;
-    let mut told = Vec::new();
+/// The shares that are told to be accessed within these times, on average, of memory that is gone over in
+/// so many microseconds, again and again.
+fn told_of_sweep(period_us: u64, bound: f64, within_us: [u64; 2]) -> [f64; 2] {
+    let mut run = Run::new(TestMemory::new(&[ALL], &[]), attrs(10, 1000), Some(bound), 42);
+    let at = |us: u64| ALL.start / PAGE_SIZE + us % period_us * ALL.pages() / period_us;
+    let (mut told, mut nr) = ([0.0; 2], 0.0);
     while run.due_us < 40_000_000 {
         let (from, to) = (at(run.now_us), at(run.due_us));
         let (first, last) = (ALL.start / PAGE_SIZE, ALL.end / PAGE_SIZE);
@@ -234,11 +233,26 @@ fn of_what_is_swept_slowly_as_much_is_accessed_in_a_second_as_is_passed() {
         run.tick_at(run.due_us);
         if run.snapshots.len() > before && run.now_us > 15_000_000 {
             let sets = run.last().targets[0].working_sets.expect("counted");
-            told.push(sets.within(1_280_000) / ALL.len() as f64);
+            for (told, us) in told.iter_mut().zip(within_us) {
+                *told += sets.within(us) / ALL.len() as f64;
+            }
+            nr += 1.0;
         }
     }
-    let mean = told.iter().sum::<f64>() / told.len() as f64;
-    assert!((0.2..=0.6).contains(&mean), "{mean}, of a third");
+    told.map(|told| told / nr)
+}
+
+#[test]
+fn of_what_is_swept_slowly_as_much_is_accessed_in_a_second_as_is_passed() {
+    for bound in [0.001, 0.005] {
+        for period_us in [1_920_000, 3_840_000, 7_680_000] {
+            let truth = 1_280_000.0 / period_us as f64;
+            let [second, five] = told_of_sweep(period_us, bound, [1_280_000, 5_120_000]);
+            let all = (4.0 * truth).min(1.0);
+            assert!((0.65..=1.35).contains(&(second / truth)), "{second} of {truth}, {bound}");
+            assert!((0.8..=1.2).contains(&(five / all)), "{five} of {all}, {bound}");
+        }
+    }
 }
 
 #[test]

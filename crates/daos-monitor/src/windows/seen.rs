@@ -1,0 +1,153 @@
+//! Which share of pages was accessed within a time, by what was seen of them.
+//!
+//! Of memory that is gone over every few seconds no rate tells how much was accessed within the last
+//! one: it depends on where the program is. But pages that waited for an access until they were read
+//! had none, and those that were found accessed had one since the reading before. Only for the time
+//! in which nobody looked it is as usual.
+
+use super::curve::Curve;
+use daos_core::WITHIN_US;
+
+/// Times that are too short for that, in microseconds. Chosen: page tables are read once in it.
+const SHORT_US: u64 = 1_000_000;
+/// Accesses that are seen so shortly after others, in microseconds, came with those. Chosen: as long as
+/// it takes to pass over a page table slowly.
+const AT_ONCE_US: u64 = 320_000;
+
+/// The share of the pages of a subregion that was accessed when any last were.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct Accessed {
+    /// 0 to 1.
+    pub share: f32,
+    /// Since when they had been waiting for it, in microseconds.
+    pub armed_us: u64,
+    /// Between when it came: the readings before it and after it.
+    pub from_us: u64,
+    pub to_us: u64,
+}
+
+impl Accessed {
+    /// With what was accessed before it; `most` is the share that both can be, if they may be of
+    /// different pages.
+    pub fn after(mut self, before: Self, most: Option<f32>) -> Self {
+        if self.to_us < before.to_us + AT_ONCE_US {
+            let both = most.map_or(0.0, |most| (self.share + before.share).min(most));
+            self.share = self.share.max(before.share).max(both);
+            let earliest_us = self.to_us.saturating_sub(AT_ONCE_US).max(before.from_us);
+            self.from_us = self.from_us.min(earliest_us);
+        }
+        self
+    }
+}
+
+/// What is known of the pages of a subregion at some time.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Seen {
+    pub accessed: Accessed,
+    /// The part of its pages in use that wait for an access now, 0 to 1, since when they do, and when
+    /// they were read last, in microseconds.
+    pub waiting: f32,
+    pub armed_us: u64,
+    pub read_us: u64,
+    /// The share of its pages that are in use, 0 to 1.
+    pub in_use: f32,
+    /// The shares that are accessed within which time, usually.
+    pub usual: Curve,
+}
+
+impl Seen {
+    /// The shares that were accessed within each of [`WITHIN_US`], as of now or, where pages wait, as of
+    /// when they were read last.
+    pub fn shares_within(self, now_us: u64) -> impl Iterator<Item = f32> {
+        WITHIN_US.into_iter().zip(self.usual.shares).map(move |(us, usual)| {
+            let Accessed { share, from_us, to_us, .. } = self.accessed;
+            match us < SHORT_US {
+                true if u64::midpoint(from_us, to_us) + us >= now_us => usual.max(share),
+                true => usual,
+                false => self.share_within(us, now_us),
+            }
+        })
+    }
+
+    fn share_within(&self, us: u64, now_us: u64) -> f32 {
+        let Self { accessed: last, waiting, armed_us, read_us, in_use, usual } = *self;
+        // Of those that wait it is known until they were read.
+        let end_us = if waiting > 0.5 { read_us } else { now_us };
+        let begin_us = end_us.saturating_sub(us);
+        let seen_us =
+            |from_us: u64, to_us: u64| to_us.min(end_us).saturating_sub(from_us.max(begin_us));
+        let for_us = last.to_us.saturating_sub(last.from_us).max(1);
+        let accessed = last.share * seen_us(last.from_us, last.to_us) as f32 / for_us as f32;
+        let unseen_us = us.saturating_sub(seen_us(last.armed_us, last.to_us));
+        let waited_us = seen_us(armed_us.max(last.to_us), read_us);
+
+        let of_used = usual.shares[WITHIN_US.len() - 1];
+        let usually = |us| usual.within(us) / of_used.max(f32::MIN_POSITIVE);
+        let had_one = (in_use * (1.0 - waiting)).max(accessed);
+        let share = accessed
+            + (had_one - accessed) * usually(unseen_us)
+            + (of_used - had_one).max(0.0) * usually(unseen_us.saturating_sub(waited_us));
+        share.min(in_use.max(accessed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: u64 = 1_000_000;
+
+    fn within(seen: Seen, us: u64, now_us: u64) -> f32 {
+        let at = WITHIN_US.iter().position(|time_us| *time_us == us).unwrap();
+        seen.shares_within(now_us).nth(at).unwrap()
+    }
+
+    /// Gone over every four seconds: accessed between the fourth and the fifth second, armed anew in
+    /// the sixth.
+    fn swept() -> Seen {
+        Seen {
+            accessed: Accessed { share: 1.0, armed_us: 2 * S, from_us: 4 * S, to_us: 5 * S },
+            waiting: 1.0,
+            armed_us: 6 * S,
+            read_us: 6 * S,
+            in_use: 1.0,
+            usual: Curve::of_rate(0.25, 1.0),
+        }
+    }
+
+    #[test]
+    fn pages_that_wait_were_not_accessed_meanwhile() {
+        let waits = Seen { read_us: 9 * S, ..swept() };
+        assert!(within(waits, 1_280_000, 10 * S) < 0.01, "but for the moment before");
+        assert!(within(waits, 5_120_000, 10 * S) > 0.99, "they were accessed before that");
+        assert!(within(Seen { read_us: 6 * S, ..waits }, 1_280_000, 10 * S) > 0.2, "nobody looked");
+    }
+
+    #[test]
+    fn where_nobody_looks_it_is_as_usual() {
+        let seen = Seen { waiting: 0.0, ..swept() };
+        let usual = seen.usual.within(1_280_000);
+        assert!((within(seen, 1_280_000, 60 * S) - usual).abs() < 0.01);
+        let unused = Seen { usual: Curve::default(), ..seen };
+        assert_eq!(within(unused, 1_280_000, 60 * S), 0.0);
+    }
+
+    #[test]
+    fn what_was_accessed_a_moment_ago_counts_though_it_is_over() {
+        let over = Seen { usual: Curve::default(), in_use: 0.0, ..swept() };
+        assert!(within(over, 1_280_000, 6 * S) > 0.2, "from a part of the second before the fifth");
+        assert_eq!(within(over, 5_120_000, 6 * S), 1.0);
+        assert_eq!(within(Seen { read_us: 7 * S, ..over }, 1_280_000, 7 * S), 0.0);
+    }
+
+    #[test]
+    fn accesses_that_follow_at_once_came_together() {
+        let first = Accessed { share: 0.25, armed_us: 0, from_us: S, to_us: 2 * S };
+        let soon = Accessed { to_us: 2 * S + 100_000, from_us: 2 * S, ..first };
+        assert_eq!(soon.after(first, None).share, 0.25);
+        assert_eq!(soon.after(first, Some(1.0)).share, 0.5);
+        assert_eq!(soon.after(first, Some(0.3)).share, 0.3);
+        let later = Accessed { to_us: 3 * S, from_us: 2 * S, ..first };
+        assert_eq!(later.after(first, Some(1.0)), later);
+    }
+}
