@@ -176,7 +176,7 @@ impl Counts {
             f64::from(came) * seconds(from + us) / 2.0
         });
         let (least, mut high) = RATES;
-        let mut low = least.max(LEAST_PART * f64::from(all) / seen.sum::<f64>());
+        let mut low = (LEAST_PART * f64::from(all) / seen.sum::<f64>()).clamp(least, high);
         for _ in 0..STEPS {
             let rate = (low * high).sqrt();
             *(if rate * waited(rate) < 1.0 { &mut low } else { &mut high }) = rate;
@@ -257,6 +257,11 @@ impl Counts {
     /// has just begun.
     pub fn has_use_begun(&self) -> bool {
         self.last.us > A_WHILE_US && self.last.left > ALL
+    }
+
+    /// Whether none was accessed within any of the times.
+    pub fn are_of_idle(&self) -> bool {
+        self.counted() == TIMES && self.curve.shares[TIMES - 1] <= 0.0
     }
 
     /// Whether nothing was counted.

@@ -225,6 +225,10 @@ impl Windows {
         let subregion = &mut target.subregions[index];
         if seen.present == 0 && seen.unobservable == 0 {
             subregion.take((place.from, place.to), seen, now_us);
+            if place.to - place.from < subregion.nr_pages() {
+                // Whether anything is there is for a look at all to tell.
+                subregion.whole_read_us = 0;
+            }
             subregion.unsure = false;
             subregion.absent = subregion.is_in_hole(subregion.probe.start, seen.empty_bytes);
             subregion.due_us = now_us + BETWEEN_ABSENT_US;

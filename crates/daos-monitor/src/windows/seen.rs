@@ -61,11 +61,12 @@ impl Seen {
     pub fn shares_within(self, now_us: u64) -> impl Iterator<Item = f32> {
         WITHIN_US.into_iter().zip(self.usual.shares).map(move |(us, usual)| {
             let Accessed { share, from_us, to_us, .. } = self.accessed;
-            match us < SHORT_US {
-                true if u64::midpoint(from_us, to_us) + us >= now_us => usual.max(share),
-                true => usual,
-                false => self.share_within(us, now_us),
+            if us >= SHORT_US {
+                return self.share_within(us, now_us);
             }
+            let is_within = u64::midpoint(from_us, to_us) + us >= now_us;
+            let share = if is_within { share } else { 0.0 };
+            usual.min(self.in_use).max(share)
         })
     }
 
@@ -78,14 +79,21 @@ impl Seen {
             |from_us: u64, to_us: u64| to_us.min(end_us).saturating_sub(from_us.max(begin_us));
         let for_us = last.to_us.saturating_sub(last.from_us).max(1);
         let accessed = last.share * seen_us(last.from_us, last.to_us) as f32 / for_us as f32;
+        if armed_us == 0 {
+            // Nothing is known of those that are looked at now.
+            return usual.within(us).min(in_use).max(accessed);
+        }
         let unseen_us = us.saturating_sub(seen_us(last.armed_us, last.to_us));
         let waited_us = seen_us(armed_us.max(last.to_us), read_us);
 
         let of_used = usual.shares[WITHIN_US.len() - 1];
         let usually = |us| usual.within(us) / of_used.max(f32::MIN_POSITIVE);
         let had_one = (in_use * (1.0 - waiting)).max(accessed);
+        // Of those that had one in an earlier reading nobody saw whether they had others.
+        let earlier = (had_one - last.share).max(0.0);
         let share = accessed
-            + (had_one - accessed) * usually(unseen_us)
+            + earlier * usually(us)
+            + (had_one - earlier - accessed).max(0.0) * usually(unseen_us)
             + (of_used - had_one).max(0.0) * usually(unseen_us.saturating_sub(waited_us));
         share.min(in_use.max(accessed))
     }

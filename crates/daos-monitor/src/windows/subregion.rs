@@ -333,7 +333,9 @@ impl Subregion {
             }
         }
         if !fresh.is_empty() {
-            self.note_accessed(&fresh, armed.1, now_us);
+            let are_of_window = fresh.without(&window).is_empty();
+            let from_us = if are_of_window { armed.1 } else { armed.1.min(self.read_us) };
+            self.note_accessed(&fresh, from_us, now_us);
         }
         self.count(changed, &fresh, all_read, now_us);
         self.waiting = self.waiting.without(&read).or(&clear);
@@ -360,7 +362,7 @@ impl Subregion {
             false => (self.nr_pages(), 1.0),
         };
         // What is accessed seldom is gone over again and again.
-        let is_new_use = self.estimate.rate() > SELDOM
+        let is_new_use = (self.estimate.rate() > SELDOM || self.counts.are_of_idle())
             && match has_table {
                 true => changed,
                 // Others of its pages may be looked at, which are used in another way though nothing
@@ -375,7 +377,8 @@ impl Subregion {
         let was_over = self.counts.is_over();
         self.counts.take(fresh, all_read.then_some(pages), rate, now_us);
         // Probes tell of a few pages at a time; this, of all.
-        let counted = if all_read && has_table { self.counts.new_rate() } else { None };
+        let may_tell = all_read && has_table && !self.counts.is_over();
+        let counted = if may_tell { self.counts.new_rate() } else { None };
         if let Some(CountedRate { rate, pages, is_over }) = counted {
             let accesses = f64::from(pages).min(MOST_COUNTED);
             // A look by whose end all came tells only that they came sooner.
