@@ -160,26 +160,22 @@ impl Counts {
             return None;
         }
         let seconds = |us: u64| us as f64 / 1e6;
-        let waited = |rate: f64| {
+        // Of those that came; at a rate of 0, each in the middle between two readings.
+        let mean = |rate: f64| {
             let mut from_us = 0;
             let waits = readings.iter().map(|&Reading { came, us, .. }| {
                 let from = std::mem::replace(&mut from_us, us);
                 f64::from(came) * (seconds(from) + mean_wait(rate, seconds(us - from)))
             });
-            // Others may come later than the last reading: what the mean lacks for that.
-            let late = seconds(over_us) / libm::expm1(rate * seconds(over_us));
-            waits.sum::<f64>() / f64::from(all) + late
+            waits.sum::<f64>() / f64::from(all)
         };
-        let mut from_us = 0;
-        let seen = readings.iter().map(|&Reading { came, us, .. }| {
-            let from = std::mem::replace(&mut from_us, us);
-            f64::from(came) * seconds(from + us) / 2.0
-        });
+        // Others may come later than the last reading: what the mean lacks for that.
+        let late = |rate: f64| seconds(over_us) / libm::expm1(rate * seconds(over_us));
         let (least, mut high) = RATES;
-        let mut low = (LEAST_PART * f64::from(all) / seen.sum::<f64>()).clamp(least, high);
+        let mut low = (LEAST_PART / mean(0.0)).clamp(least, high);
         for _ in 0..STEPS {
             let rate = (low * high).sqrt();
-            *(if rate * waited(rate) < 1.0 { &mut low } else { &mut high }) = rate;
+            *(if rate * (mean(rate) + late(rate)) < 1.0 { &mut low } else { &mut high }) = rate;
         }
         let rate = (low * high).sqrt();
         self.is_told = is_over;

@@ -17,11 +17,11 @@ const LONGEST_US: u64 = 2_000_000;
 /// Time from one look at the same memory to the next, in microseconds. Chosen: changes show
 /// within two intervals, for half the cost of looking in each.
 pub(super) const BETWEEN_LOOKS_US: u64 = 200_000;
-/// The same of page tables that are read as a whole. Chosen: within a second some of those
-/// that changed have been read, and then their neighbours are.
+/// The same of page tables, of which all pages that wait are read. Chosen: within a second some of
+/// those that changed have been read, and then their neighbours are.
 pub(super) const BETWEEN_TABLES_US: u64 = 1_000_000;
-/// The same of all of such a page table, with the pages that don't wait for an access. Chosen: of those
-/// a reading says only whether they are still there.
+/// The same of page tables as a whole, with the pages that don't wait. Chosen: of those a reading says
+/// only whether they are still there.
 const BETWEEN_WHOLE_US: u64 = 8_000_000;
 /// By how much earlier than others, in microseconds, comes what is unsure. Chosen: others
 /// have their turn, too.

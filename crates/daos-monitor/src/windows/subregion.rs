@@ -98,7 +98,7 @@ pub(super) struct Subregion {
     /// The same of all its pages; the rate when that was worked out last, if it was.
     pub curve: Curve,
     pub curve_of: f64,
-    /// Which of its pages were accessed when any last were.
+    /// Which share of its pages was accessed when any last were, and when that was.
     pub accessed: Accessed,
     /// The part of its pages in use that wait for an access, 0 to 1.
     pub waiting_part: f32,
@@ -361,7 +361,7 @@ impl Subregion {
             true => (self.summary.known, self.summary.used_share()),
             false => (self.nr_pages(), 1.0),
         };
-        // What is accessed seldom is gone over again and again.
+        // What is accessed seldom may be gone over again and again.
         let is_new_use = (self.estimate.rate() > SELDOM || self.counts.are_of_idle())
             && match has_table {
                 true => changed,
