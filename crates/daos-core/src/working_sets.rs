@@ -1,8 +1,8 @@
 //! How much of a target is accessed within times of rising length.
 
-/// The times in microseconds: from a sampling interval to twenty seconds, each four times the
-/// one before.
-pub const WITHIN_US: [u64; 7] = [5_000, 20_000, 80_000, 320_000, 1_280_000, 5_120_000, 20_480_000];
+/// The times in microseconds: from a sampling interval to twenty seconds, each some four times the
+/// one before, and those among them that are asked for most: a second, and five.
+pub const WITHIN_US: [u64; 7] = [5_000, 20_000, 80_000, 320_000, 1_000_000, 5_000_000, 20_000_000];
 
 /// The bytes that are accessed within each of [`WITHIN_US`]: the curve of the working set.
 ///
@@ -48,8 +48,8 @@ impl WorkingSets {
         if low <= 0.0 {
             return high * (us - low_us) as f64 / (high_us - low_us) as f64;
         }
-        // Each time is four times the one before.
-        low * (high / low).powf((us as f64 / low_us as f64).log2() / 2.0)
+        let log = |us: u64| (us as f64 / low_us as f64).ln();
+        low * (high / low).powf(log(us) / log(high_us))
     }
 }
 
@@ -63,6 +63,6 @@ mod tests {
         assert_eq!(sets.bytes()[3], 7.0, "it never falls");
         let near = |us, bytes: f64| (sets.within(us) - bytes).abs() < 1e-9;
         assert!(near(0, 0.0) && near(2_500, 0.5) && near(5_000, 1.0) && near(10_000, 3f64.sqrt()));
-        assert!(near(40_000, 21f64.sqrt()) && near(1_280_000, 9.0) && near(60_000_000, 10.0));
+        assert!(near(40_000, 21f64.sqrt()) && near(1_000_000, 9.0) && near(60_000_000, 10.0));
     }
 }

@@ -35,7 +35,7 @@ pub const DONE: u8 = 6;
 pub const SCHEMES: u8 = 7;
 /// How much of each target is accessed within which time, in front of the snapshot that it
 /// belongs to, as [`working_sets`](crate::codec::working_sets) writes it.
-pub const WORKING_SETS: u8 = 8;
+pub const WORKING_SETS: u8 = 9;
 
 /// Most bytes in a payload: what a reader may have to hold.
 const MAX_PAYLOAD: usize = 32 << 20;

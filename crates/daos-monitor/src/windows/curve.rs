@@ -350,7 +350,7 @@ mod tests {
         counts.begin(0);
         counts.begun(1_000);
         // Half of them at once, a quarter within a second, none of the others.
-        for (us, from, to) in [(5_000, 0, 256), (80_000, 0, 256), (1_280_000, 256, 384)] {
+        for (us, from, to) in [(5_000, 0, 256), (80_000, 0, 256), (1_000_000, 256, 384)] {
             counts.take(&Pages::range(from, to), Some(512), 0.0, us + 1_000);
         }
         near(&counts.curve(0.0, 0.75), [0.5, 0.5, 0.5, 0.55, 0.75, 0.75, 0.75]);
@@ -364,7 +364,7 @@ mod tests {
             counts.begin(0);
             let mut known = None;
             let mut before = 0;
-            for us in [5_000, 20_000, 80_000, 320_000, 1_280_000, 5_120_000, 20_480_000] {
+            for us in [5_000, 20_000, 80_000, 320_000, 1_000_000, 5_000_000, 20_000_000] {
                 let came = (200.0 * chance(rate, us as f64 / 1e6)).round() as u32;
                 counts.take(&Pages::range(before, came), Some(512), 0.0, us);
                 before = came;
@@ -416,7 +416,7 @@ mod tests {
         counts.take(&Pages::range(0, 128), Some(512), 0.0, 5_000);
         // As many of these were accessed as of the others.
         counts.lose(&Pages::range(128, 384));
-        counts.take(&Pages::range(320, 448), Some(512), 0.0, 5_120_000);
+        counts.take(&Pages::range(320, 448), Some(512), 0.0, 5_000_000);
         let shares = counts.curve(0.0, 1.0).shares;
         assert!((shares[0] - 0.25).abs() < 0.01 && (shares[5] - 0.625).abs() < 0.01, "{shares:?}");
     }
@@ -426,12 +426,12 @@ mod tests {
         let mut counts = Counts::default();
         for share in [128, 200, 200] {
             counts.begin(0);
-            counts.take(&Pages::range(0, share), Some(512), 0.0, 20_480_000);
+            counts.take(&Pages::range(0, share), Some(512), 0.0, 20_000_000);
         }
         // At no rate, as many come in each moment.
         near(&counts.curve(0.0, 1.0), [0.0, 0.0, 0.0, 0.01, 0.02, 0.09, 0.35]);
         counts.begin(0);
-        counts.take(&Pages::range(0, 512), Some(512), 0.0, 20_480_000);
+        counts.take(&Pages::range(0, 512), Some(512), 0.0, 20_000_000);
         near(&counts.curve(0.0, 1.0), [0.0, 0.0, 0.0, 0.01, 0.04, 0.17, 1.0]);
         counts.outdate(30_000_000);
         assert_eq!(counts.curve(0.0, 1.0), Curve::default());
@@ -450,7 +450,7 @@ mod tests {
             let mut counts = Counts::default();
             counts.begin(0);
             counts.take(&Pages::range(0, 512), Some(512), 0.0, came_us);
-            counts.take(&Pages::default(), Some(512), 0.0, 20_480_000);
+            counts.take(&Pages::default(), Some(512), 0.0, 20_000_000);
             counts.begin(21_000_000);
             counts.end_use();
             assert_eq!(counts.curve(1.0, 1.0), Curve::default());

@@ -90,7 +90,7 @@ impl Subregion {
     pub fn make_table(&mut self) {
         self.probe = self.range;
         self.known = self.range;
-        (self.waiting, self.waiting_part) = (Default::default(), 0.0);
+        (self.waiting, self.now_waiting) = Default::default();
         self.table = Some(Box::new(Table::new()));
         self.counts.end();
         self.arm_all_us = 0;

@@ -40,15 +40,33 @@ impl Accessed {
     }
 }
 
+/// The pages in use of a subregion that wait for an access now.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct Waiting {
+    /// Their part of those in use, 0 to 1.
+    pub part: f32,
+    /// Since when they do, and when they were read last, on average, in microseconds; 0 where none
+    /// ever did.
+    pub since_us: u64,
+    pub read_us: u64,
+}
+
+impl Waiting {
+    /// With others, where each counts by its part.
+    pub fn with(self, other: Self) -> Self {
+        let part = self.part + other.part;
+        let share = f64::from(other.part / part.max(f32::MIN_POSITIVE));
+        let mean = |a: u64, b: u64| (a as f64 + (b as f64 - a as f64) * share) as u64;
+        let since_us = mean(self.since_us, other.since_us);
+        Self { part, since_us, read_us: mean(self.read_us, other.read_us) }
+    }
+}
+
 /// What is known of the pages of a subregion at some time.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Seen {
     pub accessed: Accessed,
-    /// The part of its pages in use that wait for an access now, 0 to 1, since when they do, and when
-    /// they were read last, in microseconds.
-    pub waiting: f32,
-    pub armed_us: u64,
-    pub read_us: u64,
+    pub waiting: Waiting,
     /// The share of its pages that are in use, 0 to 1.
     pub in_use: f32,
     /// The shares that are accessed within which time, usually.
@@ -71,20 +89,30 @@ impl Seen {
     }
 
     fn share_within(&self, us: u64, now_us: u64) -> f32 {
-        let Self { accessed: last, waiting, armed_us, read_us, in_use, usual } = *self;
+        let Self { accessed: last, waiting: Waiting { part: waiting, since_us, read_us }, .. } =
+            *self;
+        let Self { in_use, usual, .. } = *self;
         // Of those that wait it is known until they were read.
         let end_us = if waiting > 0.5 { read_us } else { now_us };
         let begin_us = end_us.saturating_sub(us);
         let seen_us =
             |from_us: u64, to_us: u64| to_us.min(end_us).saturating_sub(from_us.max(begin_us));
         let for_us = last.to_us.saturating_sub(last.from_us).max(1);
-        let accessed = last.share * seen_us(last.from_us, last.to_us) as f32 / for_us as f32;
-        if armed_us == 0 {
+        let part_us = seen_us(last.from_us, last.to_us);
+        // In that part of the time, at least; more than once, if that is usual.
+        let part = (part_us as f32 / for_us as f32)
+            .max(usual.within(part_us) / usual.within(for_us).max(f32::MIN_POSITIVE))
+            .min(1.0);
+        let accessed = last.share * part;
+        if since_us == 0 {
             // Nothing is known of those that are looked at now.
             return usual.within(us).min(in_use).max(accessed);
         }
-        let unseen_us = us.saturating_sub(seen_us(last.armed_us, last.to_us));
-        let waited_us = seen_us(armed_us.max(last.to_us), read_us);
+        let looked_us = seen_us(last.armed_us, last.to_us);
+        let unseen_us = us.saturating_sub(looked_us);
+        // Some of that time they may have waited in.
+        let both_us = seen_us(last.armed_us.max(since_us), last.to_us.min(read_us));
+        let waited_us = seen_us(since_us, read_us) - both_us;
 
         let of_used = usual.shares[WITHIN_US.len() - 1];
         let usually = |us| usual.within(us) / of_used.max(f32::MIN_POSITIVE);
@@ -110,14 +138,16 @@ mod tests {
         seen.shares_within(now_us).nth(at).unwrap()
     }
 
+    fn waiting_until(read_us: u64) -> Waiting {
+        Waiting { part: 1.0, since_us: 6 * S, read_us }
+    }
+
     /// Gone over every four seconds: accessed between the fourth and the fifth second, armed anew in
     /// the sixth.
     fn swept() -> Seen {
         Seen {
             accessed: Accessed { share: 1.0, armed_us: 2 * S, from_us: 4 * S, to_us: 5 * S },
-            waiting: 1.0,
-            armed_us: 6 * S,
-            read_us: 6 * S,
+            waiting: waiting_until(6 * S),
             in_use: 1.0,
             usual: Curve::of_rate(0.25, 1.0),
         }
@@ -125,27 +155,40 @@ mod tests {
 
     #[test]
     fn pages_that_wait_were_not_accessed_meanwhile() {
-        let waits = Seen { read_us: 9 * S, ..swept() };
-        assert!(within(waits, 1_280_000, 10 * S) < 0.01, "but for the moment before");
-        assert!(within(waits, 5_120_000, 10 * S) > 0.99, "they were accessed before that");
-        assert!(within(Seen { read_us: 6 * S, ..waits }, 1_280_000, 10 * S) > 0.2, "nobody looked");
+        let waits = Seen { waiting: waiting_until(9 * S), ..swept() };
+        assert!(within(waits, 1_000_000, 10 * S) < 0.01, "but for the moment before");
+        assert!(within(waits, 5_000_000, 10 * S) > 0.99, "they were accessed before that");
+        assert!(within(swept(), 1_000_000, 10 * S) > 0.2, "nobody looked");
     }
 
     #[test]
     fn where_nobody_looks_it_is_as_usual() {
-        let seen = Seen { waiting: 0.0, ..swept() };
-        let usual = seen.usual.within(1_280_000);
-        assert!((within(seen, 1_280_000, 60 * S) - usual).abs() < 0.01);
+        let seen = Seen { waiting: Waiting { part: 0.0, ..waiting_until(6 * S) }, ..swept() };
+        let usual = seen.usual.within(1_000_000);
+        assert!((within(seen, 1_000_000, 60 * S) - usual).abs() < 0.01);
         let unused = Seen { usual: Curve::default(), ..seen };
-        assert_eq!(within(unused, 1_280_000, 60 * S), 0.0);
+        assert_eq!(within(unused, 1_000_000, 60 * S), 0.0);
     }
 
     #[test]
     fn what_was_accessed_a_moment_ago_counts_though_it_is_over() {
-        let over = Seen { usual: Curve::default(), in_use: 0.0, ..swept() };
-        assert!(within(over, 1_280_000, 6 * S) > 0.2, "from a part of the second before the fifth");
-        assert_eq!(within(over, 5_120_000, 6 * S), 1.0);
-        assert_eq!(within(Seen { read_us: 7 * S, ..over }, 1_280_000, 7 * S), 0.0);
+        let waiting = Waiting { part: 1.0, since_us: 5_700_000, read_us: 5_700_000 };
+        let over = Seen { usual: Curve::default(), in_use: 0.0, waiting, ..swept() };
+        assert!(
+            within(over, 1_000_000, 5_700_000) > 0.2,
+            "from a part of the second before the fifth"
+        );
+        assert_eq!(within(over, 5_000_000, 6 * S), 1.0);
+        assert_eq!(within(Seen { waiting: waiting_until(7 * S), ..over }, 1_000_000, 7 * S), 0.0);
+    }
+
+    #[test]
+    fn pages_that_wait_since_long_were_not_accessed_though_others_are_armed_anew() {
+        let few = Waiting { part: 0.1, since_us: 20 * S, read_us: 20 * S };
+        let since_long = Waiting { part: 0.9, since_us: 6 * S, read_us: 20 * S };
+        let waiting = since_long.with(few);
+        assert!(waiting.since_us < 8 * S && waiting.read_us == 20 * S);
+        assert!(within(Seen { waiting, ..swept() }, 5_000_000, 20 * S) < 0.01);
     }
 
     #[test]

@@ -7,7 +7,7 @@
 use super::curve::{CountedRate, Counts, Curve};
 use super::estimate::{Estimate, Look, chance};
 use super::page_runs::Told;
-use super::seen::{Accessed, Seen};
+use super::seen::{Accessed, Seen, Waiting};
 use super::table::{Summary, Table};
 use daos_core::access::shifted_pages;
 use daos_core::pages::{Pages, page_range};
@@ -100,8 +100,10 @@ pub(super) struct Subregion {
     pub curve_of: f64,
     /// Which share of its pages was accessed when any last were, and when that was.
     pub accessed: Accessed,
-    /// The part of its pages in use that wait for an access, 0 to 1.
-    pub waiting_part: f32,
+    /// Those of its pages in use that wait for an access now, and since when those did that waited when
+    /// pages were armed last.
+    pub now_waiting: Waiting,
+    pub waited_since_us: u64,
     /// When all pages in use of the table are to be armed next; 0 for as soon as can be.
     pub arm_all_us: u64,
     /// When it was not mapped yet, until it is armed; else 0.
@@ -144,7 +146,8 @@ impl Subregion {
             curve: Curve::default(),
             curve_of: f64::INFINITY,
             accessed: Accessed::default(),
-            waiting_part: 0.0,
+            now_waiting: Waiting::default(),
+            waited_since_us: 0,
             arm_all_us: 0,
             unmapped_us,
         };
@@ -166,7 +169,7 @@ impl Subregion {
         let end = (start + pages * PAGE_SIZE).min(self.range.end).min(table_end);
         self.probe = AddrRange::new(start, end);
         self.known = self.probe;
-        (self.waiting, self.waiting_part) = (Pages::default(), 0.0);
+        (self.waiting, self.now_waiting) = (Pages::default(), Waiting::default());
         self.armed = Armed::default();
         self.quiet_since_us = 0;
         if self.table.is_some() {
@@ -226,6 +229,8 @@ impl Subregion {
             self.read_us = now_us;
         }
         self.waiting = self.waiting.or(&window);
+        let since_us = self.now_waiting.since_us;
+        self.waited_since_us = if since_us > 0 { since_us } else { now_us };
         self.armed = Armed { from, to, at_us: now_us, read_us: now_us };
         self.count_waiting();
     }
@@ -419,21 +424,27 @@ impl Subregion {
         self.accessed = now.after(self.accessed, most);
     }
 
-    /// Counts the part of its pages in use that wait: here, where the table is at hand.
+    /// Counts its pages in use that wait: here, where the table is at hand.
     fn count_waiting(&mut self) {
         let (sample, stands_for) = self.sample();
         let used = self.table.as_ref().map_or(self.nr_pages(), |table| table.used().len());
         let waits = self.waiting.and(&sample).len() as f32 / sample.len().max(1) as f32;
-        let waiting = (used - stands_for) as f32 + stands_for as f32 * waits;
-        self.waiting_part = waiting / used.max(1) as f32;
+        let part = |pages: u32| pages as f32 / used.max(1) as f32;
+        let others = Waiting {
+            part: part(used - stands_for),
+            since_us: self.waited_since_us,
+            read_us: self.read_us,
+        };
+        let Armed { at_us: since_us, read_us, .. } = self.armed;
+        self.now_waiting =
+            Waiting { part: part(stands_for) * waits, since_us, read_us }.with(others);
     }
 
     /// The shares of its pages that were accessed within each of [`daos_core::WITHIN_US`].
     pub fn shares_within(&self, now_us: u64) -> impl Iterator<Item = f32> {
-        let Armed { at_us: armed_us, read_us, .. } = self.armed;
         let in_use = if self.table.is_some() { self.summary.used_share() as f32 } else { 1.0 };
-        let (accessed, waiting, usual) = (self.accessed, self.waiting_part, self.curve);
-        Seen { accessed, waiting, armed_us, read_us, in_use, usual }.shares_within(now_us)
+        let (accessed, waiting, usual) = (self.accessed, self.now_waiting, self.curve);
+        Seen { accessed, waiting, in_use, usual }.shares_within(now_us)
     }
 
     /// Accesses a second of a page, on average over its pages; 0 where there is as good as
@@ -552,7 +563,7 @@ mod tests {
         let mut subregion = Subregion::new(AddrRange::new(0, HUGE_PAGE_SIZE), 8, 0);
         subregion.arm(0, 8, 1_000);
         // Of eight pages one is accessed often, the others never.
-        for (at_us, accessed) in [(6_000, 0), (1_300_000, 1), (2_600_000, 1)] {
+        for (at_us, accessed) in [(6_000, 0), (1_001_000, 1), (2_600_000, 1)] {
             subregion.take((0, 8), &seen(accessed), at_us);
         }
         assert!((subregion.curve.shares[4] - 0.125).abs() < 0.02, "{:?}", subregion.curve);
