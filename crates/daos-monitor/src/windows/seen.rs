@@ -14,6 +14,10 @@ const SHORT_US: u64 = 1_000_000;
 /// it takes to pass over a page table slowly.
 const AT_ONCE_US: u64 = 320_000;
 
+/// The share of pages that is left so long, of what is in use, from which on it is known how soon those
+/// are accessed. Chosen: half a page of a probe.
+const LEAST_LEFT: f32 = 0.05;
+
 /// The share of the pages of a subregion that was accessed when any last were.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Accessed {
@@ -116,13 +120,20 @@ impl Seen {
 
         let of_used = usual.shares[WITHIN_US.len() - 1];
         let usually = |us| usual.within(us) / of_used.max(f32::MIN_POSITIVE);
+        // Those that were left for so long so far may be those that are accessed most seldom, or be due.
+        let waits_us = read_us.saturating_sub(since_us);
+        let left = 1.0 - usually(waits_us);
+        let had_before = |us: u64| match left > LEAST_LEFT {
+            true => (1.0 - (1.0 - usually(waits_us + us)) / left).max(0.0),
+            false => usually(us),
+        };
         let had_one = (in_use * (1.0 - waiting)).max(accessed);
         // Of those that had one in an earlier reading nobody saw whether they had others.
         let earlier = (had_one - last.share).max(0.0);
         let share = accessed
             + earlier * usually(us)
             + (had_one - earlier - accessed).max(0.0) * usually(unseen_us)
-            + (of_used - had_one).max(0.0) * usually(unseen_us.saturating_sub(waited_us));
+            + (of_used - had_one).max(0.0) * had_before(unseen_us.saturating_sub(waited_us));
         share.min(in_use.max(accessed))
     }
 }
@@ -189,6 +200,24 @@ mod tests {
         let waiting = since_long.with(few);
         assert!(waiting.since_us < 8 * S && waiting.read_us == 20 * S);
         assert!(within(Seen { waiting, ..swept() }, 5_000_000, 20 * S) < 0.01);
+    }
+
+    #[test]
+    fn pages_that_were_left_so_long_are_those_that_are_accessed_seldom() {
+        let (often, seldom) = (Curve::of_rate(100.0, 0.5), Curve::of_rate(0.1, 0.5));
+        let both = |at: usize| often.shares[at] + seldom.shares[at];
+        let seen = Seen {
+            accessed: Accessed { share: 0.5, armed_us: 6 * S, from_us: 7 * S, to_us: 8 * S },
+            waiting: Waiting { part: 0.5, since_us: 6 * S, read_us: 8 * S },
+            in_use: 1.0,
+            usual: Curve { shares: std::array::from_fn(both) },
+        };
+        // Of those that wait, a quarter had one in the three seconds before.
+        assert!(
+            (0.58..0.66).contains(&within(seen, 5 * S, 8 * S)),
+            "{}",
+            within(seen, 5 * S, 8 * S)
+        );
     }
 
     #[test]
