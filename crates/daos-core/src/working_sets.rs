@@ -63,6 +63,11 @@ mod tests {
         assert_eq!(sets.bytes()[3], 7.0, "it never falls");
         let near = |us, bytes: f64| (sets.within(us) - bytes).abs() < 1e-9;
         assert!(near(0, 0.0) && near(2_500, 0.5) && near(5_000, 1.0) && near(10_000, 3f64.sqrt()));
-        assert!(near(40_000, 21f64.sqrt()) && near(1_000_000, 9.0) && near(60_000_000, 10.0));
+        assert!(
+            near(40_000, 21f64.sqrt())
+                && near(1_000_000, 9.0)
+                && near(10_000_000, 90f64.sqrt())
+                && near(60_000_000, 10.0)
+        );
     }
 }

@@ -13,8 +13,8 @@ const TIMES: usize = WITHIN_US.len();
 /// What a counting leaves of those before it. Chosen: half, since use changes.
 const KEEP: f32 = 0.5;
 /// Readings of one count of which it is kept how many pages came, and pages that must have come, of
-/// which no more than a part in the last reading, for their rate to be known. Chosen: each reading
-/// is four times as long after the first as the one before, so eight reach a minute.
+/// which no more than a part in the last reading, for their rate to be known. Chosen: readings come at
+/// four times the time of the one before, up to one a second, so eight reach some seconds.
 const READINGS: usize = 8;
 const ENOUGH: u32 = 4;
 const LAST_PART: u32 = 4;
@@ -65,10 +65,20 @@ impl Curve {
     /// The share within so many microseconds: between two of the times, it grows evenly.
     pub fn within(&self, us: u64) -> f32 {
         let above = WITHIN_US.partition_point(|time_us| *time_us < us);
-        let Some(&high_us) = WITHIN_US.get(above) else { return self.shares[TIMES - 1] };
+        let Some(&high_us) = WITHIN_US.get(above) else { return self.used() };
         let below = above.checked_sub(1);
         let (low_us, low) = below.map_or((0, 0.0), |at| (WITHIN_US[at], self.shares[at]));
         low + (self.shares[above] - low) * (us - low_us) as f32 / (high_us - low_us) as f32
+    }
+
+    /// The share that is accessed at all.
+    pub fn used(&self) -> f32 {
+        self.shares[TIMES - 1]
+    }
+
+    /// The part of that which is accessed within so many microseconds.
+    pub fn of_used(&self, us: u64) -> f32 {
+        self.within(us) / self.used().max(f32::MIN_POSITIVE)
     }
 }
 

@@ -67,7 +67,7 @@ impl Subregion {
         let since_us = now_us.saturating_sub(self.armed.at_us);
         if let Some(table) = &self.table {
             if table.used().is_empty() || self.next_look(now_us).is_some() {
-                // When four times as much time has passed, up to the usual: as the times do
+                // When four times as much time has passed, up to the usual: about as the times
                 // within which accesses are counted.
                 return now_us + (3 * since_us).clamp(sample_us, BETWEEN_TABLES_US);
             }

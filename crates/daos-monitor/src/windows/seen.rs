@@ -8,14 +8,13 @@
 use super::curve::Curve;
 use daos_core::WITHIN_US;
 
-/// Times that are too short for that, in microseconds. Chosen: page tables are read once in it.
+/// Shorter times are too short for that, in microseconds. Chosen: page tables are read once in it.
 const SHORT_US: u64 = 1_000_000;
 /// Accesses that are seen so shortly after others, in microseconds, came with those. Chosen: as long as
 /// it takes to pass over a page table slowly.
 const AT_ONCE_US: u64 = 320_000;
-
-/// The share of pages that is left so long, of what is in use, from which on it is known how soon those
-/// are accessed. Chosen: half a page of a probe.
+/// The share of pages in use that is left after some time from which on it is known how soon those are
+/// accessed. Chosen: half a page of a probe.
 const LEAST_LEFT: f32 = 0.05;
 
 /// The share of the pages of a subregion that was accessed when any last were.
@@ -42,27 +41,37 @@ impl Accessed {
         }
         self
     }
+
+    /// The share that had an access in so much of the time in which it came: in proportion, at least;
+    /// more, if it is usual that they have several in that time.
+    fn in_part(&self, us: u64, usual: &Curve) -> f32 {
+        let for_us = self.to_us.saturating_sub(self.from_us).max(1);
+        let usually = usual.of_used(us) / usual.of_used(for_us).max(f32::MIN_POSITIVE);
+        self.share * usually.max(us as f32 / for_us as f32).min(1.0)
+    }
 }
 
-/// The pages in use of a subregion that wait for an access now.
+/// Pages in use of a subregion that wait for an access now.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Waiting {
     /// Their part of those in use, 0 to 1.
     pub part: f32,
-    /// Since when they do, and when they were read last, on average, in microseconds; 0 where none
-    /// ever did.
+    /// Since when they do, on average, and when they were read last, in microseconds.
     pub since_us: u64,
     pub read_us: u64,
 }
 
 impl Waiting {
-    /// With others, where each counts by its part.
-    pub fn with(self, other: Self) -> Self {
-        let part = self.part + other.part;
-        let share = f64::from(other.part / part.max(f32::MIN_POSITIVE));
-        let mean = |a: u64, b: u64| (a as f64 + (b as f64 - a as f64) * share) as u64;
-        let since_us = mean(self.since_us, other.since_us);
-        Self { part, since_us, read_us: mean(self.read_us, other.read_us) }
+    /// The part of them that had an access within so many microseconds before: those that were left for
+    /// so long since may be those that are accessed most seldom, or be due.
+    fn had_before(&self, us: u64, usual: &Curve) -> f32 {
+        let waits_us = self.read_us.saturating_sub(self.since_us);
+        let left = 1.0 - usual.of_used(waits_us);
+        let left_then = 1.0 - usual.of_used(waits_us + us);
+        let of_those = (1.0 - left_then / left.max(f32::MIN_POSITIVE)).max(0.0);
+        // Where none should be left any more it is as of all.
+        let is_known = (left / LEAST_LEFT).clamp(0.0, 1.0);
+        of_those * is_known + usual.of_used(us) * (1.0 - is_known)
     }
 }
 
@@ -70,7 +79,10 @@ impl Waiting {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Seen {
     pub accessed: Accessed,
-    pub waiting: Waiting,
+    /// When pages were armed last; 0 for never.
+    pub armed_us: u64,
+    /// Those that were armed last, and all that they stand for; and others.
+    pub waiting: [Waiting; 2],
     /// The share of its pages that are in use, 0 to 1.
     pub in_use: f32,
     /// The shares that are accessed within which time, usually.
@@ -93,47 +105,39 @@ impl Seen {
     }
 
     fn share_within(&self, us: u64, now_us: u64) -> f32 {
-        let Self { accessed: last, waiting: Waiting { part: waiting, since_us, read_us }, .. } =
-            *self;
-        let Self { in_use, usual, .. } = *self;
+        let Self { accessed: last, armed_us, waiting, in_use, usual } = self;
+        let waits: f32 = waiting.iter().map(|waiting| waiting.part).sum();
         // Of those that wait it is known until they were read.
-        let end_us = if waiting > 0.5 { read_us } else { now_us };
+        let read_us = waiting.iter().map(|waiting| waiting.read_us).fold(last.to_us, u64::max);
+        let end_us = if waits > 0.5 { read_us } else { now_us };
         let begin_us = end_us.saturating_sub(us);
         let seen_us =
             |from_us: u64, to_us: u64| to_us.min(end_us).saturating_sub(from_us.max(begin_us));
-        let for_us = last.to_us.saturating_sub(last.from_us).max(1);
-        let part_us = seen_us(last.from_us, last.to_us);
-        // In that part of the time, at least; more than once, if that is usual.
-        let part = (part_us as f32 / for_us as f32)
-            .max(usual.within(part_us) / usual.within(for_us).max(f32::MIN_POSITIVE))
-            .min(1.0);
-        let accessed = last.share * part;
-        if since_us == 0 {
+        let accessed = last.in_part(seen_us(last.from_us, last.to_us), usual);
+        if *armed_us == 0 {
             // Nothing is known of those that are looked at now.
-            return usual.within(us).min(in_use).max(accessed);
+            return usual.within(us).min(*in_use).max(accessed);
         }
-        let looked_us = seen_us(last.armed_us, last.to_us);
-        let unseen_us = us.saturating_sub(looked_us);
-        // Some of that time they may have waited in.
-        let both_us = seen_us(last.armed_us.max(since_us), last.to_us.min(read_us));
-        let waited_us = seen_us(since_us, read_us) - both_us;
-
-        let of_used = usual.shares[WITHIN_US.len() - 1];
-        let usually = |us| usual.within(us) / of_used.max(f32::MIN_POSITIVE);
-        // Those that were left for so long so far may be those that are accessed most seldom, or be due.
-        let waits_us = read_us.saturating_sub(since_us);
-        let left = 1.0 - usually(waits_us);
-        let had_before = |us: u64| match left > LEAST_LEFT {
-            true => (1.0 - (1.0 - usually(waits_us + us)) / left).max(0.0),
-            false => usually(us),
+        let unseen_us = us.saturating_sub(seen_us(last.armed_us, last.to_us));
+        let had_before = |waiting: &Waiting| {
+            let Waiting { since_us, read_us, .. } = *waiting;
+            // Some of the time that was seen they may have waited in.
+            let both_us = seen_us(last.armed_us.max(since_us), last.to_us.min(read_us));
+            let waited_us = seen_us(since_us, read_us) - both_us;
+            waiting.had_before(unseen_us.saturating_sub(waited_us), usual)
         };
-        let had_one = (in_use * (1.0 - waiting)).max(accessed);
+        let had_before = match waits > 0.0 {
+            true => waiting.iter().map(|of| of.part / waits * had_before(of)).sum(),
+            false => had_before(&waiting[0]),
+        };
+
+        let had_one = (in_use * (1.0 - waits)).max(accessed);
         // Of those that had one in an earlier reading nobody saw whether they had others.
         let earlier = (had_one - last.share).max(0.0);
         let share = accessed
-            + earlier * usually(us)
-            + (had_one - earlier - accessed).max(0.0) * usually(unseen_us)
-            + (of_used - had_one).max(0.0) * had_before(unseen_us.saturating_sub(waited_us));
+            + earlier * usual.of_used(us)
+            + (had_one - earlier - accessed).max(0.0) * usual.of_used(unseen_us)
+            + (usual.used() - had_one).max(0.0) * had_before;
         share.min(in_use.max(accessed))
     }
 }
@@ -149,8 +153,8 @@ mod tests {
         seen.shares_within(now_us).nth(at).unwrap()
     }
 
-    fn waiting_until(read_us: u64) -> Waiting {
-        Waiting { part: 1.0, since_us: 6 * S, read_us }
+    fn all_wait(since_us: u64, read_us: u64) -> [Waiting; 2] {
+        [Waiting { part: 1.0, since_us, read_us }, Waiting::default()]
     }
 
     /// Gone over every four seconds: accessed between the fourth and the fifth second, armed anew in
@@ -158,7 +162,8 @@ mod tests {
     fn swept() -> Seen {
         Seen {
             accessed: Accessed { share: 1.0, armed_us: 2 * S, from_us: 4 * S, to_us: 5 * S },
-            waiting: waiting_until(6 * S),
+            armed_us: 6 * S,
+            waiting: all_wait(6 * S, 6 * S),
             in_use: 1.0,
             usual: Curve::of_rate(0.25, 1.0),
         }
@@ -166,7 +171,7 @@ mod tests {
 
     #[test]
     fn pages_that_wait_were_not_accessed_meanwhile() {
-        let waits = Seen { waiting: waiting_until(9 * S), ..swept() };
+        let waits = Seen { waiting: all_wait(6 * S, 9 * S), ..swept() };
         assert!(within(waits, 1_000_000, 10 * S) < 0.01, "but for the moment before");
         assert!(within(waits, 5_000_000, 10 * S) > 0.99, "they were accessed before that");
         assert!(within(swept(), 1_000_000, 10 * S) > 0.2, "nobody looked");
@@ -174,7 +179,7 @@ mod tests {
 
     #[test]
     fn where_nobody_looks_it_is_as_usual() {
-        let seen = Seen { waiting: Waiting { part: 0.0, ..waiting_until(6 * S) }, ..swept() };
+        let seen = Seen { waiting: [Waiting::default(); 2], ..swept() };
         let usual = seen.usual.within(1_000_000);
         assert!((within(seen, 1_000_000, 60 * S) - usual).abs() < 0.01);
         let unused = Seen { usual: Curve::default(), ..seen };
@@ -183,23 +188,26 @@ mod tests {
 
     #[test]
     fn what_was_accessed_a_moment_ago_counts_though_it_is_over() {
-        let waiting = Waiting { part: 1.0, since_us: 5_700_000, read_us: 5_700_000 };
+        let waiting = all_wait(5_700_000, 5_700_000);
         let over = Seen { usual: Curve::default(), in_use: 0.0, waiting, ..swept() };
         assert!(
             within(over, 1_000_000, 5_700_000) > 0.2,
             "from a part of the second before the fifth"
         );
         assert_eq!(within(over, 5_000_000, 6 * S), 1.0);
-        assert_eq!(within(Seen { waiting: waiting_until(7 * S), ..over }, 1_000_000, 7 * S), 0.0);
+        assert_eq!(within(Seen { waiting: all_wait(6 * S, 7 * S), ..over }, 1_000_000, 7 * S), 0.0);
     }
 
     #[test]
     fn pages_that_wait_since_long_were_not_accessed_though_others_are_armed_anew() {
         let few = Waiting { part: 0.1, since_us: 20 * S, read_us: 20 * S };
-        let since_long = Waiting { part: 0.9, since_us: 6 * S, read_us: 20 * S };
-        let waiting = since_long.with(few);
-        assert!(waiting.since_us < 8 * S && waiting.read_us == 20 * S);
-        assert!(within(Seen { waiting, ..swept() }, 5_000_000, 20 * S) < 0.01);
+        let since_long = Waiting { part: 0.9, since_us: 6 * S, read_us: 19 * S };
+        let seen = Seen { armed_us: 20 * S, waiting: [few, since_long], ..swept() };
+        let of_few = 0.1 * seen.usual.within(5 * S);
+        let told = within(seen, 5 * S, 20 * S);
+        assert!((of_few..of_few + 0.25).contains(&told), "{told}, {of_few} of the few");
+        let all_few = Seen { waiting: [Waiting { part: 1.0, ..few }, Waiting::default()], ..seen };
+        assert!(within(all_few, 5 * S, 20 * S) > 0.6);
     }
 
     #[test]
@@ -208,7 +216,8 @@ mod tests {
         let both = |at: usize| often.shares[at] + seldom.shares[at];
         let seen = Seen {
             accessed: Accessed { share: 0.5, armed_us: 6 * S, from_us: 7 * S, to_us: 8 * S },
-            waiting: Waiting { part: 0.5, since_us: 6 * S, read_us: 8 * S },
+            armed_us: 6 * S,
+            waiting: [Waiting { part: 0.5, since_us: 6 * S, read_us: 8 * S }, Waiting::default()],
             in_use: 1.0,
             usual: Curve { shares: std::array::from_fn(both) },
         };

@@ -100,10 +100,9 @@ pub(super) struct Subregion {
     pub curve_of: f64,
     /// Which share of its pages was accessed when any last were, and when that was.
     pub accessed: Accessed,
-    /// Those of its pages in use that wait for an access now, and since when those did that waited when
-    /// pages were armed last.
-    pub now_waiting: Waiting,
-    pub waited_since_us: u64,
+    /// Those of its pages in use that wait for an access now: those that were armed last, with all that
+    /// they stand for; and others.
+    pub now_waiting: [Waiting; 2],
     /// When all pages in use of the table are to be armed next; 0 for as soon as can be.
     pub arm_all_us: u64,
     /// When it was not mapped yet, until it is armed; else 0.
@@ -146,8 +145,7 @@ impl Subregion {
             curve: Curve::default(),
             curve_of: f64::INFINITY,
             accessed: Accessed::default(),
-            now_waiting: Waiting::default(),
-            waited_since_us: 0,
+            now_waiting: Default::default(),
             arm_all_us: 0,
             unmapped_us,
         };
@@ -169,7 +167,7 @@ impl Subregion {
         let end = (start + pages * PAGE_SIZE).min(self.range.end).min(table_end);
         self.probe = AddrRange::new(start, end);
         self.known = self.probe;
-        (self.waiting, self.now_waiting) = (Pages::default(), Waiting::default());
+        (self.waiting, self.now_waiting) = Default::default();
         self.armed = Armed::default();
         self.quiet_since_us = 0;
         if self.table.is_some() {
@@ -229,8 +227,6 @@ impl Subregion {
             self.read_us = now_us;
         }
         self.waiting = self.waiting.or(&window);
-        let since_us = self.now_waiting.since_us;
-        self.waited_since_us = if since_us > 0 { since_us } else { now_us };
         self.armed = Armed { from, to, at_us: now_us, read_us: now_us };
         self.count_waiting();
     }
@@ -243,6 +239,7 @@ impl Subregion {
         }
         self.armed.at_us = at_us;
         self.armed.read_us = self.armed.read_us.max(at_us);
+        self.count_waiting();
     }
 
     /// Takes in what was found in the pages `from..to`, which were read now. Returns whether
@@ -345,10 +342,10 @@ impl Subregion {
         self.count(changed, &fresh, all_read, now_us);
         self.waiting = self.waiting.without(&read).or(&clear);
         self.armed.read_us = now_us;
-        self.count_waiting();
         if all_read {
             self.read_us = now_us;
         }
+        self.count_waiting();
         if changed {
             let is_idle = self.estimate.rate() == 0.0 && self.quiet_since_us > 0;
             self.since_us = if is_idle { self.quiet_since_us } else { now_us };
@@ -426,25 +423,31 @@ impl Subregion {
 
     /// Counts its pages in use that wait: here, where the table is at hand.
     fn count_waiting(&mut self) {
+        let Armed { at_us, read_us, .. } = self.armed;
         let (sample, stands_for) = self.sample();
-        let used = self.table.as_ref().map_or(self.nr_pages(), |table| table.used().len());
-        let waits = self.waiting.and(&sample).len() as f32 / sample.len().max(1) as f32;
-        let part = |pages: u32| pages as f32 / used.max(1) as f32;
-        let others = Waiting {
-            part: part(used - stands_for),
-            since_us: self.waited_since_us,
-            read_us: self.read_us,
-        };
-        let Armed { at_us: since_us, read_us, .. } = self.armed;
-        self.now_waiting =
-            Waiting { part: part(stands_for) * waits, since_us, read_us }.with(others);
+        let of_sample = self.waiting.and(&sample);
+        let waits = of_sample.len() as f32 / sample.len().max(1) as f32;
+        let mut armed = Waiting { part: waits, since_us: at_us, read_us };
+        let mut others = Waiting::default();
+        if let Some(table) = &self.table {
+            let part = |pages: u32| pages as f32 / table.used().len().max(1) as f32;
+            armed.part *= part(stands_for);
+            armed.since_us = table.mean_since_us(&of_sample).unwrap_or(at_us);
+            let of_others = self.waiting.and(table.used()).without(&sample);
+            if let Some(since_us) = table.mean_since_us(&of_others) {
+                let read_us = self.read_us.max(since_us);
+                others = Waiting { part: part(of_others.len()), since_us, read_us };
+            }
+        }
+        self.now_waiting = [armed, others];
     }
 
     /// The shares of its pages that were accessed within each of [`daos_core::WITHIN_US`].
     pub fn shares_within(&self, now_us: u64) -> impl Iterator<Item = f32> {
         let in_use = if self.table.is_some() { self.summary.used_share() as f32 } else { 1.0 };
-        let (accessed, waiting, usual) = (self.accessed, self.now_waiting, self.curve);
-        Seen { accessed, waiting, in_use, usual }.shares_within(now_us)
+        let (armed_us, waiting) = (self.armed.at_us, self.now_waiting);
+        let (accessed, usual) = (self.accessed, self.curve);
+        Seen { accessed, armed_us, waiting, in_use, usual }.shares_within(now_us)
     }
 
     /// Accesses a second of a page, on average over its pages; 0 where there is as good as
@@ -604,6 +607,38 @@ mod tests {
         assert!(subregion.armed.read_us < 40_000_000);
         subregion.take((0, 64), &table(64), subregion.armed.read_us + 1_000_000);
         assert!(subregion.curve.shares[6] > 0.0, "{:?}", subregion.curve);
+    }
+
+    #[test]
+    fn pages_wait_since_they_were_armed_though_others_are_armed_anew() {
+        const S: u64 = 1_000_000;
+        let mut subregion = Subregion::new(AddrRange::new(0, HUGE_PAGE_SIZE), 8, 0);
+        subregion.make_table();
+        let table = |accessed: u32| {
+            let mut pages = PageBits::default();
+            pages[..accessed as usize / 64].fill(u64::MAX);
+            Observation { present: 512, accessed, pages: Some(pages), ..Observation::default() }
+        };
+        // All are in use; an eighth is accessed again, armed anew, and accessed.
+        subregion.arm(0, 512, S);
+        subregion.take((0, 512), &table(512), 2 * S);
+        subregion.arm(0, 512, 3 * S);
+        subregion.take((0, 512), &table(64), 4 * S);
+        subregion.arm(0, 64, 5 * S);
+        subregion.take((0, 64), &table(64), 6 * S);
+        let [armed, others] = subregion.now_waiting;
+        assert_eq!(
+            (armed.part, others),
+            (0.0, Waiting { part: 0.875, since_us: 3 * S, read_us: 4 * S })
+        );
+        subregion.arm(0, 64, 7 * S);
+        subregion.was_armed(7 * S + 500_000);
+        let [armed, others] = subregion.now_waiting;
+        assert_eq!(armed, Waiting { part: 0.125, since_us: 7 * S, read_us: 7 * S + 500_000 });
+        assert_eq!(others.read_us, 4 * S);
+        subregion.take((0, 512), &table(0), 8 * S);
+        let [armed, others] = subregion.now_waiting;
+        assert_eq!((armed.read_us, others.read_us, others.since_us), (8 * S, 8 * S, 3 * S));
     }
 
     #[test]

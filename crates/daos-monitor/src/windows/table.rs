@@ -178,6 +178,12 @@ impl Table {
         self.used = self.used.without(&self.unknown);
     }
 
+    /// Since when these pages are left alone, on average, in microseconds; `None` of none.
+    pub fn mean_since_us(&self, pages: &Pages) -> Option<u64> {
+        let sum: u64 = pages.iter().map(|page| u64::from(self.since[page as usize])).sum();
+        sum.checked_div(pages.len().into()).map(|mean| mean * UNIT_US)
+    }
+
     fn set_since(&mut self, pages: &Pages, now_us: u64) {
         // Rounded up: what is claimed is never more than what is proven.
         let now = now_us.div_ceil(UNIT_US) as u32;
