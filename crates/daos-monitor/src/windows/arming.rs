@@ -240,12 +240,13 @@ impl Windows {
 }
 
 /// When it is the turn of a page table that is not known yet: first those in which use begins
-/// or ends, then others in use; last those that are idle, as far as a probe can tell.
+/// or ends, then others in use, as a whole or in part; last those that are idle, as far as a
+/// probe can tell.
 fn first_turn(target: &TargetSubregions, index: usize) -> u64 {
     let this = &target.subregions[index];
     if target.is_edge(index) || this.estimate.is_odd() {
         0
-    } else if this.mean_rate() > 0.0 {
+    } else if this.mean_rate() > 0.0 || this.is_probe_mixed() {
         1
     } else {
         2

@@ -458,6 +458,11 @@ impl Subregion {
         if self.table.is_some() { rate * self.summary.used_share() } else { rate }
     }
 
+    /// Whether some pages of its probe were accessed while others wait since.
+    pub fn is_probe_mixed(&self) -> bool {
+        self.table.is_none() && self.is_waiting() && self.accessed.to_us > self.armed.at_us
+    }
+
     /// The chance that a page is accessed within so many seconds, on average over its pages.
     pub fn mean_chance(&self, seconds: f64) -> f64 {
         let rate = self.estimate.rate();
@@ -573,6 +578,17 @@ mod tests {
         // If that was all, it is over some time.
         subregion.take((0, 8), &seen(1), 30_000_000);
         assert_eq!(subregion.curve, Curve::default());
+    }
+
+    #[test]
+    fn a_probe_is_mixed_while_some_of_its_pages_wait_and_others_were_accessed() {
+        let mut subregion = Subregion::new(AddrRange::new(0, HUGE_PAGE_SIZE), 8, 0);
+        let mut is_mixed_with = |accessed| {
+            subregion.arm(0, 8, subregion.armed.read_us + 1_000);
+            subregion.take((0, 8), &seen(accessed), subregion.armed.at_us + 5_000);
+            subregion.is_probe_mixed()
+        };
+        assert_eq!([0, 3, 0, 0xff].map(&mut is_mixed_with), [false, true, false, false]);
     }
 
     #[test]
