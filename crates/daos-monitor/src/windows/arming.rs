@@ -2,12 +2,13 @@
 
 use super::estimate::chance;
 use super::looks::{BETWEEN_LOOKS_US, key, wait_us};
-use super::round::{Place, Who};
+use super::round::{Due, Place, Who};
 use super::table::Table;
 use super::target::TargetSubregions;
 use super::{IDLE_PAGES, Windows};
 use daos_core::pages::Pages;
 use daos_core::{AccessCheck, PAGE_SIZE};
+use std::cmp::Reverse;
 
 /// Pages in the probe of a subregion that is accessed often, and of one that is accessed
 /// seldom. Chosen: each costs its user something whenever it is accessed after it was armed.
@@ -28,24 +29,23 @@ impl Windows {
     /// Arms the probes that are due and don't wait for an access, as far as it leaves `kept`
     /// of the budget; those that never were before first, as far as it leaves `kept_by_first`.
     pub(super) fn arm_due(&mut self, now_us: u64, kept_by_first: f64, kept: f64) {
-        let mut due = std::mem::take(&mut self.due);
-        due.clear();
-        for (at, target) in self.targets.iter().enumerate() {
-            for (index, subregion) in target.subregions.iter().enumerate() {
-                if subregion.due_us <= now_us && subregion.next_look(now_us).is_none() {
-                    let key = if subregion.is_new() { 0 } else { key(subregion).max(1) };
-                    due.push((key, Place { who: Who::Subregion(at, index), from: 0, to: 0 }));
-                }
-            }
-        }
-        due.sort_unstable_by_key(|(key, _)| *key);
+        let mut due =
+            self.all_due(
+                now_us,
+                |subregion| {
+                    if subregion.is_new() { 0 } else { key(subregion).max(1) }
+                },
+            );
         let most = self.max_windows();
-        for (key, Place { who, .. }) in &due {
-            let Who::Subregion(at, index) = *who else { continue };
+        while let Some(Reverse((key, who))) = due.pop() {
+            let Who::Subregion(at, index) = who else { continue };
             let subregion = &mut self.targets[at].subregions[index];
+            if subregion.next_look(now_us).is_some() {
+                continue;
+            }
             let (key, kept) = match key {
                 0 => (subregion.due_us, kept_by_first),
-                key => (*key, kept),
+                key => (key, kept),
             };
             let rate = subregion.estimate.rate();
             let pages = if rate >= BUSY_RATE {
@@ -97,9 +97,9 @@ impl Windows {
                 self.note_left(key, now_us);
                 break;
             }
-            self.push_armed(Place { who: *who, from, to }, now_us);
+            self.push_armed(Place { who, from, to }, now_us);
         }
-        self.due = due;
+        self.due = due.into_vec();
     }
 
     /// Arms whole page tables: those whose pages are not known one by one yet, then those
@@ -107,67 +107,79 @@ impl Windows {
     pub(super) fn arm_tables(&mut self, now_us: u64, kept: f64) {
         let mut due = std::mem::take(&mut self.due);
         due.clear();
+        let (mut lacks_some, mut knows_some) = (false, false);
         for (at, target) in self.targets.iter().enumerate() {
             for (index, subregion) in target.subregions.iter().enumerate() {
-                let may = subregion.is_in_one_table()
+                let since = subregion.arm_all_us;
+                let has_any = subregion.summary.used > 0 || since == 0;
+                let may = since <= now_us
+                    && has_any
+                    && subregion.is_in_one_table()
                     && !(subregion.absent || subregion.huge || subregion.estimate.is_empty())
                     && u64::from(self.most_pages) >= subregion.range.pages()
                     && subregion.range.pages() > 1;
-                let since = subregion.arm_all_us;
-                let has_any = subregion.summary.used > 0 || since == 0;
-                if may && has_any && since <= now_us {
-                    let turn = match &subregion.table {
-                        Some(_) => KNOWN + since,
-                        None => first_turn(target, index),
-                    };
-                    due.push((turn, Place { who: Who::Subregion(at, index), from: 0, to: 0 }));
+                if !may {
+                    continue;
                 }
+                let turn = match &subregion.table {
+                    Some(_) => KNOWN + since,
+                    None => first_turn(target, index),
+                };
+                lacks_some |= turn < KNOWN;
+                knows_some |= turn >= KNOWN;
+                due.push(Reverse((turn, Who::Subregion(at, index))));
             }
         }
-        due.sort_unstable_by_key(|(turn, _)| *turn);
-        let (new, known) = due.split_at(due.partition_point(|(turn, _)| *turn < KNOWN));
-        self.is_learning = !new.is_empty();
-        let for_known = if known.is_empty() { 0.0 } else { FOR_KNOWN };
+        self.is_learning = lacks_some;
+        let for_known = if knows_some { FOR_KNOWN } else { 0.0 };
         let there_is = (self.budget.fullness() - kept).max(0.0);
-        self.arm_whole(new, kept + for_known * there_is, now_us);
-        self.arm_whole(known, kept, now_us);
-        self.due = due;
-    }
-
-    /// Arms these page tables as a whole, as far as it leaves `kept` of the budget.
-    fn arm_whole(&mut self, due: &[(u64, Place)], kept: f64, now_us: u64) {
-        for (_, Place { who, .. }) in due {
-            let Who::Subregion(at, index) = *who else { continue };
-            let subregion = &self.targets[at].subregions[index];
-            let nr = subregion.range.pages();
-            let price = match &subregion.table {
-                None => {
-                    // Of memory that nobody armed all bits are set.
-                    self.budget.sampling(nr, chance(subregion.estimate.rate(), 1.0))
-                }
-                Some(table) => {
-                    let set = Pages::range(0, nr as u32).without(&subregion.waiting);
-                    let used = f64::from(table.used().len()) / f64::from(set.len().max(1));
-                    self.budget.arming(&set, nr, used)
-                }
-            };
-            if self.places.len() >= self.max_windows() || !self.budget.reserve(price, kept) {
-                break;
-            }
-            if self.places.iter().any(|place| place.who == *who) {
+        let mut due = Due::from(due);
+        while let Some(Reverse((turn, who))) = due.pop() {
+            let is_known = turn >= KNOWN;
+            let kept_by_it = if is_known { kept } else { kept + for_known * there_is };
+            if self.arm_whole(who, kept_by_it, now_us) {
                 continue;
             }
-            let subregion = &mut self.targets[at].subregions[index];
-            if subregion.table.is_none() {
-                subregion.make_table();
+            if is_known {
+                break;
             }
-            let place = Place { who: *who, from: 0, to: nr as u32 };
-            self.push_armed(place, now_us);
-            let subregion = &mut self.targets[at].subregions[index];
-            if let Some(table) = &mut subregion.table {
-                subregion.arm_all_us = table.armed_all(now_us, &mut self.rng);
-            }
+            due.retain(|Reverse((turn, _))| *turn >= KNOWN);
         }
+        self.due = due.into_vec();
+    }
+
+    /// Arms a page table as a whole if that leaves `kept` of the budget, and says whether it does.
+    fn arm_whole(&mut self, who: Who, kept: f64, now_us: u64) -> bool {
+        let Who::Subregion(at, index) = who else { return true };
+        if self.places.iter().any(|place| place.who == who) {
+            return true;
+        }
+        let subregion = &self.targets[at].subregions[index];
+        let nr = subregion.range.pages();
+        let price = match &subregion.table {
+            None => {
+                // Of memory that nobody armed all bits are set.
+                self.budget.sampling(nr, chance(subregion.estimate.rate(), 1.0))
+            }
+            Some(table) => {
+                let set = Pages::range(0, nr as u32).without(&subregion.waiting);
+                let used = f64::from(table.used().len()) / f64::from(set.len().max(1));
+                self.budget.arming(&set, nr, used)
+            }
+        };
+        if self.places.len() >= self.max_windows() || !self.budget.reserve(price, kept) {
+            return false;
+        }
+        let subregion = &mut self.targets[at].subregions[index];
+        if subregion.table.is_none() {
+            subregion.make_table();
+        }
+        self.push_armed(Place { who, from: 0, to: nr as u32 }, now_us);
+        let subregion = &mut self.targets[at].subregions[index];
+        if let Some(table) = &mut subregion.table {
+            subregion.arm_all_us = table.armed_all(now_us, &mut self.rng);
+        }
+        true
     }
 
     /// Notes that a place is armed in this round, and when it is to be read.
@@ -190,6 +202,7 @@ impl Windows {
         if wait_us < 4 * sample_us {
             subregion.due_us = now_us + sample_us;
             self.check_us = Some(now_us + sample_us);
+            self.to_check.push(place.who);
         }
         self.places.push(place);
     }

@@ -172,6 +172,11 @@ impl Budget {
         price.monitor * self.factor() + price.target + price.wakes * self.wake
     }
 
+    /// Whether more than the share `kept` of a full bucket is left.
+    pub fn has_more_than(&self, kept: f64) -> bool {
+        self.available(kept) > 0.0
+    }
+
     /// Whether there is enough for something, and at least the share `kept` left then.
     pub fn can_afford(&self, price: Price, kept: f64) -> bool {
         self.available(kept) >= self.real(price)

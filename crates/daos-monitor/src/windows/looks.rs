@@ -41,7 +41,8 @@ impl Subregion {
         let Some(table) = &self.table else {
             return (self.absent || self.is_waiting() && !is_over).then_some(all);
         };
-        if table.used().is_empty() || now_us >= self.whole_read_us + BETWEEN_WHOLE_US {
+        // Where the table is not at hand, it is better not to touch it.
+        if self.summary.used == 0 || now_us >= self.whole_read_us + BETWEEN_WHOLE_US {
             return Some(all);
         }
         if now_us >= self.read_us + BETWEEN_TABLES_US && !self.waiting.is_empty() {
@@ -66,7 +67,7 @@ impl Subregion {
         let wait_us = wait_us(rate, sample_us);
         let since_us = now_us.saturating_sub(self.armed.at_us);
         if let Some(table) = &self.table {
-            if table.used().is_empty() || self.next_look(now_us).is_some() {
+            if self.summary.used == 0 || self.next_look(now_us).is_some() {
                 // When four times as much time has passed, up to the usual: about as the times
                 // within which accesses are counted.
                 return now_us + (3 * since_us).clamp(sample_us, BETWEEN_TABLES_US);

@@ -59,8 +59,9 @@ use daos_core::{
     AccessCheck, AttrsError, Cost, CpuCost, MonitorAttrs, Observation, PAGE_SIZE, Rng, Snapshot,
     TargetSnapshot, Window,
 };
-use round::Place;
+use round::{Place, Who};
 use scout::Scout;
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use target::TargetSubregions;
 
@@ -116,8 +117,9 @@ pub struct Windows {
     armed_us: u64,
     /// That was in the last tick, which is not charged yet.
     just_armed: bool,
-    /// When what was armed for a short time is to be read; `None` if nothing was.
+    /// When what was armed for a short time is to be read, and what was; `None` if nothing was.
     check_us: Option<u64>,
+    to_check: Vec<Who>,
     /// Number of the aggregation interval, from 1.
     interval: u64,
     start_us: u64,
@@ -151,7 +153,7 @@ pub struct Windows {
     planned_us: u64,
     wait_us: u64,
     /// Kept for their allocations.
-    due: Vec<(u64, Place)>,
+    due: Vec<Reverse<(u64, Who)>>,
     windows: Vec<Window>,
     observations: Vec<Observation>,
     cost: Cost,
@@ -184,6 +186,7 @@ impl Windows {
             armed_us: 0,
             just_armed: false,
             check_us: None,
+            to_check: Vec::new(),
             interval: 0,
             start_us: 0,
             end_us: 0,
@@ -309,12 +312,15 @@ impl Windows {
             now_us: end_us,
         };
         let regions = regions::aggregate(&mut self.targets, aggregation);
+        for target in &mut self.targets {
+            target.add_up_working_sets(aggregation.per_second, end_us);
+        }
         let target = |(target, regions): (&TargetSubregions, _)| TargetSnapshot {
             id: target.id,
             resident_bytes: target.resident_bytes,
             regions,
             pages: target.runs.clone(),
-            working_sets: target.working_sets(end_us),
+            working_sets: target.working_sets,
         };
         let snapshot = Snapshot {
             start_us: self.start_us,
@@ -422,6 +428,7 @@ impl Monitor for Windows {
     fn update<A: AccessCheck + ?Sized>(&mut self, access: &mut A) -> Result<(), A::Error> {
         let now_us = self.now_us;
         self.places.clear();
+        self.to_check.clear();
         let before = std::mem::take(&mut self.targets);
         let mut before: HashMap<_, _> = before.into_iter().map(|t| (t.id, t)).collect();
         for live in access.targets()? {

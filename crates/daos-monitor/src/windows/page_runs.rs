@@ -56,8 +56,10 @@ pub(super) fn update<'a>(
         *room = room.saturating_sub(target.runs.len());
         return;
     }
-    let mut found = Found { old: target.runs.blocks().collect(), ..Found::default() };
     let mut joined = joined.map(|run| of_run(run, now_us)).peekable();
+    // Those of tables are found again with the tables.
+    let old = joined.peek().map(|_| target.runs.blocks().collect()).unwrap_or_default();
+    let mut found = Found { old, ..Found::default() };
     for subregion in &mut target.subregions {
         if !subregion.is_mixed() || subregion.summary.parts().next().is_some() {
             continue;

@@ -15,6 +15,9 @@ use daos_core::{AddrRange, PAGE_SIZE, RegionSnapshot};
 /// Shares in use that differ by no more are alike, where pages differ. Chosen.
 const SHARES_ALIKE: f64 = 0.25;
 
+/// Room for regions that is made at once. Chosen: most targets have fewer.
+const RUNS: usize = 128;
+
 /// Neighbouring subregions that are alike.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Run {
@@ -172,7 +175,7 @@ pub(super) fn aggregate(
 
 /// The subregions of a target, those that touch and are alike as one.
 fn joined(target: &TargetSubregions, seconds: f64, now_us: u64) -> Vec<Run> {
-    let mut runs: Vec<Run> = Vec::new();
+    let mut runs: Vec<Run> = Vec::with_capacity(RUNS);
     let mut push = |run: Run| match runs.last_mut() {
         Some(last) if last.range.end == run.range.start && last.is_like(&run, 0.0, now_us) => {
             last.absorb(&run);

@@ -7,7 +7,10 @@
 use super::Windows;
 use super::estimate::chance;
 use super::looks::{BETWEEN_LOOKS_US, BETWEEN_TABLES_US, key};
+use super::subregion::Subregion;
 use daos_core::{AccessCheck, Observation, Window};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// Time from one look to the next at memory in which nothing is present, in microseconds.
 /// Chosen.
@@ -50,8 +53,12 @@ const BEHIND_US: u64 = 1_000_000;
 const PLACES_A_REGION: u64 = 20;
 /// The part that is left for what comes unexpected. Chosen.
 const LEFT: f64 = 0.05;
+
+/// Who is due, by rising keys.
+pub(super) type Due = BinaryHeap<Reverse<(u64, Who)>>;
+
 /// Who is looked at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Who {
     /// A subregion of a target, both by index.
     Subregion(usize, usize),
@@ -82,7 +89,8 @@ impl Windows {
         self.is_behind &= !is_worth_arming;
         let there_is = (self.budget.fullness() - kept).max(0.0);
         let (for_reading, _) = self.shares();
-        self.read_due(access, now_us, 0, Some(kept + there_is * (1.0 - for_reading)))?;
+        self.to_check.clear();
+        self.read_due(access, now_us, kept + there_is * (1.0 - for_reading))?;
 
         self.places.clear();
         self.check_us = None;
@@ -133,59 +141,94 @@ impl Windows {
         (self.changes - self.changes_before) as usize * nr >= self.nr_subregions()
     }
 
-    /// Reads what was armed for a short time only.
+    /// Reads what was armed for a short time only: that was paid for when it was armed, and to read it
+    /// late would waste it.
     pub(super) fn end_round<A: AccessCheck + ?Sized>(
         &mut self,
         access: &mut A,
         now_us: u64,
     ) -> Result<(), A::Error> {
         self.check_us = None;
-        self.read_due(access, now_us, self.armed_us, None)
+        // A tick may come a little early.
+        let by_us = now_us + self.attrs.sample_us / 4;
+        let mut to_check = std::mem::take(&mut self.to_check);
+        for who in to_check.drain(..) {
+            let subregion = self.at(who);
+            let look = (subregion.due_us <= by_us).then(|| self.next_look(who, now_us)).flatten();
+            if let Some((from, to)) = look {
+                self.places.push(Place { who, from, to });
+            }
+        }
+        self.to_check = to_check;
+        self.read(access, now_us)
     }
 
-    /// Reads what waits for an access, is due and was armed at `since_us` or later, as far as it
-    /// leaves `kept` of the budget. If that is `None` it was paid for when it was armed: to read
-    /// it late would waste that.
+    /// Reads what waits for an access and is due, as far as it leaves `kept` of the budget.
     fn read_due<A: AccessCheck + ?Sized>(
         &mut self,
         access: &mut A,
         now_us: u64,
-        since_us: u64,
-        kept: Option<f64>,
+        kept: f64,
     ) -> Result<(), A::Error> {
-        let mut due = std::mem::take(&mut self.due);
-        due.clear();
-        // A tick may come a little early.
-        let by_us = now_us + if kept.is_none() { self.attrs.sample_us / 4 } else { 0 };
-        for (at, target) in self.targets.iter().enumerate() {
-            for (index, subregion) in target.subregions.iter().enumerate() {
-                if subregion.due_us <= by_us
-                    && subregion.armed.at_us >= since_us
-                    && let Some((from, to)) = subregion.next_look(now_us)
-                {
-                    let key = key(subregion);
-                    due.push((key, Place { who: Who::Subregion(at, index), from, to }));
-                }
-            }
-        }
-        for (at, scout) in self.scouts.iter().enumerate() {
-            if scout.place.due_us <= by_us && scout.place.armed.at_us >= since_us {
-                let (from, to) = (0, scout.place.nr_pages());
-                due.push((key(&scout.place), Place { who: Who::Scout(at), from, to }));
-            }
-        }
-        due.sort_unstable_by_key(|(key, _)| *key);
         self.places.clear();
-        for (key, place) in &due {
-            let price = self.budget.reading(u64::from(place.to - place.from));
-            let may = kept.is_none_or(|kept| self.budget.reserve(price, kept));
-            if self.places.len() >= self.max_windows() || !may {
-                self.note_left(*key, now_us);
+        if !self.budget.has_more_than(kept) {
+            return Ok(());
+        }
+        let mut due = self.all_due(now_us, key);
+        while let Some(Reverse((key, who))) = due.pop() {
+            let Some((from, to)) = self.next_look(who, now_us) else { continue };
+            let price = self.budget.reading(u64::from(to - from));
+            if self.places.len() >= self.max_windows() || !self.budget.reserve(price, kept) {
+                self.note_left(key, now_us);
                 break;
             }
-            self.places.push(*place);
+            self.places.push(Place { who, from, to });
         }
-        self.due = due;
+        self.due = due.into_vec();
+        self.read(access, now_us)
+    }
+
+    /// What is due, by rising keys. Only as many are put in order as are asked for: where there is too
+    /// little for all, many are due, and few are looked at.
+    pub(super) fn all_due(&mut self, now_us: u64, key: impl Fn(&Subregion) -> u64) -> Due {
+        let mut due = std::mem::take(&mut self.due);
+        due.clear();
+        let is_due = |subregion: &&Subregion| subregion.due_us <= now_us;
+        for (at, target) in self.targets.iter().enumerate() {
+            let subregions = target.subregions.iter().enumerate();
+            due.extend(
+                subregions
+                    .filter(|(_, subregion)| is_due(subregion))
+                    .map(|(index, subregion)| Reverse((key(subregion), Who::Subregion(at, index)))),
+            );
+        }
+        let scouts = self.scouts.iter().map(|scout| &scout.place).enumerate();
+        let scouts = scouts.filter(|(_, place)| is_due(place));
+        due.extend(scouts.map(|(at, place)| Reverse((key(place), Who::Scout(at)))));
+        BinaryHeap::from(due)
+    }
+
+    fn at(&self, who: Who) -> &Subregion {
+        match who {
+            Who::Subregion(at, index) => &self.targets[at].subregions[index],
+            Who::Scout(at) => &self.scouts[at].place,
+        }
+    }
+
+    /// The pages that are to be read next; a scout is read as a whole.
+    fn next_look(&self, who: Who, now_us: u64) -> Option<(u32, u32)> {
+        match who {
+            Who::Subregion(..) => self.at(who).next_look(now_us),
+            Who::Scout(at) => Some((0, self.scouts[at].place.nr_pages())),
+        }
+    }
+
+    /// Reads the places of this round, and takes in what is found.
+    fn read<A: AccessCheck + ?Sized>(
+        &mut self,
+        access: &mut A,
+        now_us: u64,
+    ) -> Result<(), A::Error> {
         if self.places.is_empty() {
             return Ok(());
         }

@@ -217,9 +217,14 @@ fn the_stream_of_snapshots_is_fixed_by_the_seed() {
 }
 
 /// The shares that are told to be accessed within these times, on average, of memory that is gone over in
-/// so many microseconds, again and again.
+/// so many microseconds, again and again; over three seeds.
 fn told_of_sweep(period_us: u64, bound: f64, within_us: [u64; 2]) -> [f64; 2] {
-    let mut run = Run::new(TestMemory::new(&[ALL], &[]), attrs(10, 1000), Some(bound), 42);
+    let all = [42, 43, 44].map(|seed| told_by(seed, period_us, bound, within_us));
+    [0, 1].map(|at| all.iter().map(|told| told[at]).sum::<f64>() / 3.0)
+}
+
+fn told_by(seed: u64, period_us: u64, bound: f64, within_us: [u64; 2]) -> [f64; 2] {
+    let mut run = Run::new(TestMemory::new(&[ALL], &[]), attrs(10, 1000), Some(bound), seed);
     let at = |us: u64| ALL.start / PAGE_SIZE + us % period_us * ALL.pages() / period_us;
     let (mut told, mut nr) = ([0.0; 2], 0.0);
     while run.due_us < 40_000_000 {
@@ -244,12 +249,13 @@ fn told_of_sweep(period_us: u64, bound: f64, within_us: [u64; 2]) -> [f64; 2] {
 
 #[test]
 fn of_what_is_swept_slowly_as_much_is_accessed_in_a_second_as_is_passed() {
-    for bound in [0.001, 0.005] {
+    // With a thousandth of a CPU, not even every page table can be read within two seconds.
+    for (bound, of_second) in [(0.001, 0.5..=1.5), (0.005, 0.8..=1.3)] {
         for period_us in [960_000, 1_920_000, 3_840_000, 7_680_000] {
             let truth = (1_000_000.0 / period_us as f64).min(1.0);
             let [second, five] = told_of_sweep(period_us, bound, [1_000_000, 5_000_000]);
             let all = (5_000_000.0 / period_us as f64).min(1.0);
-            assert!((0.7..=1.5).contains(&(second / truth)), "{second} of {truth}, {bound}");
+            assert!(of_second.contains(&(second / truth)), "{second} of {truth}, {bound}");
             assert!((0.8..=1.2).contains(&(five / all)), "{five} of {all}, {bound}");
         }
     }
