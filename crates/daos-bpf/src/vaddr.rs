@@ -50,6 +50,9 @@ const UPDATES_BETWEEN_TRIES: u64 = 10;
 /// Ranges to arm from which on moving to the target's CPU and back is worth it: the
 /// move costs some 50 µs, an interrupt some 14 µs to either side.
 const WORTH_A_MOVE: usize = 4;
+/// Most pages that are armed at once. Chosen: what the kernel keeps of so many takes a quarter of a
+/// usual second-level cache.
+const PAGES_AT_ONCE: u32 = 2048;
 
 /// How a process came to be a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -220,8 +223,26 @@ impl VirtualMemory {
         self.spaces.iter().map(|space| space.process.pid())
     }
 
-    /// Arms the windows of one target.
+    /// Arms the windows of one target: so few pages at once that what is read of their frames is
+    /// still in the CPU's cache when the kernel clears their bits.
     fn arm_space(&mut self, at: usize, windows: &[Window]) -> Result<(), BpfError> {
+        let mut rest = windows;
+        let mut armed = Ok(());
+        while !rest.is_empty() && armed.is_ok() {
+            let mut pages = 0;
+            let fits = |window: &&Window| {
+                pages += window.pages;
+                pages <= PAGES_AT_ONCE
+            };
+            let nr = rest.iter().take_while(fits).count().max(1);
+            armed = self.arm_at_once(at, &rest[..nr]);
+            rest = &rest[nr..];
+        }
+        self.placement.follow(None);
+        armed
+    }
+
+    fn arm_at_once(&mut self, at: usize, windows: &[Window]) -> Result<(), BpfError> {
         let Some(task) = self.task(at)? else { return Ok(()) };
         let pid = self.spaces[at].process.pid();
         let mut to_arm = std::mem::take(&mut self.to_arm);
@@ -275,7 +296,6 @@ impl VirtualMemory {
             let took_us = (cpu::used_us() - begun_us) as f64;
             let flushes = to_arm.ranges.len() as u64;
             self.target_cost.armed(flushes, armed, took_us, may_interrupt);
-            self.placement.follow(None);
         } else {
             self.spaces[at].task = None;
         }

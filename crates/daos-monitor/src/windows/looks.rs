@@ -89,10 +89,12 @@ impl Subregion {
 
     /// Its pages are to be known one by one from now on.
     pub fn make_table(&mut self) {
+        let is_idle = self.estimate.rate() == 0.0 && self.is_waiting() && !self.is_probe_mixed();
+        let idle_since_us = is_idle.then_some(self.since_us);
         self.probe = self.range;
         self.known = self.range;
         (self.waiting, self.now_waiting) = Default::default();
-        self.table = Some(Box::new(Table::new()));
+        self.table = Some(Box::new(Table::new(idle_since_us)));
         self.counts.end();
         self.arm_all_us = 0;
         self.estimate.rest_on_at_most(4.0, 8.0);

@@ -77,7 +77,7 @@ const SUBREGIONS_PER_REGION: usize = 4;
 /// The share of what may be spent that reading all page tables may take, for them to be
 /// known one by one, and the time for it in seconds. Chosen.
 const FOR_TABLES: f64 = 0.4;
-const TABLES_READ_IN: f64 = 2.0;
+const TABLES_READ_IN: f64 = 4.0;
 /// Most rounds in an aggregation interval. Chosen: at two ticks each they fit the default
 /// one, which has twenty.
 const MAX_ROUNDS: u32 = 8;

@@ -94,11 +94,15 @@ pub(super) struct Table {
     period_us: u64,
     /// Pages in use when all were armed last.
     used_then: Pages,
+    /// Until it is armed for the first time: since when it is idle, as a few of its pages told.
+    idle_since_us: Option<u64>,
 }
 
 impl Table {
-    pub fn new() -> Self {
+    /// A table of which nothing is known but, where it is idle as a few of its pages told, since when.
+    pub fn new(idle_since_us: Option<u64>) -> Self {
         Self {
+            idle_since_us,
             used: Pages::default(),
             known: Pages::default(),
             unknown: Pages::default(),
@@ -113,9 +117,11 @@ impl Table {
         &self.used
     }
 
-    /// Notes that these pages, whose bits were set, are armed now.
+    /// Notes that these pages, whose bits were set, are armed now. What was told of them as a whole
+    /// holds until one turns out to be in use: to look closer makes nothing younger.
     pub fn arm(&mut self, pages: &Pages, now_us: u64) {
-        self.set_since(pages, now_us);
+        let since_us = self.idle_since_us.take().unwrap_or(now_us);
+        self.set_since(pages, since_us);
         self.known = self.known.or(pages);
         self.suspect = None;
     }
