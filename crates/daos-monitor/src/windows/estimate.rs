@@ -8,6 +8,8 @@
 //! estimated so far, so that looks can be added up (a step of Newton's method on the
 //! likelihood with each).
 
+use super::together::{LookAtAll, Together};
+
 /// Looks contradict a rate if a likelihood ratio test says so: one in a thousand does by
 /// chance (chi-squared, one degree of freedom).
 const DIFFERENT: f64 = 10.8;
@@ -165,13 +167,15 @@ pub(super) struct Estimate {
     surprise: f64,
     /// What was waited since the last look in which any page was accessed, of all.
     quiet: f64,
+    /// Whether they are accessed all at once, and how often then.
+    together: Together,
 }
 
 impl Estimate {
     /// All that is known is one look.
     pub fn of(look: Look) -> Self {
         let quiet = if look.accessed > 0.0 { 0.0 } else { look.waiting * look.exposure };
-        Self { evidence: Evidence::of(look, 0.0), surprise: 0.0, quiet }
+        Self { evidence: Evidence::of(look, 0.0), quiet, ..Self::default() }
     }
 
     /// All that is known is the rate, from so many accesses.
@@ -187,7 +191,26 @@ impl Estimate {
 
     /// Accesses a second and page.
     pub fn rate(&self) -> f64 {
-        self.evidence.rate()
+        self.together.rate().unwrap_or(self.evidence.rate())
+    }
+
+    /// The chance that a page is accessed at least once within so many seconds that begin at some time.
+    pub fn chance(&self, seconds: f64) -> f64 {
+        match self.together.rate() {
+            Some(rate) => (rate * seconds).min(1.0),
+            None => chance(self.evidence.rate(), seconds),
+        }
+    }
+
+    /// Whether pages are accessed all at once, as in a sweep.
+    pub fn is_together(&self) -> bool {
+        self.together.rate().is_some()
+    }
+
+    /// Takes in, beside what it says of each page, what a look says of all of them.
+    pub fn add_at_all(&mut self, look: LookAtAll) {
+        let rate = self.rate();
+        self.together.add(look, chance(rate, look.to - look.from), rate);
     }
 
     /// Whether the last looks were odd, though not so much that they must be of another rate.
@@ -224,7 +247,7 @@ impl Estimate {
             self.evidence.waited += quiet;
             return true;
         }
-        let new = Evidence::of(look, self.rate());
+        let new = Evidence::of(look, self.evidence.rate());
         self.evidence.accesses += new.accesses;
         self.evidence.waited += new.waited;
         self.quiet = if look.accessed > 0.0 { 0.0 } else { self.quiet + new.waited };
@@ -245,8 +268,8 @@ impl Estimate {
         // How much likelier two rates are than one, of which the second is 0.
         let is_over = 2.0 * independent * libm::log(waited / before) > OVER;
         if is_over {
-            self.evidence = Evidence { accesses: 0.0, waited: self.quiet };
-            self.surprise = 0.0;
+            let evidence = Evidence { accesses: 0.0, waited: self.quiet };
+            *self = Self { evidence, quiet: self.quiet, ..Self::default() };
         }
         is_over
     }
@@ -277,7 +300,7 @@ impl Estimate {
         };
         let are_quiet = self.quiet > 0.0 && other.quiet > 0.0;
         let quiet = if are_quiet { self.quiet + other.quiet } else { 0.0 };
-        let mut both = Self { evidence, surprise: 0.0, quiet };
+        let mut both = Self { evidence, quiet, ..Self::default() };
         both.rest_on_at_most(MOST_ACCESSES, MOST_PAGE_SECONDS);
         both
     }

@@ -30,6 +30,7 @@
 //! | `subregion`, `target` | a subregion, and those of a target |
 //! | `table` | the pages of a page table, each for itself |
 //! | `estimate` | from looks to rates |
+//! | `together` | memory that is gone over: how often |
 //! | `curve` | how many pages are accessed within which time |
 //! | `seen` | how many were, as far as was seen |
 //! | `regions`, `page_runs` | aggregation: from subregions to regions, and to runs of pages |
@@ -51,6 +52,7 @@ mod table;
 mod target;
 #[cfg(test)]
 mod tests;
+mod together;
 
 use super::{Monitor, MonitorOptions};
 use budget::{Budget, KEPT_FOR_CHANGE};

@@ -36,9 +36,8 @@ pub(super) struct FoundAt {
 pub(super) struct Told {
     runs: RunBlock,
     at_us: u64,
-    /// The rate of those in use then, and the sampling interval.
-    rate: f64,
-    seconds: f64,
+    /// The chance then that one in use is accessed in a sampling interval.
+    chance: f64,
 }
 
 /// Brings the runs of a target up to date when that is due: `joined` is what is known more finely
@@ -98,19 +97,17 @@ impl Found {
     /// The runs of the pages of a table; `None` if it has none.
     fn of_table(&mut self, subregion: &mut Subregion, found_at: FoundAt) -> Option<RunBlock> {
         let FoundAt { seconds, now_us, .. } = found_at;
-        let rate = subregion.estimate.rate();
-        let is_told = |told: &&Told| {
-            told.seconds == seconds && (told.rate - rate).abs() <= RATES_ALIKE * told.rate
-        };
+        let chance = subregion.estimate.chance(seconds);
+        let is_told = |told: &&Told| (told.chance - chance).abs() <= RATES_ALIKE * told.chance;
         if let Some(told) = subregion.told.as_ref().filter(is_told) {
             return Some(told.runs.later(now_us.saturating_sub(told.at_us)));
         }
         let mut runs = Vec::new();
         let table = subregion.table.as_deref()?;
-        table.runs(subregion.range.start, rate, seconds, now_us, &mut runs);
+        table.runs(subregion.range.start, chance, now_us, &mut runs);
         self.nr_new += runs.len();
         let runs = RunBlock::new(&runs);
-        subregion.told = Some(Told { runs: runs.clone(), at_us: now_us, rate, seconds });
+        subregion.told = Some(Told { runs: runs.clone(), at_us: now_us, chance });
         Some(runs)
     }
 

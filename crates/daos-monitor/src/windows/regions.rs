@@ -4,7 +4,7 @@
 //! that leaves more regions than may be, those that differ least are taken for one, and what
 //! is known more finely is told by runs of pages.
 
-use super::estimate::{Estimate, chance};
+use super::estimate::Estimate;
 use super::page_runs::{self, FoundAt};
 use super::subregion::{AGES_ALIKE_US, Subregion};
 use super::table::TablePart;
@@ -52,7 +52,7 @@ impl Run {
     fn part(&self, subregion: &Subregion, part: TablePart, seconds: f64) -> Self {
         let range = subregion.pages(part.from, part.to);
         let pages = range.pages() as f64;
-        let one = if part.is_used { chance(subregion.estimate.rate(), seconds) } else { 0.0 };
+        let one = if part.is_used { subregion.estimate.chance(seconds) } else { 0.0 };
         Self {
             range,
             since_us: if part.is_used { self.since_us } else { part.since_us },

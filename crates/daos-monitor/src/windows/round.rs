@@ -281,6 +281,8 @@ impl Windows {
             subregion.unsure = true;
         }
         let changed = subregion.take((place.from, place.to), seen, now_us);
+        target.note_at_all(index);
+        let subregion = &mut target.subregions[index];
         let is_odd = subregion.estimate.is_odd();
         let waited_us = now_us.saturating_sub(subregion.armed.at_us);
         subregion.unsure = is_odd

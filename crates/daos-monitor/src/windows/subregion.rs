@@ -5,10 +5,11 @@
 //! and they are aggregated into regions.
 
 use super::curve::{CountedRate, Counts, Curve};
-use super::estimate::{Estimate, Look, chance};
+use super::estimate::{Estimate, Look};
 use super::page_runs::Told;
 use super::seen::{Accessed, Seen, Waiting};
 use super::table::{Summary, Table};
+use super::together::LookAtAll;
 use daos_core::access::shifted_pages;
 use daos_core::pages::{Pages, page_range};
 use daos_core::{AddrRange, HUGE_PAGE_SIZE, Observation, PAGE_SIZE, PageBits};
@@ -79,6 +80,8 @@ pub(super) struct Subregion {
     /// When it was read last nearly all had been accessed, after so long that it says little of
     /// the rate: it is higher than was thought.
     pub is_saturated: bool,
+    /// The last look, if it was at pages of its table that had not been accessed since they were armed.
+    pub at_all: Option<LookAtAll>,
     /// The part of the range that was seen to be alike.
     pub known: AddrRange,
     /// Nothing is in memory here.
@@ -134,6 +137,7 @@ impl Subregion {
             due_us: now_us,
             unsure: true,
             is_saturated: false,
+            at_all: None,
             known: range,
             absent: false,
             huge: false,
@@ -275,6 +279,7 @@ impl Subregion {
         // Of a table they would be those that are accessed seldom.
         let others = self.table.is_none().then(|| (waiting.without(&window), self.read_us));
         let mut changed = false;
+        self.at_all = None;
         self.is_saturated = false;
         for (group, since_us) in std::iter::once(armed).chain(others) {
             // Only pages that are in use tell how often those are accessed.
@@ -293,9 +298,16 @@ impl Subregion {
                 accessed: accessed * per_accessed,
                 exposure: now_us.saturating_sub(since_us) as f64 / 1e6,
             };
+            let of_window = self.table.as_ref().map_or(window, |table| window.and(table.used()));
+            if since_us == armed.1 && tell.len() == of_window.len() && !tell.is_empty() {
+                let armed_us = |us: u64| us.saturating_sub(self.armed.at_us) as f64 / 1e6;
+                let (from, to) = (armed_us(since_us), armed_us(now_us));
+                let pages = f64::from(tell.len());
+                self.at_all = Some(LookAtAll { pages, share: accessed / pages, from, to });
+            }
             self.is_saturated |=
                 accessed > SATURATED * f64::from(tell.len()) && look.exposure > SHORT;
-            let missed = accessed == 0.0 && chance(self.estimate.rate(), look.exposure) > LIKELY;
+            let missed = accessed == 0.0 && self.estimate.chance(look.exposure) > LIKELY;
             changed |= seen.present > 0 && self.estimate.add(look);
             changed |= self.table.is_none() && accessed == 0.0 && self.estimate.give_up(look);
             if let Some(table) = self.table.as_mut().filter(|_| missed && !tell.is_empty()) {
@@ -392,6 +404,8 @@ impl Subregion {
         }
         if has_table && self.summary.used == 0 {
             self.curve = Curve::default();
+        } else if self.estimate.is_together() {
+            (self.curve, self.curve_of) = (Curve::of_sweep(rate, used_share), rate);
         } else if all_read || changed || was_over || (self.counts.is_empty() && is_other) {
             (self.curve, self.curve_of) = (self.counts.curve(rate, used_share), rate);
         }
@@ -465,8 +479,8 @@ impl Subregion {
 
     /// The chance that a page is accessed within so many seconds, on average over its pages.
     pub fn mean_chance(&self, seconds: f64) -> f64 {
-        let rate = self.estimate.rate();
-        let one = if rate < IDLE_RATE { 0.0 } else { chance(rate, seconds) };
+        let is_idle = self.estimate.rate() < IDLE_RATE;
+        let one = if is_idle { 0.0 } else { self.estimate.chance(seconds) };
         if self.table.is_some() { one * self.summary.used_share() } else { one }
     }
 

@@ -1,6 +1,5 @@
 //! The pages of one page table, each known for itself.
 
-use super::estimate::chance;
 use super::subregion::AGES_ALIKE_US;
 use daos_core::access::MAX_WINDOW_PAGES;
 use daos_core::pages::{Pages, page_range};
@@ -262,10 +261,10 @@ impl Table {
         parts
     }
 
-    /// Adds runs of pages that are alike. `start`: the address of the first page; `seconds`:
-    /// the sampling interval.
-    pub fn runs(&self, start: u64, rate: f64, seconds: f64, now_us: u64, runs: &mut Vec<PageRun>) {
-        let used_rate = chance(rate, seconds).max(f64::MIN_POSITIVE);
+    /// Adds runs of pages that are alike. `start`: the address of the first page; `chance`:
+    /// that one in use is accessed in a sampling interval.
+    pub fn runs(&self, start: u64, chance: f64, now_us: u64, runs: &mut Vec<PageRun>) {
+        let used_rate = chance.max(f64::MIN_POSITIVE);
         for (is_used, from, to) in self.segments() {
             let mut from = from;
             while from < to {

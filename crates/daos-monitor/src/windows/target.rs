@@ -13,6 +13,10 @@ const ADDING_US: f64 = 0.2;
 /// rather than what usually does.
 const FOR_WORKING_SETS: f64 = 0.04;
 const MOST_BETWEEN_US: f64 = 1_000_000.0;
+/// Page tables on each side that are gone over with one, if they are accessed as often within this factor.
+/// Chosen: what is gone over is some ten mebibytes and more.
+const TOGETHER: usize = 4;
+const ABOUT: f64 = 3.0;
 
 /// Sorted, disjoint subregions that cover what a target has mapped.
 #[derive(Debug, Clone)]
@@ -111,6 +115,21 @@ impl TargetSubregions {
         let end = (at + 1 + reach).min(self.subregions.len());
         for subregion in &mut self.subregions[at.saturating_sub(reach)..end] {
             subregion.due_us = subregion.due_us.min(now_us);
+        }
+    }
+
+    /// Whether pages are accessed together a look says of neighbouring page tables, too, that are accessed
+    /// about as often: what is gone over is larger than a page table.
+    pub fn note_at_all(&mut self, at: usize) {
+        let this = &mut self.subregions[at];
+        let Some(look) = this.at_all.take() else { return };
+        let rate = this.estimate.rate();
+        let end = (at + 1 + TOGETHER).min(self.subregions.len());
+        for subregion in &mut self.subregions[at.saturating_sub(TOGETHER)..end] {
+            let own = subregion.estimate.rate();
+            if own.max(rate) < ABOUT * own.min(rate) {
+                subregion.estimate.add_at_all(look);
+            }
         }
     }
 

@@ -1,0 +1,152 @@
+//! Pages that are accessed all at once, again and again: memory that is gone over.
+//!
+//! A look at pages that are accessed at random times finds a part of them accessed. Of a page table in
+//! a sweep it finds all or none, whatever its exposure: all are accessed within a moment. So it tells as
+//! much as one page would. And armed at some time, they are accessed at any time within the period of
+//! the sweep alike, but not after it: at random times, at the same rate, a third of them would come later.
+
+/// How much likelier it has to be that pages come together, as a log likelihood ratio of the looks that found
+/// all accessed, and of those that found none. Chosen: one in twenty are so by chance.
+const SURE: f64 = 3.0;
+/// Most that one look adds to it, or takes off, and most that is kept. Chosen: two of each kind decide.
+const AT_ONCE: f64 = 2.0;
+const MOST: f64 = 8.0;
+/// What each look leaves of what is known of both. Chosen: some fifty count.
+const KEEP: f64 = 0.98;
+/// Of pages in a sweep, so many are passed while they are being armed or read. Chosen.
+const PARTLY: f64 = 0.05;
+/// The shares of accessed pages from which on it is all, and up to which it is none. Chosen.
+const ALL: f64 = 0.9;
+const NONE: f64 = 0.1;
+/// Accesses that the period rests on at most. Chosen.
+const MOST_ACCESSES: f64 = 32.0;
+/// The part of a period after which a look that finds none hardly fits it. Chosen.
+const MOST_OF_PERIOD: f64 = 0.8;
+
+/// A look at all pages that were armed together, of which none had been accessed before.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct LookAtAll {
+    pub pages: f64,
+    /// The share that was found accessed, 0 to 1.
+    pub share: f64,
+    /// Seconds from when they were armed until they were read before, and until now.
+    pub from: f64,
+    pub to: f64,
+}
+
+/// Whether pages are accessed together, and how often.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct Together {
+    /// How much likelier that is, by looks that found all accessed, and by those that found none.
+    by_all: f64,
+    by_none: f64,
+    accesses: f64,
+    /// The sum of the times within which they had none.
+    waited: f64,
+}
+
+impl Together {
+    /// Accesses a second, if they are accessed together.
+    pub fn rate(&self) -> Option<f64> {
+        (self.by_all.min(self.by_none) > SURE && self.waited > 0.0)
+            .then(|| self.accesses / self.waited)
+    }
+
+    /// Takes in a look; `chance`: that a page is accessed in it, and `rate` by which that is, at random times.
+    pub fn add(&mut self, look: LookAtAll, chance: f64, rate: f64) {
+        let LookAtAll { pages, share, .. } = look;
+        if pages < 2.0 || !(chance > 0.0 && chance < 1.0) {
+            return;
+        }
+        (self.by_all, self.by_none) = (KEEP * self.by_all, KEEP * self.by_none);
+        let others = pages - 1.0;
+        let so_far =
+            |by: &mut f64, more: f64| *by = (*by + more.clamp(-AT_ONCE, AT_ONCE)).clamp(0.0, MOST);
+        if share >= ALL {
+            so_far(&mut self.by_all, -others * libm::log(chance));
+        } else if share <= NONE {
+            so_far(&mut self.by_none, -others * libm::log1p(-chance));
+        } else {
+            let random = share * libm::log(share / chance)
+                + (1.0 - share) * libm::log((1.0 - share) / (1.0 - chance));
+            let less = (pages * random + libm::log(PARTLY / pages)).min(0.0);
+            so_far(&mut self.by_all, less);
+            so_far(&mut self.by_none, less);
+            return;
+        }
+        self.count(look, rate);
+    }
+
+    /// Most likely period of looks that begin at any time of it alike: those that found none by a time `t` count for
+    /// `t / (1 - t / period)` each, those that found all before a period was over for one access, and those
+    /// that found them later for nothing beyond that none had been accessed before.
+    fn count(&mut self, look: LookAtAll, random: f64) {
+        if self.waited <= 0.0 {
+            (self.accesses, self.waited) = (1.0, 1.0 / random);
+        }
+        let rate = self.accesses / self.waited;
+        let none_until = |seconds: f64| seconds / (1.0 - (seconds * rate).min(MOST_OF_PERIOD));
+        if look.share <= NONE {
+            self.waited += none_until(look.to) - none_until(look.from);
+        } else if look.to * rate < 1.0 {
+            self.accesses += 1.0;
+            self.waited = (self.waited - none_until(look.from)).max(0.1 * self.waited);
+        }
+        let keep = (MOST_ACCESSES / self.accesses).min(1.0);
+        (self.accesses, self.waited) = (keep * self.accesses, keep * self.waited);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::estimate::chance;
+    use super::*;
+    use daos_core::Rng;
+
+    fn fraction(rng: &mut Rng) -> f64 {
+        rng.below(1 << 20) as f64 / f64::from(1 << 20)
+    }
+
+    /// Arms 16 pages and reads them after each of some times until some were accessed; `came`: when each was.
+    fn watch(random: f64, mut came: impl FnMut(&mut Rng) -> [f64; 16]) -> Together {
+        let (mut rng, mut together) = (Rng::new(7), Together::default());
+        for _ in 0..60 {
+            let (came, mut from) = (came(&mut rng), 0.0);
+            for to in [0.005, 0.1 + 0.2 * fraction(&mut rng), 0.8] {
+                let share = came.iter().filter(|came| **came < to).count() as f64 / 16.0;
+                let look = LookAtAll { pages: 16.0, share, from, to };
+                let rate = together.rate().unwrap_or(random);
+                together.add(look, chance(rate, to - from), rate);
+                from = to;
+                if share > 0.0 {
+                    break;
+                }
+            }
+        }
+        together
+    }
+
+    #[test]
+    fn how_often_memory_is_gone_over_is_found() {
+        for period in [0.1, 0.5, 1.0] {
+            for guess in [0.5, 1.0, 2.5] {
+                let together = watch(guess / period, |rng| [period * fraction(rng); 16]);
+                let rate =
+                    together.rate().unwrap_or_else(|| panic!("{period} {guess} {together:?}"));
+                assert!((rate * period - 1.0).abs() < 0.4, "{rate} of {}", 1.0 / period);
+            }
+        }
+    }
+
+    #[test]
+    fn pages_at_random_times_are_not_together() {
+        for rate in [0.5, 2.0, 10.0, 50.0, 500.0] {
+            for guess in [0.2, 1.0, 5.0] {
+                let together = watch(guess * rate, |rng| {
+                    std::array::from_fn(|_| -libm::log(1.0 - fraction(rng)) / rate)
+                });
+                assert_eq!(together.rate(), None, "{rate} {guess} {together:?}");
+            }
+        }
+    }
+}
