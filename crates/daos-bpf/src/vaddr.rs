@@ -236,9 +236,10 @@ impl VirtualMemory {
             };
             let nr = rest.iter().take_while(fits).count().max(1);
             armed = self.arm_at_once(at, &rest[..nr]);
+            // Where the target waits for us, nothing is read.
+            self.placement.follow(None);
             rest = &rest[nr..];
         }
-        self.placement.follow(None);
         armed
     }
 

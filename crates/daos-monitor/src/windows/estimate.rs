@@ -178,10 +178,10 @@ impl Estimate {
         Self { evidence: Evidence::of(look, 0.0), quiet, ..Self::default() }
     }
 
-    /// All that is known is the rate, from so many accesses.
-    pub fn of_rate(rate: f64, accesses: f64) -> Self {
+    /// The rate is known otherwise, from so many accesses.
+    pub fn set_rate(&mut self, rate: f64, accesses: f64) {
         let evidence = Evidence { accesses, waited: accesses / rate };
-        Self { evidence, ..Self::default() }
+        *self = Self { evidence, together: self.together, ..Self::default() };
     }
 
     /// Whether it rests on so many accesses.
@@ -305,8 +305,15 @@ impl Estimate {
         both
     }
 
-    /// The same rate, less sure: resting on no more than so many accesses and seconds.
-    pub fn rest_on_at_most(&mut self, accesses: f64, waited: f64) {
+    /// The same of other pages, or more closely: less sure, resting on no more than so many accesses and
+    /// seconds.
+    pub fn doubt(&mut self, accesses: f64, waited: f64) {
+        self.rest_on_at_most(accesses, waited);
+        self.together.doubt();
+    }
+
+    /// The same rate, resting on no more than so many accesses and seconds.
+    fn rest_on_at_most(&mut self, accesses: f64, waited: f64) {
         let Evidence { accesses: known, waited: for_long } = self.evidence;
         let keep = (accesses / known.max(1e-9)).min(waited / for_long.max(1e-9)).min(1.0);
         self.evidence = Evidence { accesses: known * keep, waited: for_long * keep };

@@ -97,7 +97,7 @@ impl Subregion {
         self.table = Some(Box::new(Table::new(idle_since_us)));
         self.counts.end();
         self.arm_all_us = 0;
-        self.estimate.rest_on_at_most(4.0, 8.0);
+        self.estimate.doubt(4.0, 8.0);
         self.unsure = false;
     }
 }

@@ -430,7 +430,6 @@ impl Monitor for Windows {
     fn update<A: AccessCheck + ?Sized>(&mut self, access: &mut A) -> Result<(), A::Error> {
         let now_us = self.now_us;
         self.places.clear();
-        self.to_check.clear();
         let before = std::mem::take(&mut self.targets);
         let mut before: HashMap<_, _> = before.into_iter().map(|t| (t.id, t)).collect();
         for live in access.targets()? {
@@ -472,6 +471,7 @@ impl Monitor for Windows {
             }
             room = (room + before).saturating_sub(target.subregions.len());
         }
+        self.find_to_check();
         Ok(())
     }
 

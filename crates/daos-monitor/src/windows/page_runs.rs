@@ -17,7 +17,7 @@ const RUN_US: f64 = 0.15;
 const BLOCK_US: f64 = 0.15;
 /// The share of what may be spent that finding runs may take. Chosen.
 const FOR_RUNS: f64 = 0.12;
-/// Rates of a table that differ by no more than this part are told as one. Chosen: looks at a few
+/// Access rates of a table that differ by no more than this part are told as one. Chosen: looks at a few
 /// pages at a time change them by as much.
 const RATES_ALIKE: f64 = 0.1;
 

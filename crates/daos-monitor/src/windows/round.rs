@@ -163,6 +163,22 @@ impl Windows {
         self.read(access, now_us)
     }
 
+    /// Finds anew what was armed for a short time only, once targets or scouts are others.
+    pub(super) fn find_to_check(&mut self) {
+        self.to_check.clear();
+        let Some(by_us) = self.check_us else { return };
+        let (armed_us, sample_us) = (self.armed_us, self.attrs.sample_us);
+        let is_short = |subregion: &Subregion| {
+            subregion.armed.at_us >= armed_us && subregion.due_us <= by_us + sample_us / 4
+        };
+        for (at, target) in self.targets.iter().enumerate() {
+            let short = target.subregions.iter().enumerate().filter(|(_, s)| is_short(s));
+            self.to_check.extend(short.map(|(index, _)| Who::Subregion(at, index)));
+        }
+        let scouts = self.scouts.iter().enumerate().filter(|(_, scout)| is_short(&scout.place));
+        self.to_check.extend(scouts.map(|(at, _)| Who::Scout(at)));
+    }
+
     /// Reads what waits for an access and is due, as far as it leaves `kept` of the budget.
     fn read_due<A: AccessCheck + ?Sized>(
         &mut self,

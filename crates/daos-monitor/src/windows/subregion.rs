@@ -50,6 +50,8 @@ pub(super) struct Armed {
     pub at_us: u64,
     /// When they were read last.
     pub read_us: u64,
+    /// That was since they are overdue: of what comes in turns, their turn is about to come.
+    pub is_overdue: bool,
 }
 
 /// A part of memory, and what is known of it.
@@ -80,7 +82,7 @@ pub(super) struct Subregion {
     /// When it was read last nearly all had been accessed, after so long that it says little of
     /// the rate: it is higher than was thought.
     pub is_saturated: bool,
-    /// The last look, if it was at pages of its table that had not been accessed since they were armed.
+    /// The last look, if it was at all pages that were armed last.
     pub at_all: Option<LookAtAll>,
     /// The part of the range that was seen to be alike.
     pub known: AddrRange,
@@ -212,13 +214,11 @@ impl Subregion {
     pub fn arm(&mut self, from: u32, to: u32, now_us: u64) {
         self.unmapped_us = 0;
         let window = Pages::range(from, to);
-        // It is armed since a page was not accessed when it should have been: of what comes in
-        // turns that says when its turn comes.
-        let is_biased = self.table.as_ref().is_some_and(|table| table.suspect.is_some());
+        let is_overdue = self.table.as_ref().is_some_and(|table| table.suspect.is_some());
         if let Some(table) = &mut self.table {
             table.arm(&window.without(&self.waiting), now_us);
         }
-        if to - from == self.probe.pages() as u32 && !is_biased {
+        if to - from == self.probe.pages() as u32 && !is_overdue {
             self.counts.begin(now_us);
         } else {
             self.counts.lose(&window.and(&self.waiting));
@@ -231,7 +231,7 @@ impl Subregion {
             self.read_us = now_us;
         }
         self.waiting = self.waiting.or(&window);
-        self.armed = Armed { from, to, at_us: now_us, read_us: now_us };
+        self.armed = Armed { from, to, at_us: now_us, read_us: now_us, is_overdue };
         self.count_waiting();
     }
 
@@ -299,7 +299,8 @@ impl Subregion {
                 exposure: now_us.saturating_sub(since_us) as f64 / 1e6,
             };
             let of_window = self.table.as_ref().map_or(window, |table| window.and(table.used()));
-            if since_us == armed.1 && tell.len() == of_window.len() && !tell.is_empty() {
+            let may_tell = !self.huge && !self.armed.is_overdue && since_us == armed.1;
+            if may_tell && tell.len() == of_window.len() && !tell.is_empty() {
                 let armed_us = |us: u64| us.saturating_sub(self.armed.at_us) as f64 / 1e6;
                 let (from, to) = (armed_us(since_us), armed_us(now_us));
                 let pages = f64::from(tell.len());
@@ -332,7 +333,7 @@ impl Subregion {
                     if exposure > SHORT { 0.63 } else { nr_fresh / f64::from(waiting.len()) };
                 let waiting = nr_fresh / share;
                 self.estimate = Estimate::of(Look { waiting, accessed: nr_fresh, exposure });
-                self.estimate.rest_on_at_most(1.0, f64::MAX);
+                self.estimate.doubt(1.0, f64::MAX);
                 self.is_saturated |= exposure > SHORT;
             }
             let before = *table.used();
@@ -391,7 +392,9 @@ impl Subregion {
         let was_over = self.counts.is_over();
         self.counts.take(fresh, all_read.then_some(pages), rate, now_us);
         // Probes tell of a few pages at a time; this, of all.
-        let may_tell = all_read && has_table && !self.counts.is_over();
+        // What is gone over comes at no random times, by which that tells.
+        let is_at_random = !self.estimate.is_together();
+        let may_tell = all_read && has_table && !self.counts.is_over() && is_at_random;
         let counted = if may_tell { self.counts.new_rate() } else { None };
         if let Some(CountedRate { rate, pages, is_over }) = counted {
             let accesses = f64::from(pages).min(MOST_COUNTED);
@@ -399,7 +402,7 @@ impl Subregion {
             let is_more = is_over && !self.estimate.rests_on(accesses)
                 || !is_over && rate > SOONER * self.estimate.rate();
             if is_more {
-                self.estimate = Estimate::of_rate(rate, accesses);
+                self.estimate.set_rate(rate, accesses);
             }
         }
         if has_table && self.summary.used == 0 {
@@ -603,6 +606,24 @@ mod tests {
             subregion.is_probe_mixed()
         };
         assert_eq!([0, 3, 0, 0xff].map(&mut is_mixed_with), [false, true, false, false]);
+    }
+
+    #[test]
+    fn pages_of_a_huge_page_are_one_and_overdue_ones_come_soon() {
+        let mut subregion = Subregion::new(AddrRange::new(0, HUGE_PAGE_SIZE), 8, 0);
+        let tells = |subregion: &mut Subregion, entries| {
+            subregion.arm(0, 8, subregion.armed.read_us + 1_000);
+            let seen = Observation { entries, ..seen(0xff) };
+            subregion.take((0, 8), &seen, subregion.armed.at_us + 5_000);
+            subregion.at_all.is_some()
+        };
+        assert_eq!([8, 1, 8].map(|entries| tells(&mut subregion, entries)), [true, false, true]);
+        subregion.make_table();
+        // The first look tells which are in use.
+        tells(&mut subregion, 8);
+        assert!(tells(&mut subregion, 8));
+        subregion.table.as_mut().unwrap().suspect = Some((0, 8));
+        assert!(!tells(&mut subregion, 8));
     }
 
     #[test]

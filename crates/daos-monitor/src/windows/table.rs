@@ -117,7 +117,7 @@ impl Table {
     }
 
     /// Notes that these pages, whose bits were set, are armed now. What was told of them as a whole
-    /// holds until one turns out to be in use: to look closer makes nothing younger.
+    /// holds for each until it turns out to be in use: to look closer makes nothing younger.
     pub fn arm(&mut self, pages: &Pages, now_us: u64) {
         let since_us = self.idle_since_us.take().unwrap_or(now_us);
         self.set_since(pages, since_us);
@@ -190,7 +190,7 @@ impl Table {
     }
 
     fn set_since(&mut self, pages: &Pages, now_us: u64) {
-        // Rounded up: what is claimed is never more than what is proven.
+        // Rounded up, so that no more is claimed.
         let now = now_us.div_ceil(UNIT_US) as u32;
         pages.ranges().for_each(|(from, to)| self.since[from as usize..to as usize].fill(now));
     }

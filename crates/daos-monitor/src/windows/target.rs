@@ -13,7 +13,7 @@ const ADDING_US: f64 = 0.2;
 /// rather than what usually does.
 const FOR_WORKING_SETS: f64 = 0.04;
 const MOST_BETWEEN_US: f64 = 1_000_000.0;
-/// Page tables on each side that are gone over with one, if they are accessed as often within this factor.
+/// Page tables on each side that are gone over with one, at most, if they are accessed as often within this factor.
 /// Chosen: what is gone over is some ten mebibytes and more.
 const TOGETHER: usize = 4;
 const ABOUT: f64 = 3.0;
@@ -118,16 +118,17 @@ impl TargetSubregions {
         }
     }
 
-    /// Whether pages are accessed together a look says of neighbouring page tables, too, that are accessed
-    /// about as often: what is gone over is larger than a page table.
+    /// What the last look at a subregion says of whether pages are accessed together, it says of others that are near
+    /// and accessed about as often, too: what is gone over is larger than a page table.
     pub fn note_at_all(&mut self, at: usize) {
         let this = &mut self.subregions[at];
         let Some(look) = this.at_all.take() else { return };
-        let rate = this.estimate.rate();
+        let (start, rate) = (this.range.start, this.estimate.rate());
         let end = (at + 1 + TOGETHER).min(self.subregions.len());
         for subregion in &mut self.subregions[at.saturating_sub(TOGETHER)..end] {
             let own = subregion.estimate.rate();
-            if own.max(rate) < ABOUT * own.min(rate) {
+            let is_near = subregion.range.start.abs_diff(start) <= TOGETHER as u64 * HUGE_PAGE_SIZE;
+            if is_near && own.max(rate) < ABOUT * own.min(rate) {
                 subregion.estimate.add_at_all(look);
             }
         }
@@ -182,6 +183,7 @@ impl TargetSubregions {
         self.subregions = fitted;
         self.ranges = ranges;
         self.runs_due_us = 0;
+        self.working_sets_due_us = 0;
     }
 
     /// Splits subregions where a page table ends, while there are fewer than `most`.
@@ -305,7 +307,7 @@ impl Subregion {
             return Self { range, known, ..self.clone() };
         }
         let mut estimate = self.estimate;
-        estimate.rest_on_at_most(1.0, 4.0);
+        estimate.doubt(1.0, 4.0);
         Self {
             estimate,
             since_us: self.since_us,

@@ -4,6 +4,9 @@
 //! a sweep it finds all or none, whatever its exposure: all are accessed within a moment. So it tells as
 //! much as one page would. And armed at some time, they are accessed at any time within the period of
 //! the sweep alike, but not after it: at random times, at the same rate, a third of them would come later.
+//!
+//! Records of many pages that are accessed at random times look the same, page table by page table. Their
+//! rate is told a third too low then; how many are accessed within a time, hardly otherwise.
 
 /// How much likelier it has to be that pages come together, as a log likelihood ratio of the looks that found
 /// all accessed, and of those that found none. Chosen: one in twenty are so by chance.
@@ -52,7 +55,20 @@ impl Together {
             .then(|| self.accesses / self.waited)
     }
 
-    /// Takes in a look; `chance`: that a page is accessed in it, and `rate` by which that is, at random times.
+    /// The same of other pages, or more closely: one look decides whether it holds.
+    pub fn doubt(&mut self) {
+        self.by_all = self.by_all.min(SURE + 0.5 * AT_ONCE);
+        self.by_none = self.by_none.min(SURE + 0.5 * AT_ONCE);
+        self.rest_on_at_most(1.0);
+    }
+
+    fn rest_on_at_most(&mut self, accesses: f64) {
+        let keep = (accesses / self.accesses.max(1e-9)).min(1.0);
+        (self.accesses, self.waited) = (keep * self.accesses, keep * self.waited);
+    }
+
+    /// Takes in a look; `rate`: accesses a second, as far as is known, and `chance`: that a page at random times
+    /// is accessed in it then.
     pub fn add(&mut self, look: LookAtAll, chance: f64, rate: f64) {
         let LookAtAll { pages, share, .. } = look;
         if pages < 2.0 || !(chance > 0.0 && chance < 1.0) {
@@ -80,9 +96,10 @@ impl Together {
     /// Most likely period of looks that begin at any time of it alike: those that found none by a time `t` count for
     /// `t / (1 - t / period)` each, those that found all before a period was over for one access, and those
     /// that found them later for nothing beyond that none had been accessed before.
-    fn count(&mut self, look: LookAtAll, random: f64) {
+    fn count(&mut self, look: LookAtAll, known: f64) {
         if self.waited <= 0.0 {
-            (self.accesses, self.waited) = (1.0, 1.0 / random);
+            (self.accesses, self.waited) = (1.0, 1.0 / known);
+            return;
         }
         let rate = self.accesses / self.waited;
         let none_until = |seconds: f64| seconds / (1.0 - (seconds * rate).min(MOST_OF_PERIOD));
@@ -90,10 +107,9 @@ impl Together {
             self.waited += none_until(look.to) - none_until(look.from);
         } else if look.to * rate < 1.0 {
             self.accesses += 1.0;
-            self.waited = (self.waited - none_until(look.from)).max(0.1 * self.waited);
+            self.waited = (self.waited - none_until(look.from)).max(0.5 * self.waited);
         }
-        let keep = (MOST_ACCESSES / self.accesses).min(1.0);
-        (self.accesses, self.waited) = (keep * self.accesses, keep * self.waited);
+        self.rest_on_at_most(MOST_ACCESSES);
     }
 }
 
