@@ -62,11 +62,6 @@ impl Curve {
         Self { shares: WITHIN_US.map(|us| (used * chance(rate, us as f64 / 1e6)) as f32) }
     }
 
-    /// The same of pages that are gone over so many times a second.
-    pub fn of_sweep(rate: f64, used: f64) -> Self {
-        Self { shares: WITHIN_US.map(|us| (used * (rate * us as f64 / 1e6).min(1.0)) as f32) }
-    }
-
     /// The share within so many microseconds: between two of the times, it grows evenly.
     pub fn within(&self, us: u64) -> f32 {
         let above = WITHIN_US.partition_point(|time_us| *time_us < us);

@@ -51,10 +51,10 @@ pub(super) struct Look {
 
 /// Accesses, and the time in which they came.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-struct Evidence {
-    accesses: f64,
+pub(super) struct Evidence {
+    pub accesses: f64,
     /// Seconds, times pages.
-    waited: f64,
+    pub waited: f64,
 }
 
 impl Evidence {
@@ -69,8 +69,13 @@ impl Evidence {
         }
     }
 
-    fn rate(self) -> f64 {
+    pub fn rate(self) -> f64 {
         if self.waited > 0.0 { self.accesses / self.waited } else { 0.0 }
+    }
+
+    /// The same rate, resting on so large a part of it.
+    pub fn part(self, keep: f64) -> Self {
+        Self { accesses: keep * self.accesses, waited: keep * self.waited }
     }
 
     /// Rates that it might be, at a standard deviation from what it is most likely.
@@ -209,8 +214,7 @@ impl Estimate {
 
     /// Takes in, beside what it says of each page, what a look says of all of them.
     pub fn add_at_all(&mut self, look: LookAtAll) {
-        let rate = self.rate();
-        self.together.add(look, chance(rate, look.to - look.from), rate);
+        self.together.add(look, self.rate());
     }
 
     /// Whether the last looks were odd, though not so much that they must be of another rate.
@@ -316,7 +320,7 @@ impl Estimate {
     fn rest_on_at_most(&mut self, accesses: f64, waited: f64) {
         let Evidence { accesses: known, waited: for_long } = self.evidence;
         let keep = (accesses / known.max(1e-9)).min(waited / for_long.max(1e-9)).min(1.0);
-        self.evidence = Evidence { accesses: known * keep, waited: for_long * keep };
+        self.evidence = self.evidence.part(keep);
         self.quiet *= keep;
     }
 }

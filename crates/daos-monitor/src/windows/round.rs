@@ -7,7 +7,7 @@
 use super::Windows;
 use super::estimate::chance;
 use super::looks::{BETWEEN_LOOKS_US, BETWEEN_TABLES_US, key};
-use super::subregion::Subregion;
+use super::subregion::{Subregion, Taken};
 use daos_core::{AccessCheck, Observation, Window};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -166,17 +166,13 @@ impl Windows {
     /// Finds anew what was armed for a short time only, once targets or scouts are others.
     pub(super) fn find_to_check(&mut self) {
         self.to_check.clear();
-        let Some(by_us) = self.check_us else { return };
-        let (armed_us, sample_us) = (self.armed_us, self.attrs.sample_us);
-        let is_short = |subregion: &Subregion| {
-            subregion.armed.at_us >= armed_us && subregion.due_us <= by_us + sample_us / 4
-        };
-        for (at, target) in self.targets.iter().enumerate() {
-            let short = target.subregions.iter().enumerate().filter(|(_, s)| is_short(s));
-            self.to_check.extend(short.map(|(index, _)| Who::Subregion(at, index)));
+        if self.check_us.is_none() {
+            return;
         }
-        let scouts = self.scouts.iter().enumerate().filter(|(_, scout)| is_short(&scout.place));
-        self.to_check.extend(scouts.map(|(at, _)| Who::Scout(at)));
+        let mut to_check = std::mem::take(&mut self.to_check);
+        let is_just_armed = |place: &Subregion| place.armed.at_us >= self.armed_us;
+        to_check.extend(self.all().filter(|(_, place)| is_just_armed(place)).map(|(who, _)| who));
+        self.to_check = to_check;
     }
 
     /// Reads what waits for an access and is due, as far as it leaves `kept` of the budget.
@@ -209,19 +205,19 @@ impl Windows {
     pub(super) fn all_due(&mut self, now_us: u64, key: impl Fn(&Subregion) -> u64) -> Due {
         let mut due = std::mem::take(&mut self.due);
         due.clear();
-        let is_due = |subregion: &&Subregion| subregion.due_us <= now_us;
-        for (at, target) in self.targets.iter().enumerate() {
-            let subregions = target.subregions.iter().enumerate();
-            due.extend(
-                subregions
-                    .filter(|(_, subregion)| is_due(subregion))
-                    .map(|(index, subregion)| Reverse((key(subregion), Who::Subregion(at, index)))),
-            );
-        }
-        let scouts = self.scouts.iter().map(|scout| &scout.place).enumerate();
-        let scouts = scouts.filter(|(_, place)| is_due(place));
-        due.extend(scouts.map(|(at, place)| Reverse((key(place), Who::Scout(at)))));
+        let is_due = |(_, place): &(Who, &Subregion)| place.due_us <= now_us;
+        due.extend(self.all().filter(is_due).map(|(who, place)| Reverse((key(place), who))));
         BinaryHeap::from(due)
+    }
+
+    /// All that is looked at.
+    fn all(&self) -> impl Iterator<Item = (Who, &Subregion)> {
+        let of_targets = self.targets.iter().enumerate().flat_map(|(at, target)| {
+            let subregions = target.subregions.iter().enumerate();
+            subregions.map(move |(index, subregion)| (Who::Subregion(at, index), subregion))
+        });
+        let scouts = self.scouts.iter().enumerate();
+        of_targets.chain(scouts.map(|(at, scout)| (Who::Scout(at), &scout.place)))
     }
 
     fn at(&self, who: Who) -> &Subregion {
@@ -296,8 +292,10 @@ impl Windows {
         if std::mem::take(&mut subregion.absent) {
             subregion.unsure = true;
         }
-        let changed = subregion.take((place.from, place.to), seen, now_us);
-        target.note_at_all(index);
+        let Taken { changed, at_all } = subregion.take((place.from, place.to), seen, now_us);
+        if let Some(look) = at_all {
+            target.note_at_all(index, look);
+        }
         let subregion = &mut target.subregions[index];
         let is_odd = subregion.estimate.is_odd();
         let waited_us = now_us.saturating_sub(subregion.armed.at_us);

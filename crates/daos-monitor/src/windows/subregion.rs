@@ -12,7 +12,7 @@ use super::table::{Summary, Table};
 use super::together::LookAtAll;
 use daos_core::access::shifted_pages;
 use daos_core::pages::{Pages, page_range};
-use daos_core::{AddrRange, HUGE_PAGE_SIZE, Observation, PAGE_SIZE, PageBits};
+use daos_core::{AddrRange, HUGE_PAGE_SIZE, Observation, PAGE_SIZE, PageBits, WITHIN_US};
 
 /// Accesses a second and page below which memory counts as idle. Chosen: one in a minute and
 /// a half.
@@ -54,6 +54,15 @@ pub(super) struct Armed {
     pub is_overdue: bool,
 }
 
+/// What came of a look.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Taken {
+    /// The rate turned out to be another one.
+    pub changed: bool,
+    /// It was at all pages in use that were armed last, none of which had been accessed before.
+    pub at_all: Option<LookAtAll>,
+}
+
 /// A part of memory, and what is known of it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Subregion {
@@ -82,8 +91,6 @@ pub(super) struct Subregion {
     /// When it was read last nearly all had been accessed, after so long that it says little of
     /// the rate: it is higher than was thought.
     pub is_saturated: bool,
-    /// The last look, if it was at all pages that were armed last.
-    pub at_all: Option<LookAtAll>,
     /// The part of the range that was seen to be alike.
     pub known: AddrRange,
     /// Nothing is in memory here.
@@ -139,7 +146,6 @@ impl Subregion {
             due_us: now_us,
             unsure: true,
             is_saturated: false,
-            at_all: None,
             known: range,
             absent: false,
             huge: false,
@@ -246,9 +252,8 @@ impl Subregion {
         self.count_waiting();
     }
 
-    /// Takes in what was found in the pages `from..to`, which were read now. Returns whether
-    /// the rate turned out to be another one.
-    pub fn take(&mut self, (from, to): (u32, u32), seen: &Observation, now_us: u64) -> bool {
+    /// Takes in what was found in the pages `from..to`, which were read now.
+    pub fn take(&mut self, (from, to): (u32, u32), seen: &Observation, now_us: u64) -> Taken {
         let read = Pages::range(from, to);
         let shifted = |bits: &PageBits| Pages(shifted_pages(bits, from)).and(&read);
         let set =
@@ -278,8 +283,8 @@ impl Subregion {
         let armed = (waiting.and(&window), self.armed.read_us.max(self.armed.at_us));
         // Of a table they would be those that are accessed seldom.
         let others = self.table.is_none().then(|| (waiting.without(&window), self.read_us));
+        let at_all = self.look_at_all(&armed.0, &set, armed.1, now_us);
         let mut changed = false;
-        self.at_all = None;
         self.is_saturated = false;
         for (group, since_us) in std::iter::once(armed).chain(others) {
             // Only pages that are in use tell how often those are accessed.
@@ -298,14 +303,6 @@ impl Subregion {
                 accessed: accessed * per_accessed,
                 exposure: now_us.saturating_sub(since_us) as f64 / 1e6,
             };
-            let of_window = self.table.as_ref().map_or(window, |table| window.and(table.used()));
-            let may_tell = !self.huge && !self.armed.is_overdue && since_us == armed.1;
-            if may_tell && tell.len() == of_window.len() && !tell.is_empty() {
-                let armed_us = |us: u64| us.saturating_sub(self.armed.at_us) as f64 / 1e6;
-                let (from, to) = (armed_us(since_us), armed_us(now_us));
-                let pages = f64::from(tell.len());
-                self.at_all = Some(LookAtAll { pages, share: accessed / pages, from, to });
-            }
             self.is_saturated |=
                 accessed > SATURATED * f64::from(tell.len()) && look.exposure > SHORT;
             let missed = accessed == 0.0 && self.estimate.chance(look.exposure) > LIKELY;
@@ -363,7 +360,29 @@ impl Subregion {
             let is_idle = self.estimate.rate() == 0.0 && self.quiet_since_us > 0;
             self.since_us = if is_idle { self.quiet_since_us } else { now_us };
         }
-        changed
+        Taken { changed, at_all }
+    }
+
+    /// What was read of the pages that were armed last and wait, since they were read before, if it is all of
+    /// those in use.
+    fn look_at_all(
+        &self,
+        waiting: &Pages,
+        set: &Pages,
+        since_us: u64,
+        now_us: u64,
+    ) -> Option<LookAtAll> {
+        let window = Pages::range(self.armed.from, self.armed.to);
+        let in_use = self.table.as_ref().map_or(window, |table| window.and(table.used()));
+        let tell = waiting.and(&in_use);
+        // The pages of a huge page are one.
+        if self.huge || self.armed.is_overdue || tell != in_use || tell.is_empty() {
+            return None;
+        }
+        let armed_for = |us: u64| us.saturating_sub(self.armed.at_us) as f64 / 1e6;
+        let (pages, accessed) = (f64::from(tell.len()), f64::from(tell.and(set).len()));
+        let (from, to) = (armed_for(since_us), armed_for(now_us));
+        Some(LookAtAll { pages, share: accessed / pages, from, to })
     }
 
     /// Counts those that were accessed, and keeps what is known of how many are.
@@ -408,7 +427,8 @@ impl Subregion {
         if has_table && self.summary.used == 0 {
             self.curve = Curve::default();
         } else if self.estimate.is_together() {
-            (self.curve, self.curve_of) = (Curve::of_sweep(rate, used_share), rate);
+            let share = |us: u64| self.mean_chance(us as f64 / 1e6) as f32;
+            (self.curve, self.curve_of) = (Curve { shares: WITHIN_US.map(share) }, rate);
         } else if all_read || changed || was_over || (self.counts.is_empty() && is_other) {
             (self.curve, self.curve_of) = (self.counts.curve(rate, used_share), rate);
         }
@@ -614,8 +634,8 @@ mod tests {
         let tells = |subregion: &mut Subregion, entries| {
             subregion.arm(0, 8, subregion.armed.read_us + 1_000);
             let seen = Observation { entries, ..seen(0xff) };
-            subregion.take((0, 8), &seen, subregion.armed.at_us + 5_000);
-            subregion.at_all.is_some()
+            let taken = subregion.take((0, 8), &seen, subregion.armed.at_us + 5_000);
+            taken.at_all.is_some()
         };
         assert_eq!([8, 1, 8].map(|entries| tells(&mut subregion, entries)), [true, false, true]);
         subregion.make_table();

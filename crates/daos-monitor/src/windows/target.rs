@@ -2,6 +2,7 @@
 
 use super::IDLE_PAGES;
 use super::subregion::Subregion;
+use super::together::LookAtAll;
 use crate::fitting::pieces;
 use daos_core::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE, PageRuns, TargetId, WITHIN_US, WorkingSets};
 
@@ -120,9 +121,8 @@ impl TargetSubregions {
 
     /// What the last look at a subregion says of whether pages are accessed together, it says of others that are near
     /// and accessed about as often, too: what is gone over is larger than a page table.
-    pub fn note_at_all(&mut self, at: usize) {
-        let this = &mut self.subregions[at];
-        let Some(look) = this.at_all.take() else { return };
+    pub fn note_at_all(&mut self, at: usize, look: LookAtAll) {
+        let this = &self.subregions[at];
         let (start, rate) = (this.range.start, this.estimate.rate());
         let end = (at + 1 + TOGETHER).min(self.subregions.len());
         for subregion in &mut self.subregions[at.saturating_sub(TOGETHER)..end] {

@@ -8,6 +8,8 @@
 //! Records of many pages that are accessed at random times look the same, page table by page table. Their
 //! rate is told a third too low then; how many are accessed within a time, hardly otherwise.
 
+use super::estimate::{Evidence, chance};
+
 /// How much likelier it has to be that pages come together, as a log likelihood ratio of the looks that found
 /// all accessed, and of those that found none. Chosen: one in twenty are so by chance.
 const SURE: f64 = 3.0;
@@ -43,16 +45,14 @@ pub(super) struct Together {
     /// How much likelier that is, by looks that found all accessed, and by those that found none.
     by_all: f64,
     by_none: f64,
-    accesses: f64,
-    /// The sum of the times within which they had none.
-    waited: f64,
+    /// The time is the sum of those within which they had none.
+    evidence: Evidence,
 }
 
 impl Together {
     /// Accesses a second, if they are accessed together.
     pub fn rate(&self) -> Option<f64> {
-        (self.by_all.min(self.by_none) > SURE && self.waited > 0.0)
-            .then(|| self.accesses / self.waited)
+        (self.by_all.min(self.by_none) > SURE).then(|| self.evidence.rate())
     }
 
     /// The same of other pages, or more closely: one look decides whether it holds.
@@ -63,14 +63,15 @@ impl Together {
     }
 
     fn rest_on_at_most(&mut self, accesses: f64) {
-        let keep = (accesses / self.accesses.max(1e-9)).min(1.0);
-        (self.accesses, self.waited) = (keep * self.accesses, keep * self.waited);
+        let keep = (accesses / self.evidence.accesses.max(1e-9)).min(1.0);
+        self.evidence = self.evidence.part(keep);
     }
 
-    /// Takes in a look; `rate`: accesses a second, as far as is known, and `chance`: that a page at random times
-    /// is accessed in it then.
-    pub fn add(&mut self, look: LookAtAll, chance: f64, rate: f64) {
-        let LookAtAll { pages, share, .. } = look;
+    /// Takes in a look; `rate`: accesses a second, as far as is known.
+    pub fn add(&mut self, look: LookAtAll, rate: f64) {
+        let LookAtAll { pages, share, from, to } = look;
+        // That a page is accessed in it at random times.
+        let chance = chance(rate, to - from);
         if pages < 2.0 || !(chance > 0.0 && chance < 1.0) {
             return;
         }
@@ -97,17 +98,18 @@ impl Together {
     /// `t / (1 - t / period)` each, those that found all before a period was over for one access, and those
     /// that found them later for nothing beyond that none had been accessed before.
     fn count(&mut self, look: LookAtAll, known: f64) {
-        if self.waited <= 0.0 {
-            (self.accesses, self.waited) = (1.0, 1.0 / known);
+        if self.evidence == Evidence::default() {
+            self.evidence = Evidence { accesses: 1.0, waited: 1.0 / known };
             return;
         }
-        let rate = self.accesses / self.waited;
+        let rate = self.evidence.rate();
+        let Evidence { accesses, waited } = &mut self.evidence;
         let none_until = |seconds: f64| seconds / (1.0 - (seconds * rate).min(MOST_OF_PERIOD));
         if look.share <= NONE {
-            self.waited += none_until(look.to) - none_until(look.from);
+            *waited += none_until(look.to) - none_until(look.from);
         } else if look.to * rate < 1.0 {
-            self.accesses += 1.0;
-            self.waited = (self.waited - none_until(look.from)).max(0.5 * self.waited);
+            *accesses += 1.0;
+            *waited = (*waited - none_until(look.from)).max(0.5 * *waited);
         }
         self.rest_on_at_most(MOST_ACCESSES);
     }
@@ -115,7 +117,6 @@ impl Together {
 
 #[cfg(test)]
 mod tests {
-    use super::super::estimate::chance;
     use super::*;
     use daos_core::Rng;
 
@@ -132,7 +133,7 @@ mod tests {
                 let share = came.iter().filter(|came| **came < to).count() as f64 / 16.0;
                 let look = LookAtAll { pages: 16.0, share, from, to };
                 let rate = together.rate().unwrap_or(random);
-                together.add(look, chance(rate, to - from), rate);
+                together.add(look, rate);
                 from = to;
                 if share > 0.0 {
                     break;
