@@ -52,7 +52,7 @@ impl ArmedPages {
     }
 
     /// Takes out those of `accessed`, pages from `start` on. Returns how many there were.
-    fn take(&mut self, target: TargetId, start: u64, accessed: &PageBits) -> u32 {
+    pub(crate) fn take(&mut self, target: TargetId, start: u64, accessed: &PageBits) -> u32 {
         let (block, first) = (start / HUGE_PAGE_SIZE, in_block(start));
         let mut taken = self.take_from((target, block), &shifted_pages(accessed, first));
         if first > 0 {

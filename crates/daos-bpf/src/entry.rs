@@ -10,6 +10,8 @@ const PCD: u64 = 1 << 4;
 const ACCESSED: u64 = 1 << 5;
 /// Linux: the page is there, but may not be accessed now.
 const PROT_NONE: u64 = 1 << 8;
+/// Linux: what is mapped is no ordinary page: the page of zeros, or a device's.
+const SPECIAL: u64 = 1 << 9;
 /// Linux: where the type of a swap entry begins, and how many types are swap at least;
 /// those above mean pages that are moved, poisoned, of a device, …
 const SWAP_TYPE_SHIFT: u64 = 59;
@@ -42,6 +44,11 @@ impl Entry {
     /// Present, and accessed since the bit was last cleared.
     pub(crate) fn is_young(self) -> bool {
         self.0 & (PRESENT | ACCESSED) == PRESENT | ACCESSED
+    }
+
+    /// Whether it maps no page that could be armed: the page of zeros, or memory of a device.
+    pub(crate) fn is_special(self) -> bool {
+        self.0 & SPECIAL != 0
     }
 
     /// Whether the CPU may cache what an entry of `level` maps as ordinary memory: neither

@@ -15,8 +15,8 @@ use daos_linux::memory::ProcessSize;
 use rustix::process::{Resource, getrlimit};
 use std::collections::HashSet;
 
-/// Files that are open for each target: its pidfd, and the claim to it.
-const FILES_OF_TARGET: u64 = 2;
+/// Files that are open for each target: its pidfd, the claim to it, and two to arm all of it at once.
+const FILES_OF_TARGET: u64 = 4;
 /// Open files that children must leave for all else. Chosen: without targets there are some
 /// forty.
 const FILES_LEFT: u64 = 128;

@@ -34,6 +34,7 @@ compile_error!(
 );
 
 mod actions;
+mod arm_target;
 mod armed_pages;
 #[cfg(test)]
 mod child;

@@ -50,6 +50,11 @@ impl TargetCost {
         self.interrupting * self.interrupt_us
     }
 
+    /// The TLB of a target was flushed, wherever it runs.
+    pub(crate) fn interrupted(&mut self) {
+        self.due_us += self.interrupt_us;
+    }
+
     /// A check found this many bits set that had been armed.
     pub(crate) fn found_set(&mut self, bits: u32) {
         self.due_us += f64::from(bits) * self.prices.set_again;

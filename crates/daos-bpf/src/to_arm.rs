@@ -72,7 +72,7 @@ impl ToArm {
                 Pages::default()
             }
             Answer::Pages(entries, facts, plain) => {
-                let (present, young) = bits(entries);
+                let (present, young) = young_pages(entries);
                 let mut is_plain = Pages::default();
                 is_plain.0.iter_mut().zip(plain).for_each(|(word, plain)| *word = *plain);
                 let refused = refused_pages(part, refused);
@@ -115,7 +115,7 @@ impl ToArm {
 }
 
 /// Which entries map a page, and which of those are young.
-fn bits(entries: &[u64]) -> (Pages, Pages) {
+pub(crate) fn young_pages(entries: &[u64]) -> (Pages, Pages) {
     let (mut present, mut young) = (Pages::default(), Pages::default());
     for (word, entries) in entries.chunks(64).enumerate() {
         for (page, entry) in entries.iter().enumerate() {

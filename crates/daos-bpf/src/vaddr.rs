@@ -6,6 +6,7 @@
 
 use crate::BpfError;
 use crate::actions::{ASK_AGAIN_US, Locked, RecentPages};
+use crate::arm_target::{self, PAGE_US};
 use crate::armed_pages::ArmedPages;
 use crate::entry::{Entry, bytes_mapped};
 use crate::everyone::Everyone;
@@ -24,10 +25,11 @@ use daos_core::{
     Prices, Target, TargetId, TargetInfo, Window,
 };
 use daos_linux::claim::{Claim, Claimed};
+use daos_linux::clear_refs::{self, ClearRefs};
 use daos_linux::cpu::Placement;
 use daos_linux::ends::Ends;
 use daos_linux::madvise::Advice;
-use daos_linux::{Process, cpu, damon, host, support};
+use daos_linux::{Process, cpu, cpu_quota, damon, host, support};
 use rustix::io::Errno;
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -70,6 +72,8 @@ pub(crate) enum Origin {
 pub(crate) struct Space {
     pub(crate) id: TargetId,
     pub(crate) process: Process,
+    /// The way to arm all of it at once, where that may be used.
+    pub(crate) clear_refs: Option<ClearRefs>,
     pub(crate) origin: Origin,
     /// Whether its end is told by [`Ends`], and it need not be asked.
     end_is_told: bool,
@@ -82,7 +86,7 @@ pub(crate) struct Space {
     /// The cgroup whose memory controller counts it, once it was described.
     cgroup: Option<String>,
     /// Mappings that the kernel refused to arm.
-    refused: Vec<AddrRange>,
+    pub(crate) refused: Vec<AddrRange>,
     /// Regions updates since the mappings were last described; `None`: never.
     described: Option<u32>,
     described_mappings: Vec<Mapping>,
@@ -108,7 +112,7 @@ pub struct VirtualMemory {
     pub(crate) has_lru_generations: bool,
     placement: Placement,
     /// Pages and huge pages that had to be left when they were last armed. Sorted.
-    unobservable: Vec<(TargetId, u64)>,
+    pub(crate) unobservable: Vec<(TargetId, u64)>,
     /// Regions updates so far.
     updates: u64,
     pub(crate) upkeep: Upkeep,
@@ -123,7 +127,11 @@ pub struct VirtualMemory {
     pub(crate) target_cost: TargetCost,
     /// `None`: whoever arms counts those that are accessed then.
     pub(crate) armed_pages: Option<ArmedPages>,
-    prices: Prices,
+    pub(crate) prices: Prices,
+    /// Whether the TLB of a target can be flushed by itself.
+    pub(crate) can_flush: bool,
+    /// Whether targets may be armed at once: we are not stopped in the middle of it.
+    may_arm_targets: bool,
     /// Where set bits were cleared, if anyone wants to know.
     pub(crate) cleared: Option<Vec<(TargetId, AddrRange)>>,
     /// What is to be armed next; kept for its allocation.
@@ -160,7 +168,9 @@ impl VirtualMemory {
             ends: Ends::new().ok(),
             target_cost: TargetCost::new(&measured),
             armed_pages: Some(ArmedPages::default()),
-            prices: measured.prices,
+            prices: Prices { arm_target_page: PAGE_US, ..measured.prices },
+            can_flush: clear_refs::can_flush(),
+            may_arm_targets: !cpu_quota::is_limited(Path::new("/"), std::process::id()),
             unobservable: Vec::new(),
             cleared: None,
             to_arm: ToArm::default(),
@@ -178,9 +188,12 @@ impl VirtualMemory {
         self.next_id += 1;
         let end_is_told =
             self.ends.as_ref().is_some_and(|ends| ends.add(&process, id.0.into()).is_ok());
+        // As long as there are the rights to.
+        let clear_refs = process.clear_refs();
         self.spaces.push(Space {
             id,
             process,
+            clear_refs,
             origin,
             end_is_told,
             _claim: claim,
@@ -235,7 +248,7 @@ impl VirtualMemory {
                 pages <= PAGES_AT_ONCE
             };
             let nr = rest.iter().take_while(fits).count().max(1);
-            armed = self.arm_at_once(at, &rest[..nr]);
+            armed = self.arm_windows(at, &rest[..nr], self.prices().most_gap());
             // Where the target waits for us, nothing is read.
             self.placement.follow(None);
             rest = &rest[nr..];
@@ -243,14 +256,20 @@ impl VirtualMemory {
         armed
     }
 
-    fn arm_at_once(&mut self, at: usize, windows: &[Window]) -> Result<(), BpfError> {
+    /// The same at once. `most_gap`: pages between two that are passed over, at most.
+    pub(crate) fn arm_windows(
+        &mut self,
+        at: usize,
+        windows: &[Window],
+        most_gap: u32,
+    ) -> Result<(), BpfError> {
         let Some(task) = self.task(at)? else { return Ok(()) };
         let pid = self.spaces[at].process.pid();
         let mut to_arm = std::mem::take(&mut self.to_arm);
         to_arm.clear();
-        let rules = Rules { whole_folios: self.whole_folios, most_gap: self.prices().most_gap() };
+        let rules = Rules { whole_folios: self.whole_folios, most_gap };
         let (reader, space) = (&mut self.reader, &self.spaces[at]);
-        let with = Facts::OfYoung { most_gap: rules.most_gap };
+        let with = Facts::OfYoung { most_gap };
         let there = reader.read(&task, windows.iter().copied(), with, |part, answer| {
             let pages = to_arm.add(&part, answer, &space.refused, rules);
             if let Some(armed) = &mut self.armed_pages {
@@ -304,7 +323,7 @@ impl VirtualMemory {
         Ok(())
     }
 
-    fn advise_cold(&mut self, at: usize, ranges: &[AddrRange]) {
+    pub(crate) fn advise_cold(&mut self, at: usize, ranges: &[AddrRange]) {
         let space = &mut self.spaces[at];
         let advised = space.process.advise(Advice::Cold, ranges);
         for (range, errno) in advised.refused {
@@ -455,6 +474,7 @@ impl AccessCheck for VirtualMemory {
             look.go_on(&mut self.reader)?;
         }
         self.updates += 1;
+        arm_target::let_price_fade(&mut self.prices.arm_target_page);
         let try_again = self.updates.is_multiple_of(UPDATES_BETWEEN_TRIES);
         if try_again {
             self.unobservable.clear();
@@ -481,6 +501,15 @@ impl AccessCheck for VirtualMemory {
         self.unobservable.sort_unstable();
         self.unobservable.dedup();
         Ok(())
+    }
+
+    fn can_arm_target(&self, target: TargetId) -> bool {
+        let space = self.place_of(target).map(|at| &self.spaces[at]);
+        self.may_arm_targets && space.is_some_and(|s| s.clear_refs.is_some() && !s.is_opaque)
+    }
+
+    fn arm_target(&mut self, target: TargetId) -> Result<bool, BpfError> {
+        self.place_of(target).map_or(Ok(false), |at| self.arm_all_of(at))
     }
 
     fn check(&mut self, windows: &[Window], found: &mut Vec<Observation>) -> Result<(), BpfError> {

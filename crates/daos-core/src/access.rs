@@ -127,6 +127,9 @@ pub struct Prices {
     pub arm_gap: f64,
     /// To the target, when it accesses an armed page again.
     pub set_again: f64,
+    /// To arm a page that is in memory where all of a target is armed at once
+    /// ([`AccessCheck::arm_target`]), whether its bit is set or not.
+    pub arm_target_page: f64,
 }
 
 impl Prices {
@@ -149,6 +152,7 @@ impl Default for Prices {
             arm_page: 0.04,
             arm_gap: 0.06,
             set_again: 0.38,
+            arm_target_page: 0.08,
         }
     }
 }
@@ -178,6 +182,23 @@ pub trait AccessCheck {
 
     /// After this returns, an access to a page of these windows will be seen.
     fn arm(&mut self, windows: &[Window]) -> Result<(), Self::Error>;
+
+    /// Whether all that a target has in memory can be armed at once
+    /// ([`arm_target`](Self::arm_target)), for a small part of what that takes window by window.
+    fn can_arm_target(&self, target: TargetId) -> bool {
+        let _ = target;
+        false
+    }
+
+    /// Arms all that a target has in memory. Returns whether it was done: after that, an access to any page
+    /// of it will be seen.
+    ///
+    /// It takes as long as [`Prices::arm_target_page`] says for each page, and meanwhile the target may
+    /// have to wait where it maps memory.
+    fn arm_target(&mut self, target: TargetId) -> Result<bool, Self::Error> {
+        let _ = target;
+        Ok(false)
+    }
 
     /// Appends to `found` one observation for each window, in their order.
     fn check(

@@ -80,6 +80,12 @@ pub struct TestMemory {
     pub listed: Vec<Target>,
     /// All windows that were armed.
     pub armed: Vec<Window>,
+    /// Whether targets can be armed at once.
+    pub arms_targets: bool,
+    /// All that were.
+    pub armed_targets: Vec<TargetId>,
+    /// Whether it says then that it could not be done.
+    pub refuses_targets: bool,
     /// The most windows that were armed or checked at once.
     pub most_windows: usize,
     /// What was done to it.
@@ -104,6 +110,9 @@ impl Default for TestMemory {
             spent: CpuCost::default(),
             listed: Vec::new(),
             armed: Vec::new(),
+            arms_targets: false,
+            armed_targets: Vec::new(),
+            refuses_targets: false,
             most_windows: 0,
             log: Vec::new(),
             cleared: None,
@@ -309,6 +318,22 @@ impl AccessCheck for TestMemory {
             }
         }
         Ok(())
+    }
+
+    fn can_arm_target(&self, _: TargetId) -> bool {
+        self.arms_targets
+    }
+
+    fn arm_target(&mut self, target: TargetId) -> Result<bool, Infallible> {
+        let live = self.targets.iter().find(|live| live.id == target);
+        for range in live.map_or(Vec::new(), |live| live.ranges.clone()) {
+            for at in (range.start / PAGE_SIZE) as usize..(range.end / PAGE_SIZE) as usize {
+                self.arm_page(target, at);
+                self.spent.monitor_us += self.prices.arm_target_page;
+            }
+        }
+        self.armed_targets.push(target);
+        Ok(!self.refuses_targets)
     }
 
     fn check(

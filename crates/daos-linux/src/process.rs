@@ -2,6 +2,7 @@
 
 use crate::census::stat::Stat;
 use crate::cgroup::MemoryCgroup;
+use crate::clear_refs::ClearRefs;
 use crate::host;
 use crate::madvise::{self, Advice, Advised};
 use crate::maps::{self, MapsReading};
@@ -209,6 +210,12 @@ impl Process {
     /// Gives `advice` for its memory: sorted, page-aligned `ranges`.
     pub fn advise(&self, advice: Advice, ranges: &[AddrRange]) -> Advised {
         madvise::advise(self.pidfd.as_fd(), ranges, advice)
+    }
+
+    /// The way to clear the accessed bits of all that it has in memory; `None` where it may not be used, or the
+    /// process has ended.
+    pub fn clear_refs(&self) -> Option<ClearRefs> {
+        self.of_a_live_thread(ClearRefs::open)
     }
 
     /// Makes `block`, which is 2 MiB and aligned, a huge page. For its errors, see

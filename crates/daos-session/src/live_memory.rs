@@ -69,6 +69,14 @@ impl AccessCheck for Watched {
         self.0.processes_mut().arm(windows)
     }
 
+    fn can_arm_target(&self, target: TargetId) -> bool {
+        self.0.processes().can_arm_target(target)
+    }
+
+    fn arm_target(&mut self, target: TargetId) -> Result<bool, BpfError> {
+        self.0.processes_mut().arm_target(target)
+    }
+
     fn check(&mut self, windows: &[Window], found: &mut Vec<Observation>) -> Result<(), BpfError> {
         self.0.processes_mut().check(windows, found)
     }
@@ -99,6 +107,14 @@ impl AccessCheck for LiveMemory {
 
     fn arm(&mut self, windows: &[Window]) -> Result<(), BpfError> {
         either!(self, memory => memory.arm(windows))
+    }
+
+    fn can_arm_target(&self, target: TargetId) -> bool {
+        either!(self, memory => memory.can_arm_target(target))
+    }
+
+    fn arm_target(&mut self, target: TargetId) -> Result<bool, BpfError> {
+        either!(self, memory => memory.arm_target(target))
     }
 
     fn check(&mut self, windows: &[Window], found: &mut Vec<Observation>) -> Result<(), BpfError> {

@@ -202,6 +202,7 @@ fn counts_what_it_was_asked_for() {
             entries_passed: 0,
             flushes: 2,
             entries_set_again: 8,
+            entries_at_once: 0,
         }
     );
 }
@@ -382,4 +383,23 @@ proptest! {
         }
         prop_assert_eq!(found, run());
     }
+}
+
+#[test]
+fn all_is_armed_at_once_for_a_price_of_its_own() {
+    let mut space = mixed(3);
+    let ranges = space.ranges().to_vec();
+    let pages: u64 = ranges.iter().map(|range| range.pages()).sum();
+    assert!(space.can_arm_target(TARGET) && space.arm_target(TARGET).unwrap());
+    let Counters { entries_at_once, entries_cleared, flushes, .. } = space.counters();
+    assert_eq!(
+        (entries_at_once, entries_cleared, flushes),
+        (space.config().bytes() / PAGE_SIZE, 0, 1)
+    );
+    assert!(pages.abs_diff(entries_at_once) <= ranges.len() as u64);
+    for range in &ranges {
+        assert_eq!(accessed(&mut space, *range), 0);
+    }
+    space.advance_us(1_000_000);
+    assert!(accessed(&mut space, ranges[1]) > 0 && accessed(&mut space, ranges[0]) == 0);
 }

@@ -63,6 +63,7 @@ mod tests {
             arm_page: 0.1,
             arm_gap: 0.1,
             set_again: 0.4,
+            arm_target_page: 0.08,
         };
         let small = Budget::new(0.01, &prices, 1 << 30, 4096);
         assert!((small.reads_per_sec - 10_000.0).abs() < 1e-6, "{small:?}");

@@ -69,6 +69,7 @@ impl Scan {
             entries_passed: 0,
             flushes: whole(young_tables),
             entries_set_again: whole(young),
+            entries_at_once: 0,
         };
         let a_second = 1e6 / self.every_us as f64;
         ScanCost {

@@ -110,6 +110,14 @@ impl<S: AccessCheck> AccessCheck for DryRun<'_, S> {
         self.real.arm(windows)
     }
 
+    fn can_arm_target(&self, target: TargetId) -> bool {
+        self.real.can_arm_target(target)
+    }
+
+    fn arm_target(&mut self, target: TargetId) -> Result<bool, S::Error> {
+        self.real.arm_target(target)
+    }
+
     fn check(&mut self, windows: &[Window], found: &mut Vec<Observation>) -> Result<(), S::Error> {
         self.real.check(windows, found)
     }

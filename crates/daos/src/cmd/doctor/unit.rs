@@ -72,7 +72,7 @@ fn missing_in(root: &Path, most_files: u64) -> Vec<String> {
     );
     if most_files < FEW_FILES {
         missing.push(format!(
-            "no more than {most_files} files may be open, two for each target: raise LimitNOFILE="
+            "no more than {most_files} files may be open, four for each target: raise LimitNOFILE="
         ));
     }
     missing
