@@ -3,6 +3,7 @@
 use super::estimate::chance;
 use super::looks::{BETWEEN_LOOKS_US, key, wait_us};
 use super::round::{Due, Place, Who};
+use super::subregion::Subregion;
 use super::table::Table;
 use super::target::TargetSubregions;
 use super::{IDLE_PAGES, Windows};
@@ -18,7 +19,7 @@ const USED_PAGES: u64 = 16;
 /// is accessed often. Chosen: those between cost nearly as much to pass over as to arm.
 const MOST_SPAN: u32 = 64;
 /// Accesses a second and page from which on few pages are enough. Chosen.
-const BUSY_RATE: f64 = 10.0;
+pub(super) const BUSY_RATE: f64 = 10.0;
 /// The part of what there is for page tables that those have that are known, while others are
 /// not. Chosen: a change is to be noticed meanwhile.
 const FOR_KNOWN: f64 = 0.05;
@@ -110,19 +111,11 @@ impl Windows {
         let (mut lacks_some, mut knows_some) = (false, false);
         for (at, target) in self.targets.iter().enumerate() {
             for (index, subregion) in target.subregions.iter().enumerate() {
-                let since = subregion.arm_all_us;
-                let has_any = subregion.summary.used > 0 || since == 0;
-                let may = since <= now_us
-                    && has_any
-                    && subregion.is_in_one_table()
-                    && !(subregion.absent || subregion.huge || subregion.estimate.is_empty())
-                    && u64::from(self.most_pages) >= subregion.range.pages()
-                    && subregion.range.pages() > 1;
-                if !may {
+                if !self.is_to_be_armed_whole(subregion, now_us) {
                     continue;
                 }
                 let turn = match &subregion.table {
-                    Some(_) => KNOWN + since,
+                    Some(_) => KNOWN + subregion.arm_all_us,
                     None => first_turn(target, index),
                 };
                 lacks_some |= turn < KNOWN;
@@ -148,10 +141,26 @@ impl Windows {
         self.due = due.into_vec();
     }
 
+    /// Whether a page table is to be armed as a whole: for the first time, or since that is long ago.
+    pub(super) fn is_to_be_armed_whole(&self, subregion: &Subregion, now_us: u64) -> bool {
+        let has_any = subregion.summary.used > 0 || subregion.arm_all_us == 0;
+        subregion.arm_all_us <= now_us && has_any && self.may_be_table(subregion)
+    }
+
+    /// Whether its pages can be known one by one.
+    pub(super) fn may_be_table(&self, subregion: &Subregion) -> bool {
+        subregion.is_in_one_table()
+            && !(subregion.absent || subregion.huge || subregion.estimate.is_empty())
+            && u64::from(self.most_pages) >= subregion.range.pages()
+            && subregion.range.pages() > 1
+    }
+
     /// Arms a page table as a whole if that leaves `kept` of the budget, and says whether it does.
     fn arm_whole(&mut self, who: Who, kept: f64, now_us: u64) -> bool {
         let Who::Subregion(at, index) = who else { return true };
-        if self.places.iter().any(|place| place.who == who) {
+        if self.places.iter().any(|place| place.who == who)
+            || self.is_to_be_armed_at_once(self.targets[at].id)
+        {
             return true;
         }
         let subregion = &self.targets[at].subregions[index];
@@ -237,7 +246,11 @@ impl Windows {
             self.planned_us += took_us;
             self.wait_us += took_us;
         }
-        for place in &self.places {
+        let was_at_once = std::mem::take(&mut self.was_at_once);
+        let nr = self.places.len().max(1) as u64;
+        for (nth, place) in (0..).zip(&self.places) {
+            // Armed at once, one comes after the other all the time.
+            let at_us = if was_at_once { self.armed_us + took_us * nth / nr } else { over_us };
             let subregion = match place.who {
                 Who::Subregion(at, index) => {
                     self.targets.get_mut(at).and_then(|t| t.subregions.get_mut(index))
@@ -245,7 +258,7 @@ impl Windows {
                 Who::Scout(at) => self.scouts.get_mut(at).map(|scout| &mut scout.place),
             };
             if let Some(subregion) = subregion.filter(|s| s.armed.at_us == self.armed_us) {
-                subregion.was_armed(over_us);
+                subregion.was_armed(at_us);
                 subregion.due_us += took_us;
             }
         }
@@ -257,11 +270,16 @@ impl Windows {
 /// probe can tell.
 fn first_turn(target: &TargetSubregions, index: usize) -> u64 {
     let this = &target.subregions[index];
-    if target.is_edge(index) || this.estimate.is_odd() {
+    if is_first(target, index) {
         0
     } else if this.mean_rate() > 0.0 || this.is_probe_mixed() {
         1
     } else {
         2
     }
+}
+
+/// Whether use begins or ends in it, as far as is known, or the last looks at it were odd.
+pub(super) fn is_first(target: &TargetSubregions, index: usize) -> bool {
+    target.is_edge(index) || target.subregions[index].estimate.is_odd()
 }

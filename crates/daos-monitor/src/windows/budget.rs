@@ -31,15 +31,16 @@ const MOST_REPAID: f64 = 0.85;
 /// The debt from which on so much repays it, as the microseconds in which so much comes in.
 /// Chosen.
 const MAX_DEBT_US: f64 = 1_200_000.0;
+/// What was put by comes back at this share of what comes in. Chosen: slowly, so that the bound holds.
+const GIVEN_BACK: f64 = 0.1;
 /// What each tick leaves of the costs before it. Chosen: some twenty count.
 const KEEP_COSTS: f64 = 0.95;
 /// Wake-ups that an aggregation interval must pay for: it has two, which may take a quarter.
 const WAKES: f64 = 8.0;
 /// The same while there are page tables that nothing is known of, which they delay: less than a fifth.
 const WAKES_WHILE_LEARNING: f64 = 11.0;
-/// How many wake-ups the end of an interval may cost without being heeded. Chosen: it is less
-/// with a few targets.
-const DEAR_WAKES: f64 = 4.0;
+/// The same of what two ticks with samples take beside these, half of that.
+const BESIDE: f64 = 4.0;
 /// Most doublings of the aggregation interval for its end. Chosen: 1.6 s by default; with less
 /// often a snapshot, changes show late.
 const MOST_FOR_ENDINGS: u32 = 4;
@@ -74,6 +75,55 @@ pub(super) struct Price {
     pub wakes: f64,
 }
 
+/// What sampling cost the monitor, tick by tick, against what it was expected to cost: fading sums for
+/// a straight line through both. Whatever is sampled in a tick, the first of it misses the caches.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Costs {
+    ticks: f64,
+    expected: f64,
+    measured: f64,
+    expected_squared: f64,
+    product: f64,
+}
+
+impl Default for Costs {
+    /// As if nothing had cost nothing, and some samples what was expected.
+    fn default() -> Self {
+        Self {
+            ticks: 2.0,
+            expected: PRIOR_US,
+            measured: PRIOR_US,
+            expected_squared: PRIOR_US * PRIOR_US,
+            product: PRIOR_US * PRIOR_US,
+        }
+    }
+}
+
+impl Costs {
+    fn add(&mut self, expected: f64, measured: f64) {
+        let prior = Self::default();
+        let add = |sum: &mut f64, prior: f64, news: f64| {
+            *sum = prior + (*sum - prior) * KEEP_COSTS + news;
+        };
+        add(&mut self.ticks, prior.ticks, 1.0);
+        add(&mut self.expected, prior.expected, expected);
+        add(&mut self.measured, prior.measured, measured);
+        add(&mut self.expected_squared, prior.expected_squared, expected * expected);
+        add(&mut self.product, prior.product, expected * measured);
+    }
+
+    /// What a tick with samples costs beside them, in microseconds, and how many times as much as
+    /// expected the samples do: by least squares.
+    fn line(&self) -> (f64, f64) {
+        let Self { ticks, expected, measured, expected_squared, product } = *self;
+        let variance = expected_squared - expected * expected / ticks;
+        let slope = (product - expected * measured / ticks) / variance;
+        // At least none beside them.
+        let slope = slope.min(measured / expected).clamp(MIN_FACTOR, MAX_FACTOR);
+        ((measured - slope * expected).max(0.0) / ticks, slope)
+    }
+}
+
 /// CPU time in microseconds that may be spent.
 #[derive(Debug, Clone)]
 pub(super) struct Budget {
@@ -82,6 +132,13 @@ pub(super) struct Budget {
     left: f64,
     /// What the targets spent and was not taken out yet.
     debt: f64,
+    /// What is put by to arm all of a target at once, and how much that takes.
+    saved: f64,
+    wanted: f64,
+    /// The share of what comes in, and is not for debt, that is put by until then.
+    put_by: f64,
+    /// What of the targets' side of it was put by.
+    prepaid: f64,
     filled_us: u64,
     /// What the next charge is expected to be, by the prices.
     expected: Price,
@@ -92,14 +149,13 @@ pub(super) struct Budget {
     /// Ticks that are still around such an end: what is done with a snapshot is charged in the
     /// tick behind it.
     near_end: u32,
+    is_usual_end: bool,
     /// Whether something was sampled since the last charge.
     sampled: bool,
     /// Whether targets were updated since then: what that costs says nothing of other ticks.
     updated: bool,
-    /// A fading sum of what sampling cost the monitor.
-    measured: f64,
-    /// The same of what it was expected to cost.
-    predicted: f64,
+    /// What sampling cost the monitor, against what it was expected to cost.
+    costs: Costs,
     prices: Prices,
 }
 
@@ -109,15 +165,19 @@ impl Budget {
             share: share * PLANNED,
             left: share * PLANNED * FILLS_IN_US * FULL_AT_FIRST,
             debt: 0.0,
+            saved: 0.0,
+            wanted: 0.0,
+            put_by: 0.0,
+            prepaid: 0.0,
             filled_us: 0,
             expected: Price::default(),
             wake: Prices::default().wake,
             ending: 0.0,
             near_end: 0,
+            is_usual_end: true,
             sampled: false,
             updated: false,
-            measured: 0.0,
-            predicted: 0.0,
+            costs: Costs::default(),
             prices: Prices::default(),
         }
     }
@@ -130,6 +190,7 @@ impl Budget {
     /// What arming costs by now: it depends on what the targets do.
     pub fn set_arming_prices(&mut self, prices: Prices) {
         self.prices.arm_run = prices.arm_run;
+        self.prices.arm_target_page = prices.arm_target_page;
     }
 
     /// Lets time pass.
@@ -140,7 +201,11 @@ impl Budget {
         let part = (self.debt / (self.share * MAX_DEBT_US)).clamp(REPAID, MOST_REPAID);
         let paid = self.debt.min(earned * part);
         self.debt -= paid;
-        self.left = (self.left + earned - paid).min(self.capacity());
+        let put_by = (self.put_by * (earned - paid)).min((self.wanted - self.saved).max(0.0));
+        // What is not wanted any more comes back.
+        let back = if self.wanted > 0.0 { 0.0 } else { self.saved.min(GIVEN_BACK * earned) };
+        self.saved += put_by - back;
+        self.left = (self.left + earned - paid - put_by + back).min(self.capacity());
     }
 
     /// Microseconds of CPU time that may be spent in a second.
@@ -152,23 +217,24 @@ impl Budget {
     fn capacity(&self) -> f64 {
         // Whatever the bound, it must hold the wake-ups of a round, and some samples, beside what is
         // kept.
-        let least = (3.0 * self.wake + LEAST_SAMPLES_US) / (1.0 - KEPT_FOR_CHANGE);
+        let (beside, _) = self.costs.line();
+        let least = (3.0 * self.wake + beside + LEAST_SAMPLES_US) / (1.0 - KEPT_FOR_CHANGE);
         (self.share * FILLS_IN_US).max(least)
     }
 
     /// How many times as much as predicted samples cost the monitor here.
-    fn factor(&self) -> f64 {
-        let (measured, predicted) = (self.measured + PRIOR_US, self.predicted + PRIOR_US);
-        (measured / predicted).clamp(MIN_FACTOR, MAX_FACTOR)
+    pub fn factor(&self) -> f64 {
+        self.costs.line().1
     }
 
     /// What a tick may spend but for `kept`, a share of a full bucket.
     fn available(&self, kept: f64) -> f64 {
-        self.left - kept * self.capacity() - self.real(self.expected)
+        let (beside, _) = self.costs.line();
+        self.left - kept * self.capacity() - self.real(self.expected) - beside
     }
 
     /// What something will really cost, both sides.
-    fn real(&self, price: Price) -> f64 {
+    pub fn real(&self, price: Price) -> f64 {
         price.monitor * self.factor() + price.target + price.wakes * self.wake
     }
 
@@ -213,9 +279,10 @@ impl Budget {
         self.updated = true;
     }
 
-    /// Tells that an aggregation interval ends in this tick.
-    pub fn note_ending(&mut self) {
-        self.near_end = 2;
+    /// Tells that an aggregation interval ends in this tick; `is_usual`: without what comes seldom, and is
+    /// bounded by itself.
+    pub fn note_ending(&mut self, is_usual: bool) {
+        (self.near_end, self.is_usual_end) = (2, is_usual);
     }
 
     /// Takes a price out that must be paid.
@@ -227,26 +294,24 @@ impl Budget {
 
     /// Takes out what the last tick really cost.
     pub fn charge(&mut self, spent: CpuCost) {
-        self.left -= spent.monitor_us;
-        self.debt += spent.target_us;
+        self.charge_beside(spent);
         let sampled = std::mem::take(&mut self.sampled);
         let updated = std::mem::take(&mut self.updated);
         let near_end = self.near_end > 0;
-        if near_end && !updated {
+        if near_end && !updated && self.is_usual_end {
             let usual = self.wake + self.expected.monitor * self.factor();
             let ending = (spent.monitor_us - usual).max(0.0);
             self.ending = self.ending * KEEP_ENDINGS + ending * (1.0 - KEEP_ENDINGS);
         }
-        if updated || (near_end && self.dear_ending() > 0.0) {
-            // With many targets these take longer than all else in the tick.
+        if updated || near_end {
+            // What these take says nothing of other ticks.
         } else if !sampled {
             self.wake = self.wake * KEEP_COSTS + spent.monitor_us * (1.0 - KEEP_COSTS);
         } else {
             let sampling_us = (spent.monitor_us - self.wake).max(0.0);
             // A page fault may take as long as a hundred windows.
             let sampling_us = sampling_us.min(MAX_FACTOR * self.expected.monitor);
-            self.measured = self.measured * KEEP_COSTS + sampling_us;
-            self.predicted = self.predicted * KEEP_COSTS + self.expected.monitor;
+            self.costs.add(self.expected.monitor, sampling_us);
         }
         self.near_end = self.near_end.saturating_sub(1);
         self.expected = Price::default();
@@ -255,15 +320,44 @@ impl Budget {
     /// Takes out what was spent beside ticks.
     pub fn charge_beside(&mut self, spent: CpuCost) {
         self.left -= spent.monitor_us;
-        self.debt += spent.target_us;
+        let prepaid = spent.target_us.min(self.prepaid);
+        self.prepaid -= prepaid;
+        self.debt += spent.target_us - prepaid;
+    }
+
+    /// Puts by this share of what comes in until there are so many microseconds.
+    pub fn save_for(&mut self, wanted_us: f64, share: f64) {
+        (self.wanted, self.put_by) = (wanted_us, share);
+    }
+
+    /// Whether so much is put by or left, beside the share `kept` of a full bucket.
+    pub fn has_saved(&self, us: f64, kept: f64) -> bool {
+        self.saved + self.available(kept).max(0.0) >= us
+    }
+
+    /// Gives out what was put by: so much in all, of which this to the targets, the rest for this tick.
+    pub fn spend_saved(&mut self, us: f64, targets_us: f64) {
+        let saved = us.min(self.saved);
+        self.saved -= saved;
+        self.left += saved - targets_us;
+        self.prepaid = targets_us;
+    }
+
+    /// To arm so many pages of a target at once, in microseconds.
+    pub fn clearing_at_once(&self, pages: u64) -> f64 {
+        self.prices.arm_target_page * pages as f64
+    }
+
+    /// What it costs the target to set the bits of so many pages anew, in microseconds.
+    pub fn setting_again(&self, pages: f64) -> f64 {
+        self.prices.set_again * pages
     }
 
     /// How often the aggregation interval must be doubled for two wakes in it to take
-    /// at most a quarter of what may be spent, or less than a fifth; and for its end, where many targets make that
-    /// dear, to take no more than half, up to a point; all of that with costs so many times as high
-    /// as they are.
+    /// at most a quarter of what may be spent, or less than a fifth; and for its end to take no more than half, up to a
+    /// point; all of that with costs so many times as high as they are.
     pub fn interval_doublings(&self, aggregation_us: u64, is_learning: bool, costs: f64) -> u32 {
-        let ending = costs * (WAKES * self.wake + 4.0 * self.dear_ending());
+        let ending = costs * (WAKES * self.wake + 4.0 * self.ending);
         let ending = self.doublings(aggregation_us, ending).min(MOST_FOR_ENDINGS);
         self.round_doublings(aggregation_us, is_learning, costs).max(ending)
     }
@@ -271,13 +365,8 @@ impl Budget {
     /// The same of the time from one round to the next, which has no end that is dear.
     pub fn round_doublings(&self, aggregation_us: u64, is_learning: bool, costs: f64) -> u32 {
         let wakes = if is_learning { WAKES_WHILE_LEARNING } else { WAKES };
-        self.doublings(aggregation_us, costs * wakes * self.wake)
-    }
-
-    /// What each of the two ticks around the end of an interval costs beside what any does, where
-    /// that is not little, as with many targets.
-    fn dear_ending(&self) -> f64 {
-        if self.ending > DEAR_WAKES * self.wake { self.ending } else { 0.0 }
+        let (beside, _) = self.costs.line();
+        self.doublings(aggregation_us, costs * (wakes * self.wake + BESIDE * beside))
     }
 
     /// How often an interval must be doubled for so many microseconds to be allowed in it.
@@ -336,19 +425,38 @@ mod tests {
     #[test]
     fn costs_correct_the_prediction() {
         let mut budget = Budget::new(0.01);
-        let mut now_us = 0;
-        for _ in 0..200 {
-            now_us += 100_000;
-            budget.fill(now_us);
-            let price = budget.sampling(8, 0.0);
-            let mut monitor_us = 0.0;
+        // Three times as much as predicted, and something beside that.
+        for nr in 0..200 {
+            let expected = f64::from(nr % 7) * 100.0;
+            budget.expect(Price { monitor: expected, ..Price::default() });
             budget.note_sampling();
-            while budget.reserve(price, 0.5) {
-                monitor_us += 3.0 * price.monitor;
-            }
+            let monitor_us = budget.wake + 50.0 + 3.0 * expected;
             budget.charge(CpuCost { monitor_us, target_us: 0.0 });
         }
-        assert!((2.5..3.1).contains(&budget.factor()), "{}", budget.factor());
+        let (beside, factor) = budget.costs.line();
+        assert!(
+            (2.7..3.1).contains(&factor) && (30.0..90.0).contains(&beside),
+            "{factor}, {beside}"
+        );
+    }
+
+    #[test]
+    fn what_was_put_by_is_spent_beside_the_rest() {
+        let mut budget = Budget::new(0.01);
+        budget.save_for(10_000.0, 0.5);
+        for second in 1..=4 {
+            let before = budget.saved;
+            budget.fill(second * 1_000_000);
+            // Nothing is put by beyond what is wanted.
+            assert!((budget.saved - before - 4_500.0).abs() < 1.0 || budget.saved == 10_000.0);
+        }
+        assert!(budget.has_saved(10_000.0, 1.0) && !budget.has_saved(30_000.0, 0.0));
+        let left = budget.left;
+        budget.spend_saved(8_000.0, 3_000.0);
+        assert_eq!((budget.saved, budget.left - left), (2_000.0, 5_000.0));
+        // The targets' side is paid for, up to there.
+        budget.charge(CpuCost { monitor_us: 5_000.0, target_us: 4_000.0 });
+        assert_eq!((budget.left, budget.debt), (left, 1_000.0));
     }
 
     proptest! {

@@ -20,6 +20,8 @@ const ENOUGH: u32 = 4;
 const LAST_PART: u32 = 4;
 /// Pages of which a rate is told before most have come. Chosen.
 const EARLY: u32 = 2;
+/// Pages that a rate rests on of which only the least is known. Chosen: looks at a few decide.
+const LEAST_TOLD: f64 = 2.0;
 /// Pages that what was known before weighs as much as. Chosen.
 const FEW: f64 = 0.5;
 /// Rates that they may have, in accesses a second, and the steps in which one is found. Chosen: each
@@ -87,8 +89,8 @@ impl Curve {
 pub(super) struct CountedRate {
     /// Accesses a second, of each page that is in use.
     pub rate: f64,
-    /// Pages that it rests on.
-    pub pages: u32,
+    /// Pages that it rests on, or as many as tell as much.
+    pub pages: f64,
     /// Most had come before the last reading. Otherwise it may well be too low.
     pub is_over: bool,
 }
@@ -169,6 +171,16 @@ impl Counts {
         if self.is_told || all < ENOUGH || pages < EARLY {
             return None;
         }
+        // Where all came by the first reading they came at some time before: it is known how often at least.
+        let first = readings[0];
+        if first.came == all {
+            self.is_told = true;
+            let rate = libm::log(2.0 * f64::from(all).cbrt()) / (first.us as f64 / 1e6);
+            return Some(CountedRate { rate, pages: LEAST_TOLD, is_over });
+        }
+        if last == all {
+            return None;
+        }
         let seconds = |us: u64| us as f64 / 1e6;
         // Of those that came; at a rate of 0, each in the middle between two readings.
         let mean = |rate: f64| {
@@ -190,7 +202,10 @@ impl Counts {
         let rate = (low * high).sqrt();
         self.is_told = is_over;
         self.recount(rate);
-        Some(CountedRate { rate, pages, is_over })
+        // Where most are still to come, when the first came says little of it: the information of an exponential
+        // time that is known to be below one.
+        let told = (rate * seconds(over_us)).powi(2) / 12.0 * f64::from(all);
+        Some(CountedRate { rate, pages: f64::from(pages).min(told), is_over })
     }
 
     /// Counts anew how many came within each time of the readings, now that their rate is known.
@@ -381,7 +396,10 @@ mod tests {
                 known = known.or(counts.new_rate().filter(|counted| counted.is_over));
             }
             let CountedRate { rate: found, pages, .. } = known.unwrap();
-            assert!((found / rate - 1.0).abs() < 0.15 && pages > 150, "{found} of {rate}, {pages}");
+            assert!(
+                (found / rate - 1.0).abs() < 0.15 && pages > 150.0,
+                "{found} of {rate}, {pages}"
+            );
         }
     }
 
@@ -394,7 +412,10 @@ mod tests {
         }
         let early = counts.new_rate().unwrap();
         assert!(
-            (early.rate - 10.0).abs() < 2.0 && early.pages == 10 && !early.is_over,
+            (early.rate - 10.0).abs() < 2.0
+                && early.pages > 5.0
+                && early.pages <= 10.0
+                && !early.is_over,
             "{early:?}"
         );
         counts.take(&Pages::range(200, 202), Some(512), 0.0, 1_600_000);

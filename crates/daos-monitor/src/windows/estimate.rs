@@ -189,6 +189,12 @@ impl Estimate {
         *self = Self { evidence, together: self.together, ..Self::default() };
     }
 
+    /// The rate is not known any more, but that it was looked at.
+    pub fn forget_rate(&mut self) {
+        let waited = self.evidence.waited.min(f64::MIN_POSITIVE);
+        *self = Self { evidence: Evidence { accesses: 0.0, waited }, ..Self::default() };
+    }
+
     /// Whether it rests on so many accesses.
     pub fn rests_on(&self, accesses: f64) -> bool {
         self.evidence.accesses >= accesses

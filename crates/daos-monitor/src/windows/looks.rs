@@ -89,7 +89,8 @@ impl Subregion {
 
     /// Its pages are to be known one by one from now on.
     pub fn make_table(&mut self) {
-        let is_idle = self.estimate.rate() == 0.0 && self.is_waiting() && !self.is_probe_mixed();
+        let is_mixed = self.is_probe_mixed();
+        let is_idle = self.estimate.rate() == 0.0 && self.is_waiting() && !is_mixed;
         let idle_since_us = is_idle.then_some(self.since_us);
         self.probe = self.range;
         self.known = self.range;
@@ -97,7 +98,12 @@ impl Subregion {
         self.table = Some(Box::new(Table::new(idle_since_us)));
         self.counts.end();
         self.arm_all_us = 0;
-        self.estimate.doubt(4.0, 8.0);
+        if is_mixed {
+            // That was a mean of pages in use and others.
+            self.estimate.forget_rate();
+        } else {
+            self.estimate.doubt(4.0, 8.0);
+        }
         self.unsure = false;
     }
 }

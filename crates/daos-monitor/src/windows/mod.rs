@@ -25,6 +25,7 @@
 //! | this one | the state, and the ticks that tie the rest together |
 //! | `round` | what is read, and what comes of it |
 //! | `arming` | what is armed |
+//! | `at_once` | arming all of a target at once |
 //! | `looks` | when a subregion is looked at next |
 //! | `scout` | places between the probes |
 //! | `subregion`, `target` | a subregion, and those of a target |
@@ -37,6 +38,7 @@
 //! | `budget`, `intervals` | what it may cost, and how often to sample |
 
 mod arming;
+mod at_once;
 mod budget;
 mod curve;
 mod estimate;
@@ -55,6 +57,7 @@ mod tests;
 mod together;
 
 use super::{Monitor, MonitorOptions};
+use at_once::Plan;
 use budget::{Budget, KEPT_FOR_CHANGE};
 use daos_core::access::MAX_WINDOW_PAGES;
 use daos_core::{
@@ -86,6 +89,9 @@ const MAX_ROUNDS: u32 = 8;
 /// The share of the budget, beside what is kept, from which on there is another round for what
 /// changed. Chosen: what is left is for the first round of the next interval.
 const FOR_FURTHER_ROUNDS: f64 = 0.2;
+/// Runs of pages that are not to be found anew for so many microseconds were found just now, and at a cost. Chosen: an
+/// interval.
+const RUNS_FOUND_US: u64 = 100_000;
 /// Aggregation intervals after which the intervals themselves are tuned. Chosen: by then
 /// the estimates are of the intervals in force.
 const INTERVALS_TUNED: u64 = 10;
@@ -113,12 +119,25 @@ pub struct Windows {
     is_learning: bool,
     /// Looks that are due wait for long, since there is too little for all.
     is_behind: bool,
+    /// A target that is to be armed at once.
+    at_once: Option<Plan>,
+    /// When that is planned next.
+    plan_due_us: u64,
+    /// Until when reading comes first since one was, and until when for another is put by.
+    all_read_until_us: u64,
+    saves_until_us: u64,
+    /// What was spent on the last one, in microseconds.
+    spent_at_once_us: f64,
+    /// When what was armed so is to be read for the second time.
+    read_again_us: u64,
     /// What is read or was armed in this tick.
     places: Vec<Place>,
     /// When something was last armed.
     armed_us: u64,
     /// That was in the last tick, which is not charged yet.
     just_armed: bool,
+    /// And it was all of a target at once.
+    was_at_once: bool,
     /// When what was armed for a short time is to be read, and what was; `None` if nothing was.
     check_us: Option<u64>,
     to_check: Vec<Who>,
@@ -184,9 +203,16 @@ impl Windows {
             fits_tables: false,
             is_learning: false,
             is_behind: false,
+            at_once: None,
+            plan_due_us: 0,
+            all_read_until_us: 0,
+            saves_until_us: 0,
+            spent_at_once_us: 0.0,
+            read_again_us: 0,
             places: Vec::new(),
             armed_us: 0,
             just_armed: false,
+            was_at_once: false,
             check_us: None,
             to_check: Vec::new(),
             interval: 0,
@@ -403,8 +429,13 @@ impl Monitor for Windows {
         let mut snapshot = None;
         if self.check_us.is_none() {
             if now_us >= self.end_us {
+                let due_us = |this: &Self| this.targets.iter().map(|t| t.runs_due_us).sum::<u64>();
+                let runs_due_us = due_us(self);
                 snapshot = Some(self.end_interval(now_us));
-                self.budget.note_ending();
+                // Where runs of pages were found that took a while, none are for long.
+                let are_dear = |t: &TargetSubregions| t.runs_due_us > now_us + RUNS_FOUND_US;
+                let found_runs = due_us(self) != runs_due_us && self.targets.iter().any(are_dear);
+                self.budget.note_ending(!found_runs);
             }
             if now_us >= self.next_update_us {
                 self.update(access)?;
@@ -435,7 +466,7 @@ impl Monitor for Windows {
         for live in access.targets()? {
             let known = before.remove(&live.id);
             let mut target = known.unwrap_or_else(|| TargetSubregions::new(live.id));
-            target.resident_bytes = live.resident_bytes;
+            target.set_resident(live.resident_bytes, now_us);
             let ranges = live.ranges.into_iter().filter(|range| range.pages() > 0).collect();
             target.fit(ranges, now_us);
             self.targets.push(target);

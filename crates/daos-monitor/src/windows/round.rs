@@ -88,17 +88,24 @@ impl Windows {
         let is_worth_arming = self.budget.is_worth_arming(kept, self.is_astir(now_us));
         self.is_behind &= !is_worth_arming;
         let there_is = (self.budget.fullness() - kept).max(0.0);
-        let (for_reading, _) = self.shares();
+        let (for_reading, _) = self.shares(now_us);
         self.to_check.clear();
         self.read_due(access, now_us, kept + there_is * (1.0 - for_reading))?;
 
-        self.places.clear();
         self.check_us = None;
+        self.plan_at_once(access, now_us);
+        if self.arm_at_once(access, kept, now_us)? {
+            return Ok(());
+        }
+        self.places.clear();
+        if now_us < self.all_read_until_us {
+            return Ok(());
+        }
         if !(self.wants_round || is_worth_arming) {
             return Ok(());
         }
         // What was just read may have shown that much changes.
-        let (_, for_looks) = self.shares();
+        let (_, for_looks) = self.shares(now_us);
         let kept_beside = |part: f64| kept + there_is * (1.0 - part);
         self.arm_due(now_us, kept_beside(FOR_FIRST_LOOKS), kept_beside(for_looks));
         let left = kept.max(KEPT_BY_LEARNING) + there_is * LEFT;
@@ -125,7 +132,10 @@ impl Windows {
     }
 
     /// The parts of what there is that reading may take, and reading and looks together.
-    fn shares(&self) -> (f64, f64) {
+    fn shares(&self, now_us: u64) -> (f64, f64) {
+        if now_us < self.all_read_until_us {
+            return (1.0, 1.0);
+        }
         let places = PLACES_A_REGION * u64::from(self.attrs.max_regions);
         let is_calm = !self.has_changed_one_in(MANY_CHANGE);
         match self.fits_tables {
@@ -236,7 +246,7 @@ impl Windows {
     }
 
     /// Reads the places of this round, and takes in what is found.
-    fn read<A: AccessCheck + ?Sized>(
+    pub(super) fn read<A: AccessCheck + ?Sized>(
         &mut self,
         access: &mut A,
         now_us: u64,
@@ -305,8 +315,11 @@ impl Windows {
         // Where neighbours tell of each other, each can be looked at more seldom.
         let between_us = if self.fits_tables { BETWEEN_TABLES_US } else { BETWEEN_LOOKS_US };
         subregion.due_us = subregion.next_due_us(sample_us, between_us, now_us);
+        if now_us < self.read_again_us {
+            subregion.due_us = subregion.due_us.max(self.read_again_us);
+        }
         let pause_us = subregion.due_us.saturating_sub(now_us);
-        if pause_us > BETWEEN_LOOKS_US {
+        if now_us >= self.read_again_us && pause_us > BETWEEN_LOOKS_US {
             // Not all in the same round, so that in each some show whether anything changed.
             subregion.due_us -= self.rng.below(pause_us / 2);
         }

@@ -27,9 +27,9 @@ const SHORT: f64 = 0.05;
 const CURVES_ALIKE: f64 = 0.05;
 /// Accesses that a rate rests on which was counted. Chosen: some looks at other pages change it.
 const MOST_COUNTED: f64 = 16.0;
-/// A rate of which it is not known yet whether it is too low counts if it is so many times as high as
-/// what was known. Chosen: few pages tell it.
-const SOONER: f64 = 1.5;
+/// Standard deviations by which a rate of which it is not known yet whether it is too low is to be higher than
+/// one that rests on more. Chosen: one in fifty is by chance.
+const CHANCE: f64 = 2.0;
 /// Pages of a table that a look counts for at most. Chosen: as many as are armed of it, so that a
 /// look at all does not decide what those have told in minutes.
 const MOST_PAGES: f64 = 16.0;
@@ -416,10 +416,12 @@ impl Subregion {
         let may_tell = all_read && has_table && !self.counts.is_over() && is_at_random;
         let counted = if may_tell { self.counts.new_rate() } else { None };
         if let Some(CountedRate { rate, pages, is_over }) = counted {
-            let accesses = f64::from(pages).min(MOST_COUNTED);
+            let accesses = pages.min(MOST_COUNTED);
             // A look by whose end all came tells only that they came sooner.
-            let is_more = is_over && !self.estimate.rests_on(accesses)
-                || !is_over && rate > SOONER * self.estimate.rate();
+            // Of a few pages more may have come by chance.
+            let by_chance = libm::exp(CHANCE / accesses.sqrt());
+            let is_more = !self.estimate.rests_on(accesses)
+                || !is_over && rate > by_chance * self.estimate.rate();
             if is_more {
                 self.estimate.set_rate(rate, accesses);
             }

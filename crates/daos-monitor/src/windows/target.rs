@@ -14,6 +14,9 @@ const ADDING_US: f64 = 0.2;
 /// rather than what usually does.
 const FOR_WORKING_SETS: f64 = 0.04;
 const MOST_BETWEEN_US: f64 = 1_000_000.0;
+/// A target grows that has one part in so many more than before, and so long after that, in microseconds. Chosen.
+const GROWN: u64 = 8;
+const GROWING_US: u64 = 3_000_000;
 /// Page tables on each side that are gone over with one, at most, if they are accessed as often within this factor.
 /// Chosen: what is gone over is some ten mebibytes and more.
 const TOGETHER: usize = 4;
@@ -37,6 +40,11 @@ pub(super) struct TargetSubregions {
     /// much; and when it is to be added up anew.
     pub working_sets: Option<WorkingSets>,
     working_sets_due_us: u64,
+    /// When it may be planned to arm it at once.
+    pub at_once_from_us: u64,
+    /// What was resident when that had grown by a part, and when it last did.
+    grown_to: u64,
+    grown_us: u64,
 }
 
 impl TargetSubregions {
@@ -52,7 +60,26 @@ impl TargetSubregions {
             runs_due_us: 0,
             working_sets: None,
             working_sets_due_us: 0,
+            at_once_from_us: 0,
+            grown_to: 0,
+            grown_us: 0,
         }
+    }
+
+    /// Takes in how much of it is resident.
+    pub fn set_resident(&mut self, bytes: Option<u64>, now_us: u64) {
+        self.resident_bytes = bytes;
+        let bytes = bytes.unwrap_or(0);
+        if bytes > self.grown_to + self.grown_to / GROWN {
+            // How it came to what it has when it is first seen is not known.
+            self.grown_us = if self.grown_to > 0 { now_us } else { 0 };
+            self.grown_to = bytes;
+        }
+    }
+
+    /// Whether it has filled much of its memory of late: what is known of it then does not hold for long.
+    pub fn is_growing(&self, now_us: u64) -> bool {
+        self.grown_us > 0 && now_us < self.grown_us + GROWING_US
     }
 
     /// Bytes mapped.

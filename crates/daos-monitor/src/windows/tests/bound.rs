@@ -72,11 +72,13 @@ proptest! {
         wake in 5.0f64..60.0,
         arm_run in 0.5f64..40.0,
         set_again in 0.02f64..0.5,
+        arms_targets in any::<bool>(),
+        arm_target_page in 0.02f64..0.2,
         changes in any::<bool>(),
     ) {
         let bound = percent / 100.0;
-        let prices = Prices { wake, arm_run, set_again, ..Prices::default() };
-        let memory = TestMemory { prices, ..memory() };
+        let prices = Prices { wake, arm_run, set_again, arm_target_page, ..Prices::default() };
+        let memory = TestMemory { prices, arms_targets, ..memory() };
         let mut run = Run::new(memory, attrs(10, 200), Some(bound), seed);
         for second in 1..=16 {
             if changes && second % 3 == 0 {

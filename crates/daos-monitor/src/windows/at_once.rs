@@ -1,0 +1,286 @@
+//! Arming all that a target has in memory at once, where that takes less than to arm its page tables
+//! one by one.
+//!
+//! A primitive may do that for a tenth of the price of a page. But it can't be done for a part of the
+//! memory, nor in parts: so there is a time from which on page tables that are due are not armed any
+//! more, what is not spent on them is put by, and once there is enough, all that waits is read and
+//! everything is armed.
+
+use super::Windows;
+use super::arming::{BUSY_RATE, is_first};
+use super::looks::wait_us;
+use super::round::{Place, Who};
+use super::subregion::IDLE_RATE;
+use daos_core::pages::Pages;
+use daos_core::{AccessCheck, PAGE_SIZE, TargetId};
+use std::cmp::Reverse;
+
+/// Longest time that it may take, in microseconds: so long the target may have to wait where it maps
+/// memory. Chosen: some half a million pages on a usual host, and no longer than a scheduler lets
+/// others wait.
+const MOST_US: f64 = 25_000.0;
+/// Seconds over which the bound on the overhead is promised.
+const BOUND_OVER: f64 = 10.0;
+/// The share of what may be spent in these that it may take, both sides. Chosen: the rest is to see with.
+const MOST_OF_ALL: f64 = 0.85;
+/// The share of what comes in that is put by for it, at least. Chosen: as much as page tables would have, which are
+/// not armed meanwhile.
+const PUT_BY: f64 = 0.6;
+/// Time after which it is tried again where it could not be done, in microseconds. Chosen: it won't be possible then.
+const AGAIN_US: u64 = 60_000_000;
+/// Time from one planning to the next, in microseconds, and as long as too little is known. Chosen: what is known of
+/// all has to be gone through.
+const BETWEEN_PLANS_US: u64 = 1_000_000;
+const UNTIL_READY_US: u64 = 500_000;
+/// How much more it may take once it is planned.
+const SLACK: f64 = 1.1;
+/// One in so many subregions may never have been looked at. Chosen: new ones come all the time.
+const FEW: usize = 8;
+/// Page tables in which use begins or ends are armed one by one before, if they are no more than one in so many: where blocks
+/// are in use, these tell most. Chosen.
+const FEW_EDGES: usize = 4;
+/// The share of pages that are taken to be accessed where nothing is known. Chosen: where it is more, that is known
+/// before there is enough.
+const MAY_BE_USED: f64 = 0.1;
+/// How often all is read after it.
+const READINGS: f64 = 2.0;
+/// The number of the time within which pages that are accessed have their bits set anew. Chosen: five seconds; of
+/// what is accessed less often, some are armed the next time.
+const WITHIN_SECONDS: usize = 5;
+/// Pages that it takes to arm one in use of a page table, with those between that are passed over and
+/// the runs that they make. Measured on tables of which a tenth is in use, singly.
+const PAGES_OF_ONE: u64 = 4;
+/// Page tables that are read as soon as can be at most, and one in how many is beside those that are accessed that
+/// often. Chosen: what is used all the time shows in some of them.
+const SOON: usize = 64;
+const SOON_ONE_IN: u64 = 8;
+/// Time from it to the first reading of all, and to the second, in microseconds. Chosen: from how many pages come by both it is
+/// known how often what is accessed once to fifty times a second is.
+const FIRST_READING_US: u64 = 60_000;
+const SECOND_READING_US: u64 = 800_000;
+/// Time after it in which all is read and nothing else armed, in microseconds. Chosen: the second reading comes in two
+/// rounds.
+const READ_IN_US: u64 = 1_500_000;
+
+/// Which target is to be armed at once, and what that takes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Plan {
+    target: TargetId,
+    /// To clear the bits, and to read before and after, in microseconds.
+    monitor_us: f64,
+    /// What it costs the target.
+    target_us: f64,
+    /// How much less it is than to arm what is due of it one by one, in microseconds.
+    gain_us: f64,
+    /// Something is known of most of it.
+    is_ready: bool,
+}
+
+impl Plan {
+    fn price_us(&self) -> f64 {
+        self.monitor_us + self.target_us
+    }
+}
+
+impl Windows {
+    /// Plans anew which target is to be armed at once, if any, when that is due: all that is known of them has to be
+    /// gone through.
+    pub(super) fn plan_at_once<A: AccessCheck + ?Sized>(&mut self, access: &A, now_us: u64) {
+        if now_us < self.plan_due_us || now_us < self.all_read_until_us {
+            return;
+        }
+        let may = |at: &usize| self.fits_tables && access.can_arm_target(self.targets[*at].id);
+        let targets = (0..self.targets.len()).filter(may);
+        let plans = targets.filter_map(|at| self.plan(at, now_us));
+        let plan = plans.max_by(|one, other| one.gain_us.total_cmp(&other.gain_us));
+        let is_ready = plan.is_none_or(|plan| plan.is_ready);
+        self.plan_due_us = now_us + if is_ready { BETWEEN_PLANS_US } else { UNTIL_READY_US };
+        self.at_once = plan;
+        self.save(now_us);
+    }
+
+    /// Puts by what is wanted for the plan; and after one was carried out, as much again: what was spent was more
+    /// than came in meanwhile.
+    fn save(&mut self, now_us: u64) {
+        let spent_us = if now_us < self.saves_until_us { self.spent_at_once_us } else { 0.0 };
+        let wanted_us = self.at_once.map_or(0.0, |plan| plan.price_us()).max(spent_us);
+        self.budget.save_for(wanted_us, PUT_BY.max(self.part_of_all(wanted_us)));
+    }
+
+    /// A plan to arm this target at once, if that is worth it and can be.
+    fn plan(&self, target: usize, now_us: u64) -> Option<Plan> {
+        let target = &self.targets[target];
+        if now_us < target.at_once_from_us || target.is_growing(now_us) {
+            return None;
+        }
+        let (mut pages, mut subregions, mut new) = (0, 0, 0);
+        let (mut reading_us, mut target_us, mut one_by_one_us) = (0.0, 0.0, 0.0);
+        let mut edges = 0;
+        let subregions_there = target.subregions.iter().enumerate().filter(|(_, s)| !s.absent);
+        for (index, subregion) in subregions_there {
+            let all = subregion.range.pages();
+            let is_new = subregion.is_new();
+            (pages, subregions, new) = (pages + all, subregions + 1, new + usize::from(is_new));
+            let within = || subregion.shares_within(now_us).nth(WITHIN_SECONDS);
+            let chance = if is_new { MAY_BE_USED } else { within().map_or(0.0, f64::from) };
+            target_us += self.budget.setting_again(all as f64 * chance);
+            // What waits is read before, and all of it twice afterwards.
+            let before = if subregion.waiting.is_empty() { 0 } else { subregion.nr_pages() };
+            reading_us += self.budget.reading(u64::from(before)).monitor
+                + READINGS * self.budget.reading(all).monitor;
+            let is_due = self.is_to_be_armed_whole(subregion, now_us);
+            let is_unknown = is_due && subregion.table.is_none();
+            edges += usize::from(is_unknown && is_first(target, index));
+            if is_new || is_due {
+                let used = PAGES_OF_ONE * u64::from(subregion.summary.used);
+                let armed = if subregion.table.is_some() { all.min(used) } else { all };
+                one_by_one_us += self.budget.real(self.budget.sampling(armed, chance));
+            }
+        }
+        let resident = target.resident_bytes.map_or(pages, |bytes| bytes / PAGE_SIZE);
+        let clearing_us = self.budget.clearing_at_once(resident);
+        // Samples may be dearer than this, as each by itself misses the caches.
+        let reading_us = reading_us * self.budget.factor().min(1.0);
+        let plan = Plan {
+            target: target.id,
+            monitor_us: clearing_us + reading_us,
+            target_us,
+            gain_us: one_by_one_us - clearing_us - reading_us - target_us,
+            is_ready: new * FEW <= subregions,
+        };
+        // What was begun goes on though a little changes.
+        let is_planned = self.is_to_be_armed_at_once(target.id);
+        if !is_planned && (1..subregions / FEW_EDGES).contains(&edges) {
+            return None;
+        }
+        let slack = if is_planned { SLACK } else { 1.0 };
+        let can = clearing_us <= slack * MOST_US
+            && self.part_of_all(plan.price_us()) <= slack * MOST_OF_ALL
+            && one_by_one_us * slack > plan.price_us();
+        can.then_some(plan)
+    }
+
+    /// Which part it is of all that may be spent in the time over which the bound is promised.
+    fn part_of_all(&self, us: f64) -> f64 {
+        us / (BOUND_OVER * self.budget.per_second())
+    }
+
+    /// Whether a target is to be armed at once, so that its page tables wait for that.
+    pub(super) fn is_to_be_armed_at_once(&self, target: TargetId) -> bool {
+        self.at_once.is_some_and(|plan| plan.target == target)
+    }
+
+    /// Arms a target at once if that is planned and there is enough for it, beside the share `kept` of a
+    /// full budget. Says whether it did.
+    pub(super) fn arm_at_once<A: AccessCheck + ?Sized>(
+        &mut self,
+        access: &mut A,
+        kept: f64,
+        now_us: u64,
+    ) -> Result<bool, A::Error> {
+        let Some(plan) = self.at_once.filter(|plan| plan.is_ready) else { return Ok(false) };
+        let Ok(at) = self.targets.binary_search_by_key(&plan.target, |target| target.id) else {
+            return Ok(false);
+        };
+        let price_us = plan.price_us();
+        if !self.fits_tables || !self.budget.has_saved(price_us, kept) {
+            return Ok(false);
+        }
+        self.at_once = None;
+        self.read_all_that_waits(access, at, now_us)?;
+        self.places.clear();
+        // What it takes is known by itself.
+        self.budget.note_update();
+        if !access.arm_target(plan.target)? {
+            self.targets[at].at_once_from_us = now_us + AGAIN_US;
+            return Ok(false);
+        }
+        self.budget.spend_saved(price_us, plan.target_us);
+        // As often as it has room in that time, evenly: in whichever seconds that is, there are no more.
+        let times = (PUT_BY / self.part_of_all(price_us)).floor().max(1.0);
+        let next_us = now_us + (BOUND_OVER * 1e6 / times) as u64;
+        self.targets[at].at_once_from_us = next_us;
+        for index in 0..self.targets[at].subregions.len() {
+            self.was_armed_at_once(at, index, next_us, now_us);
+        }
+        (self.armed_us, self.just_armed, self.was_at_once) = (now_us, true, true);
+        // From when it is over, as far as can be said.
+        let armed_us = now_us + plan.monitor_us as u64;
+        self.round_us = self.round_us.min(armed_us + FIRST_READING_US);
+        self.read_again_us = armed_us + SECOND_READING_US;
+        self.all_read_until_us = armed_us + READ_IN_US;
+        self.astir_until_us = self.all_read_until_us;
+        // That takes all there is until then.
+        let target = &mut self.targets[at];
+        target.runs_due_us = target.runs_due_us.max(self.all_read_until_us);
+        self.saves_until_us = now_us + (BOUND_OVER * 1e6) as u64;
+        self.spent_at_once_us = price_us;
+        self.save(now_us);
+        Ok(true)
+    }
+
+    /// Reads what waits of a target, since nothing is known any more of when it was accessed once it is
+    /// armed; of more than may be read in a tick, what was armed last; of the others nothing is known any more.
+    fn read_all_that_waits<A: AccessCheck + ?Sized>(
+        &mut self,
+        access: &mut A,
+        at: usize,
+        now_us: u64,
+    ) -> Result<(), A::Error> {
+        self.places.clear();
+        let subregions = self.targets[at].subregions.iter().enumerate();
+        let mut waiting: Vec<_> = subregions
+            .filter(|(_, subregion)| !subregion.absent)
+            .filter_map(|(index, subregion)| {
+                Some((Reverse(subregion.armed.at_us), index, subregion.waiting.span()?))
+            })
+            .collect();
+        waiting.sort_unstable();
+        let read = waiting.len().min(self.max_windows());
+        for (_, index, (from, to)) in &waiting[..read] {
+            self.places.push(Place { who: Who::Subregion(at, *index), from: *from, to: *to });
+        }
+        for (_, index, _) in &waiting[read..] {
+            self.targets[at].subregions[*index].waiting = Pages::default();
+        }
+        self.read(access, now_us)
+    }
+
+    /// Notes that a subregion is armed with all else, and when it is to be read. `next_us`: when it may be so again.
+    fn was_armed_at_once(&mut self, at: usize, index: usize, next_us: u64, now_us: u64) {
+        let sample_us = self.attrs.sample_us;
+        let may_be_table = self.may_be_table(&self.targets[at].subregions[index]);
+        let subregion = &mut self.targets[at].subregions[index];
+        if subregion.absent {
+            return;
+        }
+        let is_new = may_be_table && subregion.table.is_none();
+        if is_new {
+            subregion.make_table();
+            if subregion.estimate.rate() < BUSY_RATE && !subregion.estimate.is_together() {
+                // Of a few pages. All of it tells more in a moment.
+                subregion.estimate.forget_rate();
+            }
+        }
+        let to = subregion.nr_pages();
+        subregion.arm(0, to, now_us);
+        self.cost.armed += u64::from(to);
+        if let Some(table) = &mut subregion.table {
+            subregion.arm_all_us = table.armed_all(now_us, &mut self.rng).max(next_us);
+        }
+        let rate = subregion.estimate.rate();
+        let is_known = rate >= IDLE_RATE && !subregion.unsure;
+        let pause_us = if is_known { wait_us(rate, sample_us) } else { FIRST_READING_US };
+        let who = Who::Subregion(at, index);
+        let soon = pause_us < 4 * sample_us || self.rng.below(SOON_ONE_IN) == 0;
+        if soon && self.to_check.len() < SOON {
+            subregion.due_us = now_us + sample_us;
+            self.check_us = Some(now_us + sample_us);
+            self.to_check.push(who);
+        } else {
+            // In the first round, whenever that comes.
+            subregion.due_us = now_us + 4 * sample_us;
+        }
+        self.places.push(Place { who, from: 0, to });
+    }
+}
