@@ -87,7 +87,7 @@ impl VirtualMemory {
         Ok(true)
     }
 
-    /// Reads all of its tables, and notes what is armed now. `None` if it has ended.
+    /// Reads all of its tables. `None` if it has ended.
     fn look_before(&mut self, at: usize) -> Result<Option<Before>, BpfError> {
         let Some(task) = self.task(at)? else { return Ok(None) };
         let (reader, space) = (&mut self.reader, &self.spaces[at]);

@@ -88,10 +88,15 @@ pub(crate) fn of_process(root: &Path, pid: u32) -> Option<String> {
     fs::read_to_string(root.join(format!("proc/{pid}/cgroup"))).ok()
 }
 
+/// The controllers of a hierarchy, and the path of the cgroup there, by its line in `/proc/PID/cgroup`.
+pub(crate) fn hierarchy(line: &str) -> Option<(&str, &str)> {
+    line.split_once(':')?.1.split_once(':')
+}
+
 /// The path of the cgroup whose memory controller counts a process, by its `/proc/PID/cgroup`.
 pub(crate) fn path_in(cgroups: &str, version: Version) -> Option<&str> {
     cgroups.lines().find_map(|line| {
-        let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
+        let (controllers, path) = hierarchy(line)?;
         let is_it = match version {
             Version::One => controllers.split(',').any(|name| name == "memory"),
             Version::Two => controllers.is_empty(),

@@ -1,6 +1,6 @@
 //! Whether a process gets no more than a part of a CPU: the quota of a cgroup.
 
-use crate::cgroup::of_process;
+use crate::cgroup::{hierarchy, of_process};
 use std::fs;
 use std::path::Path;
 
@@ -13,10 +13,7 @@ pub fn is_limited(root: &Path, pid: u32) -> bool {
 
 /// The same by one hierarchy, a line of `/proc/PID/cgroup`.
 fn is_limited_in(root: &Path, line: &str) -> bool {
-    let Some((controllers, path)) = line.split_once(':').and_then(|(_, rest)| rest.split_once(':'))
-    else {
-        return false;
-    };
+    let Some((controllers, path)) = hierarchy(line) else { return false };
     let (mount, file) = match controllers {
         "" => ("sys/fs/cgroup", "cpu.max"),
         names if names.split(',').any(|name| name == "cpu") => {

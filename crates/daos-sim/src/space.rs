@@ -324,6 +324,13 @@ impl SimSpace {
         ranges.iter().enumerate().map(rated).collect()
     }
 
+    /// Bytes that are there.
+    fn resident_bytes(&mut self) -> u64 {
+        let memory = self.memory();
+        let absent_bytes = memory.swapped_bytes + memory.untouched_bytes;
+        self.config().bytes().saturating_sub(absent_bytes)
+    }
+
     /// Brings all accessed bits up to now, so that the counters hold what was set again
     /// up to now.
     pub fn settle(&mut self) {
@@ -501,9 +508,7 @@ impl AccessCheck for SimSpace {
     /// regions of a workload lie in its mmap area like that. Given one by one,
     /// they would tell it every edge that it is there to find.
     fn targets(&mut self) -> Result<Vec<Target>, Infallible> {
-        let memory = self.memory();
-        let absent_bytes = memory.swapped_bytes + memory.untouched_bytes;
-        let resident_bytes = Some(self.config().bytes().saturating_sub(absent_bytes));
+        let resident_bytes = Some(self.resident_bytes());
         Ok(vec![Target { id: TARGET, ranges: self.mapped.clone(), resident_bytes }])
     }
 
@@ -530,10 +535,7 @@ impl AccessCheck for SimSpace {
         }
         // It has a price of its own; the bits that come to light meanwhile were set anew before.
         let Counters { entries_set_again, .. } = self.counters;
-        let memory = self.memory();
-        let absent_bytes = memory.swapped_bytes + memory.untouched_bytes;
-        let bytes = self.config().bytes().saturating_sub(absent_bytes);
-        let entries_at_once = before.entries_at_once + bytes / self.page_bytes();
+        let entries_at_once = before.entries_at_once + self.resident_bytes() / self.page_bytes();
         self.counters =
             Counters { entries_set_again, entries_at_once, flushes: before.flushes + 1, ..before };
         Ok(true)
