@@ -242,17 +242,24 @@ impl Reference {
     }
 
     /// Merges once with `threshold`, and again with a doubled one while there
-    /// are more regions than the bound allows.
+    /// are more regions than the bound allows. Where merging those of any count is not
+    /// enough, since any two are above the size limit together, that is doubled as well.
     fn merge(&mut self, mut threshold: u32, count: impl Fn(&Region) -> u32 + Copy) {
         let highest = self.attrs.ticks_per_aggregation();
+        let total: u64 = self.regions_mut().map(|r| r.range.len()).sum();
+        let mut size_limit = self.size_limit;
         loop {
             for target in &mut self.targets {
-                adjust::merge(&mut target.regions, threshold, self.size_limit, count);
+                adjust::merge(&mut target.regions, threshold, size_limit, count);
             }
-            let tried = threshold;
-            threshold = (threshold * 2).max(1);
-            let enough = self.nr_regions() <= self.attrs.max_regions as usize;
-            if enough || u64::from(tried) >= highest {
+            if self.nr_regions() <= self.attrs.max_regions as usize {
+                break;
+            }
+            if u64::from(threshold) < highest {
+                threshold = (threshold * 2).max(1);
+            } else if size_limit < total {
+                size_limit = size_limit.saturating_mul(2);
+            } else {
                 break;
             }
         }

@@ -107,6 +107,18 @@ fn more_ranges_than_checks_take_turns() {
     }
 }
 
+/// Two gaps cut regions in two, of which any two neighbours are too large together.
+#[test]
+fn there_are_no_more_regions_than_may_be_where_none_are_small_enough_to_merge() {
+    let mut memory = memory(&[mib(0, 60)], &[]);
+    let mut monitor = Reference::new(attrs(10, 11), 1).unwrap();
+    monitor.update(&mut memory).unwrap();
+    memory.targets[0].ranges = vec![mib(0, 26), mib(28, 38), mib(40, 60)];
+    monitor.update(&mut memory).unwrap();
+    let regions = monitor.regions(TargetId(0)).unwrap().len();
+    assert!((10..=11).contains(&regions), "{regions}");
+}
+
 #[test]
 fn the_stream_of_regions_is_fixed_by_the_seed() {
     let snapshots = |seed| {
