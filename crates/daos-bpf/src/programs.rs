@@ -15,8 +15,9 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 pub(crate) use types::{
-    frame_facts as FrameFacts, frame_kind as FrameKind, frame_request as FrameRequest,
-    frame_run as FrameRun, frame_wanted as Wanted, reply as Reply, request as Request,
+    cached_file as CachedFile, file_run as FileRun, frame_facts as FrameFacts,
+    frame_kind as FrameKind, frame_request as FrameRequest, frame_run as FrameRun,
+    frame_wanted as Wanted, reply as Reply, request as Request,
 };
 
 /// Requests that fit in a batch.
@@ -27,6 +28,12 @@ pub(crate) const MAX_FRAME_REQUESTS: usize = 2048;
 pub(crate) const MAX_FRAMES: usize = 8192;
 /// Page frames that can be asked for at once, whether they are page cache.
 pub(crate) const MAX_CACHE_FRAMES: usize = 4096;
+/// Pages of a file that can be asked for at once.
+pub(crate) const MAX_FILE_PAGES: usize = 8192;
+/// Runs of them that can be told at once.
+const MAX_FILE_RUNS: usize = 4096;
+/// Nodes of a file's tree that are visited at once. Chosen: that takes about a millisecond.
+const STEPS_IN_FILE: usize = 4096;
 /// Ranges of RAM that there is room for.
 const MAX_RAM: usize = 256;
 /// Level-1 entries that a batch can bring back. A request may need up to 512 that
@@ -246,18 +253,58 @@ impl Programs {
     }
 
     /// Says of page frames what is noted of them, in their places: bits of
-    /// [`page_cache`](crate::page_cache). [`MAX_CACHE_FRAMES`] at most.
+    /// [`page_cache`](crate::page_cache), and which files have those that nobody maps.
+    /// [`MAX_CACHE_FRAMES`] at most.
     pub(crate) fn read_cache(
         &mut self,
         layout: &KernelLayout,
         frames: &[u64],
-    ) -> Result<&[u64], BpfError> {
+    ) -> Result<(&[u64], &[CachedFile]), BpfError> {
         let nr = frames.len().min(MAX_CACHE_FRAMES);
         self.shared().cache_frames[..nr].copy_from_slice(&frames[..nr]);
-        let mut ctx = types::cache_ctx { page_array: layout.page_array, nr: nr as u64 };
+        let mut ctx = types::cache_ctx {
+            page_array: layout.page_array,
+            direct_map: layout.direct_map,
+            nr: nr as u64,
+        };
         // SAFETY: plain old data, of which the program changes nothing.
         unsafe { run(&self.skel.progs.read_cache, &mut ctx) }?;
-        Ok(&self.shared().cache_frames[..nr])
+        let shared = self.shared();
+        Ok((&shared.cache_frames[..nr], &shared.cache_files[..nr]))
+    }
+
+    /// What is noted of `nr` pages of a file from `index` on, [`MAX_FILE_PAGES`] at most: bits of
+    /// [`page_cache`](crate::page_cache). `None` where the file has left memory.
+    pub(crate) fn read_file(
+        &mut self,
+        layout: &KernelLayout,
+        file: &CachedFile,
+        index: u64,
+        nr: usize,
+    ) -> Result<Option<&[u32]>, BpfError> {
+        let nr = nr.min(MAX_FILE_PAGES);
+        let mut ctx = file_ctx(layout, file, index, nr);
+        // SAFETY: plain old data, of which the program may change any byte.
+        unsafe { run(&self.skel.progs.read_file, &mut ctx) }?;
+        Ok((ctx.is_there != 0).then(|| &self.shared().file_pages[..nr]))
+    }
+
+    /// Where a file has pages in memory, from `index` on, to 64 pages: some runs, and where to go
+    /// on, which is `u64::MAX` behind the last. `None` where the file has left memory.
+    pub(crate) fn find_in_file(
+        &mut self,
+        layout: &KernelLayout,
+        file: &CachedFile,
+        index: u64,
+    ) -> Result<Option<(&[FileRun], u64)>, BpfError> {
+        let mut ctx = file_ctx(layout, file, index, STEPS_IN_FILE);
+        // SAFETY: plain old data, of which the program may change any byte.
+        unsafe { run(&self.skel.progs.find_in_file, &mut ctx) }?;
+        if ctx.is_there == 0 {
+            return Ok(None);
+        }
+        let nr = (ctx.nr as usize).min(MAX_FILE_RUNS);
+        Ok(Some((&self.shared().file_runs[..nr], ctx.index)))
     }
 
     /// The word at `addr` of the kernel's memory; 0 where there is none.
@@ -302,6 +349,18 @@ impl Programs {
             start_boottime: found.start_boottime,
             pgd: found.pgd,
         }))
+    }
+}
+
+/// A question about pages of a file.
+fn file_ctx(layout: &KernelLayout, file: &CachedFile, index: u64, nr: usize) -> types::file_ctx {
+    types::file_ctx {
+        page_array: layout.page_array,
+        direct_map: layout.direct_map,
+        file: *file,
+        index,
+        nr: nr as u32,
+        is_there: 0,
     }
 }
 

@@ -11,7 +11,7 @@ use crate::armed_pages::ArmedPages;
 use crate::entry::{Entry, bytes_mapped};
 use crate::everyone::Everyone;
 use crate::keeping_up::Seen;
-use crate::page_cache::PageCacheLook;
+use crate::page_cache::{CachedFiles, PageCacheLook};
 use crate::prices;
 use crate::programs::{Facts, Task};
 use crate::ranges;
@@ -123,6 +123,8 @@ pub struct VirtualMemory {
     pub(crate) everyone: Option<Everyone>,
     /// The page cache that nobody maps, likewise.
     pub(crate) page_cache: Option<PageCacheLook>,
+    /// The files that have it, if schemes may take from them.
+    pub(crate) cached_files: Option<CachedFiles>,
     ends: Option<Ends>,
     pub(crate) target_cost: TargetCost,
     /// `None`: whoever arms counts those that are accessed then.
@@ -165,6 +167,7 @@ impl VirtualMemory {
             nr_left_out: 0,
             everyone: None,
             page_cache: None,
+            cached_files: None,
             ends: Ends::new().ok(),
             target_cost: TargetCost::new(&measured),
             armed_pages: Some(ArmedPages::default()),
@@ -224,6 +227,12 @@ impl VirtualMemory {
     pub fn with_max_overhead(mut self, share: f64) -> Self {
         self.upkeep = Upkeep::new(share);
         self
+    }
+
+    /// Lets schemes take page cache that nobody maps, too, of those files that are found: when
+    /// [everyone is watched](Self::watch_everyone).
+    pub fn offer_page_cache(&mut self) {
+        self.cached_files = Some(CachedFiles::default());
     }
 
     /// The place of a target among the spaces, which are sorted by it.
@@ -500,6 +509,9 @@ impl AccessCheck for VirtualMemory {
         self.by_space(windows, |this, at, range| this.arm_space(at, &windows[range]))?;
         self.unobservable.sort_unstable();
         self.unobservable.dedup();
+        if let Some(files) = &mut self.cached_files {
+            files.arm(&mut self.reader, windows)?;
+        }
         Ok(())
     }
 
@@ -518,7 +530,11 @@ impl AccessCheck for VirtualMemory {
         let found = &mut found[first..];
         self.by_space(windows, |this, at, range| {
             this.check_space(at, &windows[range.clone()], &mut found[range])
-        })
+        })?;
+        if let Some(files) = &mut self.cached_files {
+            files.check(&mut self.reader, windows, found)?;
+        }
+        Ok(())
     }
 
     fn prices(&self) -> Prices {

@@ -163,6 +163,9 @@ pub struct SchemeStats {
     pub applied_regions: u64,
     /// Bytes that were changed.
     pub applied_bytes: u64,
+    /// Bytes of that which were page cache that nobody mapped, and were dropped.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub page_cache_bytes: u64,
     /// Bytes in regions that fitted of which each page was seen to be in use, and so was
     /// left alone.
     pub spared_bytes: u64,

@@ -3,6 +3,7 @@
 use crate::access::AccessCheck;
 use crate::action::{Action, Refusal};
 use crate::addr::AddrRange;
+use crate::snapshot::TargetSnapshot;
 use crate::target::{Mapping, TargetId};
 
 /// What became of a batch that was to be acted on.
@@ -96,6 +97,13 @@ pub trait ActionSink: AccessCheck {
         _ranges: &[AddrRange],
     ) -> Result<Residence, Self::Error> {
         Ok(Residence::default())
+    }
+
+    /// Files of which memory is there that no process maps, as no monitor tells of it: targets whose
+    /// addresses are offsets ([`TargetId::is_file`]). Their pages are armed, looked at and acted on
+    /// as those of others, but only idle ones, and only paged out, which is that they are dropped.
+    fn unmapped_files(&mut self) -> Result<Vec<TargetSnapshot>, Self::Error> {
+        Ok(Vec::new())
     }
 
     /// A clock: microseconds since some time in the past. What passes while looking and

@@ -14,6 +14,19 @@ impl TargetId {
     /// Page cache that nobody maps: it is told of, beside the targets that are watched, and never
     /// in a snapshot.
     pub const PAGE_CACHE: Self = Self(u32::MAX);
+    /// From here on, they are of files.
+    const FIRST_FILE: u32 = 1 << 31;
+
+    /// A file, whose addresses are offsets: memory of it that nobody maps is a target of schemes
+    /// alone.
+    pub fn of_file(number: u32) -> Self {
+        Self((Self::FIRST_FILE + number % Self::FIRST_FILE).min(u32::MAX - 1))
+    }
+
+    /// Whether it is a file.
+    pub fn is_file(self) -> bool {
+        self.0 >= Self::FIRST_FILE && self != Self::PAGE_CACHE
+    }
 }
 
 /// A live target and the address ranges that it has mapped right now.

@@ -9,6 +9,7 @@ use crate::access::{
 use crate::action::{Action, Refusal};
 use crate::addr::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE};
 use crate::sink::{ActionReport, ActionSink, Residence};
+use crate::snapshot::{RegionSnapshot, TargetSnapshot};
 use crate::target::{Mapping, Target, TargetId};
 use std::convert::Infallible;
 use std::ops::Range;
@@ -55,6 +56,8 @@ pub struct Acted {
 pub struct TestMemory {
     /// The live targets.
     pub targets: Vec<Target>,
+    /// Files that nobody maps: of the same pages, at other addresses.
+    pub files: Vec<Target>,
     /// The pages, from address 0 on.
     pub pages: Vec<Page>,
     /// Pages of a large folio: each has a bit of its own, but who arms one clears all. 1
@@ -98,6 +101,7 @@ impl Default for TestMemory {
     fn default() -> Self {
         Self {
             targets: Vec::new(),
+            files: Vec::new(),
             pages: Vec::new(),
             folio_pages: 1,
             mappings: Vec::new(),
@@ -187,7 +191,7 @@ impl TestMemory {
 
     /// Makes room for the pages of all targets.
     fn grow(&mut self) {
-        let ends = self.targets.iter().flat_map(|t| &t.ranges).map(|r| r.end);
+        let ends = self.targets.iter().chain(&self.files).flat_map(|t| &t.ranges).map(|r| r.end);
         let pages = (ends.max().unwrap_or(0) / PAGE_SIZE) as usize;
         self.pages.resize(pages.max(self.pages.len()), Page::WRITTEN);
     }
@@ -343,7 +347,7 @@ impl AccessCheck for TestMemory {
     ) -> Result<(), Infallible> {
         self.read(windows);
         for window in windows {
-            let live = self.targets.iter().find(|t| t.id == window.target);
+            let live = self.targets.iter().chain(&self.files).find(|t| t.id == window.target);
             let ranges = live.map_or(&[][..], |t| &t.ranges);
             let whole = ranges.iter().any(|r| r.intersect(&window.range()) == Some(window.range()));
             let mut seen = Observation::default();
@@ -396,7 +400,8 @@ impl ActionSink for TestMemory {
         target: TargetId,
         ranges: &[AddrRange],
     ) -> Result<ActionReport, Infallible> {
-        assert!(self.targets.iter().any(|t| t.id == target), "{target:?}");
+        let mut known = self.targets.iter().chain(&self.files);
+        assert!(known.any(|t| t.id == target), "{target:?}");
         assert!(ranges.windows(2).all(|pair| pair[0].end <= pair[1].start), "{ranges:?}");
         let mut report = ActionReport::default();
         for range in ranges {
@@ -429,6 +434,18 @@ impl ActionSink for TestMemory {
             }
         }
         Ok(found)
+    }
+
+    fn unmapped_files(&mut self) -> Result<Vec<TargetSnapshot>, Infallible> {
+        let age_us = self.now_us;
+        let region =
+            |&range: &_| RegionSnapshot { range, access_rate: 0.0, unobserved: 0.0, age_us };
+        let file = |file: &Target| TargetSnapshot {
+            id: file.id,
+            regions: file.ranges.iter().map(region).collect(),
+            ..TargetSnapshot::default()
+        };
+        Ok(self.files.iter().map(file).collect())
     }
 
     fn clock_us(&self) -> f64 {

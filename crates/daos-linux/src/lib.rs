@@ -6,6 +6,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`allowance`] | CPU time that may go into something |
+//! | [`cached_file`] | files by inode, and their pages dropped from memory |
 //! | [`open_files`] | the limit on open files, raised for a while |
 //! | [`pid_namespace`] | whose process numbers these are |
 //! | [`process`] | a target process, held by a pidfd |
@@ -34,6 +35,7 @@
 //! | [`support`] | what it offers: rights, BTF, swap, huge pages |
 
 pub mod allowance;
+pub mod cached_file;
 pub mod census;
 pub mod cgroup;
 pub mod claim;

@@ -152,7 +152,8 @@ impl Targets {
 
     /// The memory of the machine by those who have it, for schemes that need no physical
     /// addresses: as [`open_everyone`](Self::open_everyone), but measured as
-    /// [`open_machine`](Self::open_machine) is.
+    /// [`open_machine`](Self::open_machine) is. Where all processes are meant, page cache that nobody
+    /// maps is meant, too.
     ///
     /// # Errors
     ///
@@ -162,7 +163,13 @@ impl Targets {
         most: usize,
         max_overhead: Option<f64>,
     ) -> Result<Self, LiveError> {
-        let targets = Self::open_everyone(selection, most, max_overhead)?;
+        let of_all = selection.is_of_all();
+        let mut targets = Self::open_everyone(selection, most, max_overhead)?;
+        if let LiveMemory::Processes(memory) = &mut targets.memory
+            && of_all
+        {
+            memory.offer_page_cache();
+        }
         Ok(Self { of_machine: true, ..targets })
     }
 

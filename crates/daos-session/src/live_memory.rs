@@ -3,7 +3,7 @@
 use daos_bpf::{BpfError, PhysicalMemory, VirtualMemory};
 use daos_core::{
     AccessCheck, Action, ActionReport, ActionSink, AddrRange, Capabilities, Mapping, Observation,
-    OwnedMemory, Prices, Residence, Target, TargetId, TargetInfo, Window,
+    OwnedMemory, Prices, Residence, Target, TargetId, TargetInfo, TargetSnapshot, Window,
 };
 
 /// One primitive or the other.
@@ -159,6 +159,10 @@ impl ActionSink for LiveMemory {
 
     fn residence(&mut self, target: TargetId, ranges: &[AddrRange]) -> Result<Residence, BpfError> {
         either!(self, memory => memory.residence(target, ranges))
+    }
+
+    fn unmapped_files(&mut self) -> Result<Vec<TargetSnapshot>, BpfError> {
+        either!(self, memory => memory.unmapped_files())
     }
 
     fn clock_us(&self) -> f64 {

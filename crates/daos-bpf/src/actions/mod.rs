@@ -40,7 +40,7 @@ use crate::programs::Facts;
 use crate::vaddr::VirtualMemory;
 use daos_core::{
     Action, ActionReport, ActionSink, AddrRange, HUGE_PAGE_SIZE, Mapping, Refusal, Residence,
-    TargetId,
+    TargetId, TargetSnapshot,
 };
 use daos_linux::cpu;
 use std::path::Path;
@@ -70,6 +70,9 @@ impl ActionSink for VirtualMemory {
         target: TargetId,
         ranges: &[AddrRange],
     ) -> Result<ActionReport, BpfError> {
+        if let Some(files) = self.cached_files.as_mut().filter(|_| target.is_file()) {
+            return files.apply(&mut self.reader, action, target, ranges);
+        }
         self.apply_in_parts(action, target, ranges, Found::Idle)
     }
 
@@ -100,7 +103,17 @@ impl ActionSink for VirtualMemory {
         std::mem::take(self.cleared.get_or_insert_default())
     }
 
+    fn unmapped_files(&mut self) -> Result<Vec<TargetSnapshot>, BpfError> {
+        match (&mut self.cached_files, &self.page_cache) {
+            (Some(files), Some(look)) => files.look(&mut self.reader, look.files()),
+            _ => Ok(Vec::new()),
+        }
+    }
+
     fn mappings(&self, target: TargetId) -> &[Mapping] {
+        if let Some(files) = self.cached_files.as_ref().filter(|_| target.is_file()) {
+            return files.mapping(target);
+        }
         self.place_of(target).map_or(&[], |at| &self.spaces[at].seen.mappings)
     }
 

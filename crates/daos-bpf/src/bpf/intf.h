@@ -196,11 +196,49 @@ struct frames_ctx {
 #define CACHE_REFERENCED 4
 #define CACHE_DIRTY 8
 #define CACHE_SHMEM 16
+/* Of a page of a file: it is in memory; and, above that, a hash of all flags of its folio. */
+#define CACHE_PRESENT 32
+#define CACHE_HASH_SHIFT 8
+
+/* A file with page cache: where the kernel has it, and by what it is found. */
+struct cached_file {
+	__u64 mapping;
+	__u64 inode;
+	/* Pages in memory. */
+	__u64 nr_pages;
+	__u32 generation;
+	/* The kernel's number of its device. */
+	__u32 dev;
+};
 
 struct cache_ctx {
 	/* In. */
 	__u64 page_array;
+	__u64 direct_map;
 	__u64 nr;
+};
+
+/* Pages of a file that are looked at at once, and runs of them that are told. Powers of two. */
+#define MAX_FILE_PAGES 8192
+#define MAX_FILE_RUNS 4096
+
+/* Pages of a file, from the first to behind the last. */
+struct file_run {
+	__u64 start;
+	__u64 end;
+};
+
+struct file_ctx {
+	/* In. */
+	__u64 page_array;
+	__u64 direct_map;
+	struct cached_file file;
+	/* In: the first page. Out, of runs: where to go on. */
+	__u64 index;
+	/* In: how many pages, or, of runs, steps. Out, of runs: how many there are. */
+	__u32 nr;
+	/* Out: whether the file is where it was. */
+	__u32 is_there;
 };
 
 struct found_task {

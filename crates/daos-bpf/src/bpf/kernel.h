@@ -129,12 +129,41 @@ struct anon_vma_chain {
 	unsigned long rb_subtree_last;
 } CORE;
 
-/* Who maps a file. */
+/* Where the page cache of a file stands: a tree of nodes with XA_SLOTS slots. */
+#define XA_SLOTS 64
+
+struct xa_node {
+	unsigned char shift;
+	unsigned char count;
+	unsigned char nr_values;
+	void *slots[XA_SLOTS];
+} CORE;
+
+struct xarray {
+	void *xa_head;
+} CORE;
+
+struct super_block {
+	__u32 s_dev;
+} CORE;
+
+struct inode {
+	unsigned long i_ino;
+	__u32 i_generation;
+	struct super_block *i_sb;
+} CORE;
+
+/* Who maps a file, and what of it is in memory. */
 struct address_space {
+	struct inode *host;
+	struct xarray i_pages;
+	unsigned long nrpages;
 	struct rb_root_cached i_mmap;
 } CORE;
 
 enum pageflags {
+	PG_locked,
+	PG_waiters,
 	PG_lru,
 	PG_active,
 	PG_unevictable,

@@ -534,6 +534,7 @@ static long walk_one(__u64 i, void *data)
 
 #include "frames.bpf.h"
 #include "cache.bpf.h"
+#include "file.bpf.h"
 
 /* Answers `ctx->nr` requests about the address space of a task. */
 SEC("syscall")

@@ -18,6 +18,13 @@ pub struct Selection {
     pub protection: Option<Protection>,
 }
 
+impl Selection {
+    /// Whether it means all, but for those that are too small or are left out when it is acted.
+    pub fn is_of_all(&self) -> bool {
+        self.cgroup.is_none() && self.uid.is_none()
+    }
+}
+
 /// A pattern of paths of cgroups: `*` stands for any text, `?` for a character, `[ab]` for one
 /// of some. It means the cgroups below those that it matches, too.
 #[derive(Debug, Clone, PartialEq, Eq)]

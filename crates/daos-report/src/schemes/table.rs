@@ -60,14 +60,14 @@ pub fn json(schemes: &Schemes, out: &mut impl Write) -> Result<(), RenderError> 
 pub fn csv(schemes: &Schemes, out: &mut impl Write) -> Result<(), RenderError> {
     writeln!(
         out,
-        "scheme,label,action,times,bytes,first_us,last_us,tried_bytes,applied_bytes,refused_bytes,spared_bytes,refault_bytes,bloat_bytes,quota_exceeded,slept,spent_us"
+        "scheme,label,action,times,bytes,first_us,last_us,tried_bytes,applied_bytes,refused_bytes,spared_bytes,refault_bytes,bloat_bytes,quota_exceeded,slept,spent_us,page_cache_bytes"
     )?;
     for scheme in &schemes.schemes {
         let stats = scheme.stats.as_ref();
         let count = |of: fn(&SchemeStats) -> u64| csv::optional(stats.map(of));
         writeln!(
             out,
-            "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
+            "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
             scheme.number,
             csv::field(&daos_core::text::safe(&scheme.label)),
             csv::optional(scheme.action),
@@ -84,6 +84,7 @@ pub fn csv(schemes: &Schemes, out: &mut impl Write) -> Result<(), RenderError> {
             count(|stats| stats.quota_exceeded),
             count(|stats| stats.slept),
             csv::optional(stats.map(|stats| stats.spent_us)),
+            count(|stats| stats.page_cache_bytes),
         )?;
     }
     Ok(())

@@ -16,6 +16,7 @@ fn with_stats() -> Vec<RecordedScheme> {
         tried_bytes: 160 * MIB,
         applied_regions: 12,
         applied_bytes: 100 * MIB,
+        page_cache_bytes: 3 * MIB,
         spared_bytes: MIB,
         refault_bytes: 2 * MIB,
         refused_bytes: [(Refusal::NoRoom, 8 * MIB), (Refusal::Shared, 12 * MIB)].into(),

@@ -81,6 +81,10 @@ fn write_stats(schemes: &Schemes, out: &mut impl Write) -> Result<(), RenderErro
             "{number:>6}  {tried:>9} {applied:>9} {back:>9} {refused:>9} {spared:>9} {bloat:>9} {quota:>7} {slept:>7} {spent:>7}"
         )?;
     }
+    for (number, stats) in all.iter().filter(|(_, stats)| stats.page_cache_bytes > 0) {
+        let bytes = display::bytes(stats.page_cache_bytes);
+        writeln!(out, "{number:>6}  applied to page cache that nobody maps: {bytes}")?;
+    }
     for (number, stats) in all.iter().filter(|(_, stats)| !stats.refused_bytes.is_empty()) {
         let reason =
             |(why, &bytes): (&Refusal, &u64)| format!("{} {}", display::bytes(bytes), why.name());

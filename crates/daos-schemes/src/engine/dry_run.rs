@@ -4,7 +4,8 @@ use super::interval_map::IntervalMap;
 use super::proof::sample;
 use daos_core::{
     AccessCheck, Action, ActionReport, ActionSink, AddrRange, Capabilities, Mapping, Observation,
-    OwnedMemory, PAGE_SIZE, Prices, Residence, Target, TargetId, TargetInfo, Window,
+    OwnedMemory, PAGE_SIZE, Prices, Residence, Target, TargetId, TargetInfo, TargetSnapshot,
+    Window,
 };
 use std::collections::BTreeMap;
 
@@ -60,6 +61,10 @@ impl<S: ActionSink> ActionSink for DryRun<'_, S> {
             }
         }
         Ok(outcome)
+    }
+
+    fn unmapped_files(&mut self) -> Result<Vec<TargetSnapshot>, S::Error> {
+        self.real.unmapped_files()
     }
 
     fn clock_us(&self) -> f64 {

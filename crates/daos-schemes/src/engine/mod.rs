@@ -35,7 +35,7 @@ pub use dry_run::DryRun;
 
 use crate::scheme::Scheme;
 use candidates::{Candidate, candidates};
-use daos_core::{ActionSink, Done, Metrics, SchemeStats, Snapshot, TargetId};
+use daos_core::{ActionSink, Done, Metrics, SchemeStats, Snapshot, TargetId, TargetSnapshot};
 use interval_map::IntervalMap;
 use pass::Pass;
 use scheme_state::SchemeState;
@@ -105,7 +105,8 @@ impl Engine {
         self.schemes.iter().map(|state| (&state.scheme, &state.stats))
     }
 
-    /// Acts on what fits in `snapshot`, the last of its monitor, and says what was done.
+    /// Acts on what fits in `snapshot`, the last of its monitor, and in files that nobody maps, and
+    /// says what was done to its targets.
     /// Fails only when `sink` does.
     pub fn pass<S: ActionSink>(
         &mut self,
@@ -114,6 +115,8 @@ impl Engine {
         metrics: &mut dyn Metrics,
     ) -> Result<Vec<Done>, S::Error> {
         let mut done = Vec::new();
+        let with_files = with_files(snapshot, sink.unmapped_files()?);
+        let snapshot = with_files.as_ref().unwrap_or(snapshot);
         let now_us = snapshot.end_us;
         let begun_us = sink.clock_us();
         let slice_us = snapshot.aggregation_us as f64 * SLICE / self.schemes.len().max(1) as f64;
@@ -153,6 +156,8 @@ impl Engine {
             stale = pass.run(&selected)?;
             self.schemes[at].end_pass(now_us, sink.clock_us() - pass_us);
         }
+        // They are none of the monitor's targets, which is what is told of.
+        done.retain(|done| !done.target.is_file());
         Ok(done)
     }
 
@@ -175,4 +180,13 @@ impl Engine {
             state.forget(now_us, lives);
         }
     }
+}
+
+/// The same with `files` as targets, if there are any.
+fn with_files(snapshot: &Snapshot, files: Vec<TargetSnapshot>) -> Option<Snapshot> {
+    (!files.is_empty()).then(|| {
+        let mut snapshot = snapshot.clone();
+        snapshot.targets.extend(files);
+        snapshot
+    })
 }

@@ -166,6 +166,9 @@ impl<S: ActionSink> Pass<'_, S> {
         }
         let stats = &mut self.state.stats;
         stats.applied_bytes += outcome.applied_bytes;
+        if target.is_file() {
+            stats.page_cache_bytes += outcome.applied_bytes;
+        }
         stats.applied_regions += outcome.applied.len() as u64;
         stats.bloat_bytes += outcome.bloat_bytes;
         stats.spared_bytes += outcome.spared_bytes;

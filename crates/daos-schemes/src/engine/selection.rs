@@ -55,7 +55,11 @@ impl SchemeState {
         let mut found = Vec::new();
         self.stats.fitting_bytes = 0;
         let mut asked = Vec::new();
+        let takes_files = self.takes_unmapped_files();
         for candidate in candidates {
+            if candidate.target.is_file() && !takes_files {
+                continue;
+            }
             if !rates.holds(candidate.rate)
                 || candidate.age_us > max_us
                 || candidate.age_us < self.armed_from_us(min_us)
@@ -101,6 +105,12 @@ impl SchemeState {
             found.sort_by(|a, b| b.fits.cmp(&a.fits).then(b.priority.total_cmp(&a.priority)));
         }
         Ok(found)
+    }
+
+    /// Whether files that nobody maps are meant, too: where idle pages are paged out, and it does not
+    /// matter in which cgroup their process is.
+    fn takes_unmapped_files(&self) -> bool {
+        self.needs_proof() && !filters::need_cgroup(&self.scheme.filters)
     }
 
     fn priority(&self, candidate: &Candidate) -> f64 {

@@ -191,6 +191,12 @@ fn short(scheme: &Scheme) -> String {
 /// What else there is to say of a scheme.
 fn details(stats: &SchemeStats, seconds: f64) -> String {
     let mut text = String::new();
+    if stats.page_cache_bytes > 0 {
+        text += &format!(
+            " ({} of it page cache that nobody maps)",
+            display::bytes(stats.page_cache_bytes)
+        );
+    }
     if stats.refault_bytes > 0 {
         text += &format!(" ({} came back)", display::bytes(stats.refault_bytes));
     }

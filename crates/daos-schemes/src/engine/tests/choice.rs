@@ -3,7 +3,9 @@
 use super::toy::{Plenty, SECOND, Toy, hot, idle, pages};
 use crate::engine::dry_run::Counted;
 use crate::{Bounds, DryRun, Engine, Filter, FilterType, Pattern, Rate, Scheme};
-use daos_core::{Action, Mapping, MonitorAttrs, PAGE_SIZE, PageRun, Refusal, SchemeStats};
+use daos_core::{
+    Action, Mapping, MonitorAttrs, PAGE_SIZE, PageRun, Refusal, SchemeStats, Target, TargetId,
+};
 use daos_monitor::{AnyMonitor, Monitor, MonitorKind, MonitorOptions};
 
 fn stats(engine: &Engine) -> &SchemeStats {
@@ -43,6 +45,55 @@ fn pages_of_which_nothing_is_known_are_left() {
     toy.run(&mut engine, 20 * SECOND);
     assert_eq!(toy.present(), 3);
     assert!(toy.pages[100..103].iter().all(|page| page.present));
+}
+
+/// A target of 1000 pages, and a file with as many that no monitor tells of.
+fn with_file() -> Toy {
+    let mut toy = Toy::new(1000);
+    toy.files = vec![Target {
+        id: TargetId::of_file(0),
+        ranges: vec![pages(1000, 2000)],
+        resident_bytes: None,
+    }];
+    toy.mappings.push(Mapping { range: pages(1000, 2000), name: "/file".into(), shared: false });
+    toy.use_pages();
+    toy
+}
+
+#[test]
+fn files_that_nobody_maps_lose_what_is_idle_of_them_and_that_is_not_told() {
+    let mut toy = with_file().used(1500, 1510);
+    let mut engine = Engine::new(vec![idle(5, Action::Pageout)]);
+    let done: Vec<_> = (0..100).flat_map(|_| toy.pass(&mut engine)).collect();
+    assert_eq!(toy.present(), 10);
+    assert_eq!(stats(&engine).page_cache_bytes, 990 * PAGE_SIZE);
+    assert_eq!(stats(&engine).applied_bytes, 1990 * PAGE_SIZE);
+    assert!(!done.is_empty() && done.iter().all(|done| done.target == TargetId(0)));
+}
+
+#[test]
+fn files_that_nobody_maps_are_for_schemes_that_page_out_what_is_idle_wherever() {
+    let cgroup =
+        Filter { filter_type: FilterType::Cgroup("/other".into()), inverted: false, allow: false };
+    let files = Filter { filter_type: FilterType::File, inverted: false, allow: false };
+    let any_rate = Scheme {
+        pattern: Pattern { age: idle(5, Action::Pageout).pattern.age, ..Pattern::ANY },
+        ..idle(5, Action::Pageout)
+    };
+    for scheme in [
+        idle(5, Action::Cold),
+        any_rate,
+        Scheme { filters: vec![cgroup], ..idle(5, Action::Pageout) },
+        Scheme { filters: vec![files], ..idle(5, Action::Pageout) },
+    ] {
+        let mut toy = with_file();
+        let mut engine = Engine::new(vec![scheme]);
+        toy.run(&mut engine, 10 * SECOND);
+        assert!(toy.log.iter().any(|done| done.range.start < pages(1000, 1000).start));
+        let of_file = toy.log.iter().filter(|done| done.range.end > pages(1000, 1000).end);
+        assert_eq!(of_file.count(), 0, "{:?}", engine.stats().next());
+        assert_eq!(stats(&engine).page_cache_bytes, 0);
+    }
 }
 
 /// A real monitor looks at the same pages, and clears bits that the engine waits for.

@@ -2,15 +2,20 @@
 //!
 //! RAM is cut into parts of the same size; of each a page frame is looked at, by chance, and some
 //! parts anew at each regions update. So it costs the same on every machine, and what is told is no
-//! older than half a minute.
+//! older than half a minute. Which files have it is found by that, too: of those, schemes can take
+//! [page by page](files).
+
+mod files;
 
 use crate::BpfError;
-use crate::programs::MAX_CACHE_FRAMES;
+use crate::programs::{CachedFile, MAX_CACHE_FRAMES};
 use crate::reader::Reader;
 use daos_core::rng::mix;
 use daos_core::{AddrRange, PAGE_SIZE, PageCache, TargetId, TargetInfo};
 use daos_linux::{cpu, iomem};
 use std::path::Path;
+
+pub(crate) use files::CachedFiles;
 
 /// Frames that are looked at, all together. Chosen: of 24 GiB, a gigabyte is told to 4 %.
 const SAMPLES: usize = 16384;
@@ -20,18 +25,21 @@ const UPDATES_FOR_ALL: usize = 32;
 const BETWEEN_TELLINGS_US: u64 = 5_000_000;
 
 /// Bits that the program gives, as in `intf.h`.
-const UNMAPPED: u64 = 1;
-const ACTIVE: u64 = 2;
-const REFERENCED: u64 = 4;
-const DIRTY: u64 = 8;
-const SHMEM: u64 = 16;
+const UNMAPPED: u32 = 1;
+const ACTIVE: u32 = 2;
+const REFERENCED: u32 = 4;
+const DIRTY: u32 = 8;
+const SHMEM: u32 = 16;
+const PRESENT: u32 = 32;
 
 /// A running look at page cache that nobody maps.
 #[derive(Debug)]
 pub(crate) struct PageCacheLook {
     ram: Vec<AddrRange>,
     /// What was last found in each part.
-    noted: Vec<u64>,
+    noted: Vec<u32>,
+    /// Which file has that, where it is of one.
+    files: Vec<CachedFile>,
     next: usize,
     round: u64,
     told: Option<PageCache>,
@@ -42,12 +50,28 @@ impl PageCacheLook {
     /// Looks at all parts of RAM once.
     pub(crate) fn new(reader: &mut Reader) -> Result<Self, BpfError> {
         let ram = iomem::system_ram(Path::new("/"))?;
-        let noted = vec![0; SAMPLES];
-        let mut look = Self { ram, noted, next: 0, round: 0, told: None, told_us: 0 };
+        let mut look = Self::of(ram);
         for _ in 0..SAMPLES / MAX_CACHE_FRAMES {
             look.step(reader, MAX_CACHE_FRAMES)?;
         }
         Ok(look)
+    }
+
+    fn of(ram: Vec<AddrRange>) -> Self {
+        Self {
+            ram,
+            noted: vec![0; SAMPLES],
+            files: vec![CachedFile::default(); SAMPLES],
+            next: 0,
+            round: 0,
+            told: None,
+            told_us: 0,
+        }
+    }
+
+    /// The files that samples were of, some of them several times.
+    pub(crate) fn files(&self) -> impl Iterator<Item = &CachedFile> {
+        self.files.iter().filter(|file| file.mapping != 0)
     }
 
     /// Looks at some parts again.
@@ -84,7 +108,9 @@ impl PageCacheLook {
         let parts = self.next..(self.next + nr).min(SAMPLES);
         let frames: Vec<u64> = parts.clone().map(|part| self.frame_in(part)).collect();
         let Reader { programs, layout, .. } = reader;
-        self.noted[parts.clone()].copy_from_slice(programs.read_cache(layout, &frames)?);
+        let (noted, files) = programs.read_cache(layout, &frames)?;
+        self.noted[parts.clone()].iter_mut().zip(noted).for_each(|(to, now)| *to = *now as u32);
+        self.files[parts.clone()].copy_from_slice(files);
         self.next = parts.end;
         if self.next == SAMPLES {
             self.next = 0;
@@ -111,8 +137,8 @@ impl PageCacheLook {
 }
 
 /// What these samples of so many bytes come to.
-fn sum(noted: &[u64], bytes: u64) -> PageCache {
-    let of = |is: &dyn Fn(u64) -> bool| {
+fn sum(noted: &[u32], bytes: u64) -> PageCache {
+    let of = |is: &dyn Fn(u32) -> bool| {
         let samples = noted.iter().filter(|&&noted| noted & UNMAPPED != 0 && is(noted)).count();
         (u128::from(bytes) * samples as u128 / noted.len().max(1) as u128) as u64
     };
@@ -156,8 +182,7 @@ mod tests {
     fn each_part_has_a_frame_of_ram_and_another_in_each_round() {
         let mib = |start: u64, end: u64| AddrRange::new(start << 20, end << 20);
         let ram = vec![mib(1, 300), mib(1024, 4096)];
-        let noted = vec![0; SAMPLES];
-        let mut look = PageCacheLook { ram, noted, next: 0, round: 0, told: None, told_us: 0 };
+        let mut look = PageCacheLook::of(ram);
         let frames = |look: &PageCacheLook| -> Vec<u64> {
             (0..SAMPLES).map(|part| look.frame_in(part)).collect()
         };
@@ -173,7 +198,7 @@ mod tests {
 
     /// The frames of a file, which is mapped for as long as that takes: as they are then, and as
     /// they are once nobody maps them.
-    fn frames_of(reader: &mut Reader, file: &File) -> (Vec<u64>, Vec<u64>) {
+    pub(super) fn frames_of(reader: &mut Reader, file: &File) -> (Vec<u64>, Vec<u32>) {
         let mapping = FileMapping::new(file, BYTES).unwrap();
         let me = reader.myself().unwrap();
         let windows = (0..BYTES as u64 / HUGE_PAGE_SIZE).map(|at| Window {
@@ -198,12 +223,13 @@ mod tests {
         (frames, mapped)
     }
 
-    fn noted(reader: &mut Reader, frames: &[u64]) -> Vec<u64> {
-        reader.programs.read_cache(&reader.layout, frames).unwrap().to_vec()
+    fn noted(reader: &mut Reader, frames: &[u64]) -> Vec<u32> {
+        let (noted, _) = reader.programs.read_cache(&reader.layout, frames).unwrap();
+        noted.iter().map(|&noted| noted as u32).collect()
     }
 
     /// The share of them of which these bits are noted.
-    fn share(noted: &[u64], bits: u64) -> f64 {
+    fn share(noted: &[u32], bits: u32) -> f64 {
         let with = noted.iter().filter(|&&noted| noted & bits == bits).count();
         with as f64 / noted.len() as f64
     }
