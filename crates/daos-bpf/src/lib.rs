@@ -24,7 +24,7 @@
 //! | `keeping_up`, `upkeep` | what targets have mapped, their children, and what that may cost |
 //! | `everyone` | targets that are found among all processes |
 //! | `page_frames` | in which page frames processes have their memory |
-//! | `page_cache` | how much page cache nobody maps |
+//! | `page_cache` | how much page cache nobody maps, and of which files, for schemes |
 //! | `actions` | what schemes do to their memory |
 
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]

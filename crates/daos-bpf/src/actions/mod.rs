@@ -77,6 +77,9 @@ impl ActionSink for VirtualMemory {
     }
 
     fn residence(&mut self, target: TargetId, ranges: &[AddrRange]) -> Result<Residence, BpfError> {
+        if let Some(files) = self.cached_files.as_mut().filter(|_| target.is_file()) {
+            return files.residence(&mut self.reader, target, ranges);
+        }
         let mut found = Residence::default();
         let at = self.place_of(target);
         let Some((at, task)) = at.and_then(|at| Some((at, self.task(at).transpose()?))) else {

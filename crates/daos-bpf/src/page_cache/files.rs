@@ -13,7 +13,7 @@ use crate::programs::CachedFile;
 use crate::reader::Reader;
 use daos_core::{
     Action, ActionReport, AddrRange, HUGE_PAGE_SIZE, Mapping, Observation, PAGE_SIZE, Refusal,
-    RegionSnapshot, TargetId, TargetSnapshot, Window,
+    RegionSnapshot, Residence, TargetId, TargetSnapshot, Window,
 };
 use daos_linux::cached_file::{self, FileId};
 use daos_linux::cpu;
@@ -167,6 +167,24 @@ impl CachedFiles {
         Ok(report)
     }
 
+    /// What of sorted `ranges` that were dropped is in memory again.
+    pub(crate) fn residence(
+        &mut self,
+        reader: &mut Reader,
+        target: TargetId,
+        ranges: &[AddrRange],
+    ) -> Result<Residence, BpfError> {
+        let mut found = Residence::default();
+        let Some(file) = self.find(target) else { return Ok(found) };
+        for block in ranges.iter().flat_map(|range| range.blocks(HUGE_PAGE_SIZE)) {
+            let now = file.read(reader, &file.window(block))?;
+            let present = now.iter().enumerate().filter(|(_, now)| *now & PRESENT != 0);
+            let pages = present.map(|(page, _)| page_at(block.start, page));
+            pages.for_each(|page| page.push_joined(&mut found.present));
+        }
+        Ok(found)
+    }
+
     pub(crate) fn mapping(&self, id: TargetId) -> &[Mapping] {
         let at = self.files.binary_search_by_key(&id, |file| file.id);
         at.map_or(&[], |at| &self.files[at].mapping)
@@ -210,6 +228,11 @@ impl OneFile {
             regions: self.ranges.iter().map(region).collect(),
             ..TargetSnapshot::default()
         }
+    }
+
+    /// A block, or part of one.
+    fn window(&self, block: AddrRange) -> Window {
+        Window { target: self.id, start: block.start, pages: block.pages() as u32 }
     }
 
     /// What is noted of the pages of a window now; nothing if it has left memory.
@@ -281,11 +304,7 @@ impl OneFile {
             return Ok(());
         };
         for block in ranges.iter().flat_map(|range| range.blocks(HUGE_PAGE_SIZE)) {
-            let window = Window {
-                target: self.id,
-                start: block.start,
-                pages: (block.len() / PAGE_SIZE) as u32,
-            };
+            let window = self.window(block);
             let before = self.read(reader, &window)?;
             let mut idle: Vec<AddrRange> = Vec::new();
             for (page, (&now, &armed)) in before.iter().zip(self.armed_of(block.start)).enumerate()
@@ -453,5 +472,12 @@ mod tests {
         assert!(report.applied_bytes > HALF / 2, "{report:?}");
         assert!(report.spared_bytes + u64::from(seen[1].unobservable) * PAGE_SIZE > HALF / 2);
         assert!(report.applied.iter().all(|range| range.end <= HALF), "{report:?}");
+        let mut back = |files: &mut CachedFiles| {
+            let residence = files.residence(&mut reader, snapshot.id, &report.applied).unwrap();
+            residence.present.iter().map(AddrRange::len).sum::<u64>()
+        };
+        assert_eq!(back(&mut files), 0);
+        read(open.as_file_mut(), 0);
+        assert!(back(&mut files) > HALF / 2, "it was read again");
     }
 }
