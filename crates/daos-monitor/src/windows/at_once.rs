@@ -190,7 +190,7 @@ impl Windows {
         self.read_all_that_waits(access, at, now_us)?;
         self.places.clear();
         // What it takes is known by itself.
-        self.budget.note_update();
+        self.budget.note_apart();
         if !access.arm_target(plan.target)? {
             self.targets[at].at_once_from_us = now_us + AGAIN_US;
             return Ok(false);

@@ -41,9 +41,12 @@ const WAKES: f64 = 8.0;
 const WAKES_WHILE_LEARNING: f64 = 11.0;
 /// The same of what two ticks with samples take beside these, half of that.
 const BESIDE: f64 = 4.0;
-/// Most doublings of the aggregation interval for its end. Chosen: 1.6 s by default; with less
-/// often a snapshot, changes show late.
-const MOST_FOR_ENDINGS: u32 = 4;
+/// Most doublings of the aggregation interval for its end. Chosen: 3.2 s by default, for hundreds of
+/// targets; with less often a snapshot, changes show late.
+const MOST_FOR_ENDINGS: u32 = 5;
+/// What updates of targets may take of what there is before ends of intervals make do with the least
+/// that they may have. Chosen.
+const MOST_FOR_UPDATES: f64 = 0.8;
 /// What each end of an aggregation interval leaves of the costs before it. Chosen: there are
 /// fewer of them than of ticks.
 const KEEP_ENDINGS: f64 = 0.8;
@@ -150,10 +153,15 @@ pub(super) struct Budget {
     /// tick behind it.
     near_end: u32,
     is_usual_end: bool,
+    /// What an update of targets takes, and the time from one to the next, in microseconds.
+    updating: f64,
+    update_us: f64,
     /// Whether something was sampled since the last charge.
     sampled: bool,
-    /// Whether targets were updated since then: what that costs says nothing of other ticks.
+    /// Whether targets were updated since then, or something was done that is paid for by itself:
+    /// what that costs says nothing of other ticks.
     updated: bool,
+    apart: bool,
     /// What sampling cost the monitor, against what it was expected to cost.
     costs: Costs,
     prices: Prices,
@@ -175,8 +183,11 @@ impl Budget {
             ending: 0.0,
             near_end: 0,
             is_usual_end: true,
+            updating: 0.0,
+            update_us: f64::INFINITY,
             sampled: false,
             updated: false,
+            apart: false,
             costs: Costs::default(),
             prices: Prices::default(),
         }
@@ -274,9 +285,15 @@ impl Budget {
         self.sampled = true;
     }
 
-    /// Tells that targets are updated in this tick: nothing is learned from what it costs.
-    pub fn note_update(&mut self) {
-        self.updated = true;
+    /// Tells that targets are updated in this tick, as they are every so many microseconds.
+    pub fn note_update(&mut self, every_us: u64) {
+        (self.updated, self.update_us) = (true, every_us as f64);
+    }
+
+    /// Tells that something is done in this tick that is paid for by itself: nothing is learned from what
+    /// that costs.
+    pub fn note_apart(&mut self) {
+        self.apart = true;
     }
 
     /// Tells that an aggregation interval ends in this tick; `is_usual`: without what comes seldom, and is
@@ -297,13 +314,19 @@ impl Budget {
         self.charge_beside(spent);
         let sampled = std::mem::take(&mut self.sampled);
         let updated = std::mem::take(&mut self.updated);
+        let apart = std::mem::take(&mut self.apart);
         let near_end = self.near_end > 0;
-        if near_end && !updated && self.is_usual_end {
-            let usual = self.wake + self.expected.monitor * self.factor();
-            let ending = (spent.monitor_us - usual).max(0.0);
-            self.ending = self.ending * KEEP_ENDINGS + ending * (1.0 - KEEP_ENDINGS);
+        let usual = self.wake + self.expected.monitor * self.factor();
+        let learn = |known: &mut f64, took: f64| {
+            *known = *known * KEEP_ENDINGS + took.max(0.0) * (1.0 - KEEP_ENDINGS);
+        };
+        if updated && !apart {
+            let ending = if near_end { self.ending } else { 0.0 };
+            learn(&mut self.updating, spent.monitor_us - usual - ending);
+        } else if near_end && self.is_usual_end && !apart {
+            learn(&mut self.ending, spent.monitor_us - usual);
         }
-        if updated || near_end {
+        if updated || apart || near_end {
             // What these take says nothing of other ticks.
         } else if !sampled {
             self.wake = self.wake * KEEP_COSTS + spent.monitor_us * (1.0 - KEEP_COSTS);
@@ -354,10 +377,13 @@ impl Budget {
     }
 
     /// How often the aggregation interval must be doubled for two wakes in it to take
-    /// at most a quarter of what may be spent, or less than a fifth; and for its end to take no more than half, up to a
-    /// point; all of that with costs so many times as high as they are.
+    /// at most a quarter of what may be spent, or less than a fifth; and for its end to take no more than half of what
+    /// updates of targets leave, up to a point; all of that with costs so many times as high as they are.
     pub fn interval_doublings(&self, aggregation_us: u64, is_learning: bool, costs: f64) -> u32 {
         let ending = costs * (WAKES * self.wake + 4.0 * self.ending);
+        // What updates take can't go into ends, too: half of what they leave is to see with.
+        let updates = self.updating / (self.share * self.update_us);
+        let ending = ending / (1.0 - updates.min(MOST_FOR_UPDATES));
         let ending = self.doublings(aggregation_us, ending).min(MOST_FOR_ENDINGS);
         self.round_doublings(aggregation_us, is_learning, costs).max(ending)
     }
@@ -438,6 +464,25 @@ mod tests {
             (2.7..3.1).contains(&factor) && (30.0..90.0).contains(&beside),
             "{factor}, {beside}"
         );
+    }
+
+    #[test]
+    fn ends_of_intervals_share_with_updates_of_targets() {
+        // Of 5 ms a second, an end takes one, and an update, each second, two and a half.
+        let doublings = |updating: f64| {
+            let mut budget = Budget::new(0.005 / PLANNED);
+            let mut charge = |monitor_us| budget.charge(CpuCost { monitor_us, target_us: 0.0 });
+            (0..100).for_each(|_| charge(40.0));
+            for _ in 0..100 {
+                budget.note_ending(true);
+                budget.charge(CpuCost { monitor_us: 1_040.0, target_us: 0.0 });
+                budget.charge(CpuCost { monitor_us: 1_040.0, target_us: 0.0 });
+                budget.note_update(1_000_000);
+                budget.charge(CpuCost { monitor_us: 40.0 + updating, target_us: 0.0 });
+            }
+            budget.interval_doublings(100_000, false, 1.0)
+        };
+        assert_eq!((doublings(0.0), doublings(2_500.0)), (4, 5));
     }
 
     #[test]

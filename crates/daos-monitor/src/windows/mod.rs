@@ -95,6 +95,8 @@ const RUNS_FOUND_US: u64 = 100_000;
 /// Aggregation intervals after which the intervals themselves are tuned. Chosen: by then
 /// the estimates are of the intervals in force.
 const INTERVALS_TUNED: u64 = 10;
+/// The share of a full budget that is kept for changes while hardly any memory was explored. Chosen.
+const KEPT_WHILE_UNKNOWN: f64 = 0.1;
 /// Most times that the aggregation interval is doubled to keep to the budget. Chosen: 6.4 s
 /// by default.
 const MAX_DOUBLINGS: u32 = 6;
@@ -316,7 +318,17 @@ impl Windows {
 
     /// The share of a full budget that is not to be spent now.
     fn kept(&self, now_us: u64) -> f64 {
-        if self.is_astir(now_us) { 0.0 } else { KEPT_FOR_CHANGE }
+        match () {
+            () if self.is_astir(now_us) => 0.0,
+            // What changes in memory of which little is known is not seen.
+            () if self.knows_little() => KEPT_WHILE_UNKNOWN,
+            () => KEPT_FOR_CHANGE,
+        }
+    }
+
+    /// Whether it is memory too large to be known page by page of which hardly any was explored.
+    fn knows_little(&self) -> bool {
+        !self.fits_tables && self.nr_explored < u64::from(self.attrs.max_regions / 2)
     }
 
     /// Whether there are page tables that nothing is known of, and could be.
@@ -439,7 +451,7 @@ impl Monitor for Windows {
             }
             if now_us >= self.next_update_us {
                 self.update(access)?;
-                self.budget.note_update();
+                self.budget.note_update(self.attrs.update_us);
                 self.budget.set_arming_prices(access.prices());
                 self.next_update_us = now_us + self.attrs.update_us;
             }
