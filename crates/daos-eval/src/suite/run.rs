@@ -7,11 +7,11 @@ use super::job::Job;
 use super::plan::Plan;
 use super::results::mean;
 use super::script;
-use super::side::Side;
 use super::store::{Measured, Store};
 use super::tuning;
 use super::workload::Workload;
 use crate::under_test::available_memory;
+use daos_core::Side;
 use std::path::Path;
 
 /// With the scheme that is tuned for this workload, where a configuration has one: it is tuned
