@@ -6,7 +6,6 @@ use super::host::{HostAsConfigured, HugePagePolicy, drop_caches};
 use super::job::Job;
 use super::plan::Plan;
 use super::results::mean;
-use super::script;
 use super::store::{Measured, Store};
 use super::tuning;
 use super::workload::Workload;
@@ -23,9 +22,8 @@ pub fn tuned(
     configuration: &Configuration,
 ) -> Result<Configuration, SuiteError> {
     let Some(scheme) = configuration.tuned() else { return Ok(configuration.clone()) };
-    let dir = script::directory(store, workload, Side::First)?;
     let _policy = HugePagePolicy::set(Path::new("/"), configuration.huge_pages)?;
-    let found = tuning::scheme(plan, store, workload, &configuration.name, scheme, &dir)?;
+    let found = tuning::scheme(plan, store, workload, &configuration.name, scheme)?;
     Ok(configuration.with_tuned(found))
 }
 

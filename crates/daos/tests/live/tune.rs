@@ -116,9 +116,11 @@ fn a_metric_reads_what_its_run_printed() {
     assert_eq!(read, [1.5, 2.5, 3.5]);
 }
 
+/// There are no pairs where there is one CPU.
 #[tag(root)]
 #[test]
 fn in_pairs_each_sample_is_compared_with_what_ran_beside_it() {
+    let Ok([first, second]) = halves::of_cpus(Path::new("/")) else { return };
     let bench = Bench::new();
     // Each says which copy it is and where it runs, and goes on when the other is there. In the
     // third and fourth sample both take longer.
@@ -148,7 +150,6 @@ fn in_pairs_each_sample_is_compared_with_what_ran_beside_it() {
         said.lines().filter(|line| !line.starts_with("---")).map(str::to_owned).collect::<Vec<_>>()
     };
     // Copy 1 is on the first half, and copy 2 on the other.
-    let [first, second] = halves::of_cpus(Path::new("/")).expect("there are two CPUs");
     let of_copy = |line: &String| match line.split_once(' ') {
         Some(("1", _)) => ('1', &first),
         _ => ('2', &second),
@@ -173,6 +174,7 @@ fn in_pairs_each_sample_is_compared_with_what_ran_beside_it() {
 #[tag(root)]
 #[test]
 fn where_one_copy_of_a_pair_fails_the_other_is_given_up() {
+    let Ok(_) = halves::of_cpus(Path::new("/")) else { return };
     let bench = Bench::new();
     let script = format!("[ $COPY = 1 ] || {{ {HANGS}; }}; sleep 0.5; echo alas; exit 3");
     let job = bench.job(&script);
