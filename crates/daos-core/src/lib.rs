@@ -21,6 +21,7 @@
 //! | [`sink`] | the seam to who does it: [`ActionSink`] |
 //! | [`working_sets`] | how much is accessed within which time |
 //! | [`metrics`] | the seam to what is measured beside accesses: [`Metrics`] |
+//! | [`side`] | which of two copies that run at once |
 //! | [`host`] | the machine that something was measured on |
 //! | [`rng`] | the seeded random generator |
 //! | [`stats`] | the median |
@@ -44,6 +45,7 @@ pub mod page_cache;
 pub mod page_runs;
 pub mod pages;
 pub mod rng;
+pub mod side;
 pub mod sink;
 pub mod snapshot;
 pub mod stats;
@@ -67,6 +69,7 @@ pub use ownership::{OwnedPart, Owner, Ownership};
 pub use page_cache::PageCache;
 pub use page_runs::{PageRuns, RunBlock};
 pub use rng::Rng;
+pub use side::Side;
 pub use sink::{ActionReport, ActionSink, BATCH_BYTES, OwnedMemory, Residence};
 pub use snapshot::{
     Cost, HOT_RATE, Interval, PageRun, Part, RegionSnapshot, Snapshot, SnapshotSource,

@@ -25,6 +25,28 @@ pub fn of_children_us() -> (u64, u64) {
     // SAFETY: the kernel writes a structure of this type. It fails for nobody who asks
     // for one of the two kinds that there are.
     unsafe { libc::getrusage(libc::RUSAGE_CHILDREN, &raw mut usage) };
+    user_and_system_us(&usage)
+}
+
+/// The same of one child, and of those that it waited for; `None` unless it has ended and was
+/// not waited for yet.
+pub fn of_ended_child_us(pid: u32) -> Option<(u64, u64)> {
+    // SAFETY: numbers only, for all of which 0 is a value.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: as above; it is written by when the call is over.
+    let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
+    let how = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+    // The system call tells of the usage, which the C library's function keeps to itself.
+    // SAFETY: the kernel writes two structures of these types.
+    let failed = unsafe {
+        libc::syscall(libc::SYS_waitid, libc::P_PID, pid, &raw mut info, how, &raw mut usage)
+    };
+    // SAFETY: all kinds of the structure that this call writes have a process number.
+    let has_ended = failed == 0 && unsafe { info.si_pid() } != 0;
+    has_ended.then(|| user_and_system_us(&usage))
+}
+
+fn user_and_system_us(usage: &libc::rusage) -> (u64, u64) {
     let us = |time: libc::timeval| time.tv_sec as u64 * 1_000_000 + time.tv_usec as u64;
     (us(usage.ru_utime), us(usage.ru_stime))
 }
@@ -229,6 +251,23 @@ mod tests {
         assert!(in_it(&[0, 1, 2, 5, 1000, 1023]));
         assert!(![3, 4, 6, 999, 1024, 5000].iter().any(|&cpu| is_in(&set, cpu)));
         assert_eq!(cpu_list("\n"), CpuSet::new());
+    }
+
+    #[test]
+    fn a_child_that_has_ended_says_what_it_used() {
+        use std::process::Command;
+        let mut busy = Command::new("sh");
+        busy.args(["-c", "sh -c 'n=0; while [ $n -lt 100000 ]; do n=$((n + 1)); done'; exit 3"]);
+        let mut child = busy.spawn().unwrap();
+        let used = loop {
+            match of_ended_child_us(child.id()) {
+                Some(used) => break used,
+                None => std::thread::sleep(std::time::Duration::from_millis(5)),
+            }
+        };
+        assert!(used.0 > 1000, "{used:?}");
+        assert_eq!(child.wait().unwrap().code(), Some(3), "it can be waited for after that");
+        assert_eq!(of_ended_child_us(child.id()), None);
     }
 
     #[test]

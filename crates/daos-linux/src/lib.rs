@@ -27,7 +27,7 @@
 //! | [`claim`] | one monitor for a process |
 //! | [`damon`] | the kernel's own DAMON, noticed |
 //! | [`cpu`] | CPU time, and the CPU to run on |
-//! | [`halves`] | its CPUs in two halves, and programs kept on one |
+//! | [`halves`] | its CPUs in two halves, and threads and programs kept on one |
 //! | [`host`] | what this machine is |
 //! | [`rights`] | those that are kept once monitoring is set up |
 //! | [`layout`] | where a program's memory lies |

@@ -1,5 +1,6 @@
 //! The command that `daos` was asked to start and watch.
 
+use daos_linux::cpu;
 use daos_linux::process::has_others_in_group;
 use daos_linux::user::{self, User};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -51,8 +52,13 @@ pub enum CommandError {
 /// How a command ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ended {
-    /// With this status, as a shell gives it: 128 and the signal's number where one ended it.
-    Status(i32),
+    /// It has ended.
+    Status {
+        /// As a shell gives it: 128 and the signal's number where one ended it.
+        status: i32,
+        /// CPU time of it and of those that it waited for, user and system, in microseconds.
+        cpu_us: (u64, u64),
+    },
     /// It does not end though it was asked to, and was left running.
     LeftRunning {
         /// Its first word.
@@ -79,6 +85,8 @@ pub enum Surroundings<'a> {
         stdout: &'a File,
         /// Where its messages go.
         stderr: &'a File,
+        /// What it finds in its environment beside what is in ours: a name and a value.
+        variable: Option<(&'a str, &'a str)>,
     },
 }
 
@@ -118,12 +126,12 @@ impl Started {
             Surroundings::SharedStderr => {
                 builder.stdout(Stdio::from(std::io::stderr()));
             }
-            Surroundings::Apart { stdin, stdout, stderr } => {
+            Surroundings::Apart { stdin, stdout, stderr, variable } => {
                 let twin = |file: &File| file.try_clone().map_err(failed("keeping the output of"));
                 builder
                     .stdin(stdin.map_or_else(|| Ok(Stdio::null()), |f| twin(f).map(Into::into))?);
                 builder.stdout(twin(stdout)?).stderr(twin(stderr)?);
-                builder.process_group(0);
+                builder.envs(variable).process_group(0);
             }
         }
         user::confine(&mut builder, user);
@@ -199,7 +207,7 @@ impl Started {
         self.reap()
     }
 
-    /// Its exit status, once it has ended.
+    /// How it ended, once it has.
     fn reap(mut self) -> Result<Ended, CommandError> {
         if self.apart {
             if !self.asked {
@@ -209,9 +217,10 @@ impl Started {
             while !self.ended_within(GRACE) {}
             self.end_rest();
         }
+        let cpu_us = cpu::of_ended_child_us(self.pid()).unwrap_or_default();
         let status = self.child.wait().map_err(|source| self.failed("waiting for", source))?;
         self.done = true;
-        Ok(Ended::Status(exit_code(status)))
+        Ok(Ended::Status { status: exit_code(status), cpu_us })
     }
 
     /// Whether it has ended, or does so within this time.
@@ -273,7 +282,7 @@ impl Ended {
     /// Its exit status, if it has ended.
     pub fn status(&self) -> Option<i32> {
         match self {
-            Self::Status(status) => Some(*status),
+            Self::Status { status, .. } => Some(*status),
             Self::LeftRunning { .. } => None,
         }
     }

@@ -35,7 +35,7 @@ pub use search::{
 };
 pub use space::{At, Param, Scale, SearchSpace, SpaceError, Threshold};
 pub use tuning::{
-    Aim, Give, Measurement, Next, PlannedSample, PointStats, RunBounds, SampleRecord, ServiceLevel,
-    Store, StoreError, Subject, Tuning, TuningEnd, TuningError, TuningLimits, TuningResult,
-    Workload, view,
+    Aim, Beside, Give, Measurement, Next, PlannedSample, PointStats, RunBounds, SampleRecord,
+    ServiceLevel, Store, StoreError, Subject, Tuning, TuningEnd, TuningError, TuningLimits,
+    TuningResult, Workload, view,
 };

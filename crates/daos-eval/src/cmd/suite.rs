@@ -46,7 +46,7 @@ pub fn run(args: &cli::Suite, Commands { daos, eval }: Commands) -> Result<i32> 
         suite,
         configurations,
         runs: args.runs,
-        pairs: pairs.map_err(|cpus| usage(SuiteError::FewCpus(cpus)))?,
+        pairs: pairs.map_err(|err| usage(err.into()))?,
         out: args.out.clone().unwrap_or_default(),
         zram_bytes: args.zram,
         user: user.map_err(|err| Usage(err.to_string()))?,

@@ -97,6 +97,7 @@ fn real(args: &Tuning, programs: Vec<Program>, daos: PathBuf) -> Result<i32> {
         method,
         zram_bytes: args.real.zram,
         children: false,
+        pairs: false,
         user: None,
         runs: args.real.runs.unwrap_or(RUNS),
         out: args.real.out.clone(),

@@ -2,6 +2,7 @@
 
 use crate::error::EvalError;
 use daos_linux::SwapError;
+use daos_linux::halves::FewCpus;
 use daos_linux::temp_cgroup::CgroupError;
 use std::io;
 use std::path::PathBuf;
@@ -120,10 +121,8 @@ pub enum SuiteError {
         why: String,
     },
     /// There are not two halves of the CPUs.
-    #[error(
-        "two copies at once take a CPU each, and there are {0} that this process may run on: leave --pairs out"
-    )]
-    FewCpus(u32),
+    #[error("{0}: leave --pairs out")]
+    FewCpus(#[from] FewCpus),
     /// Workloads can't run twice at once.
     #[error(
         "{0} cannot run twice at once (`pairs = false` in the suite, or a directory that both would have): leave --pairs out, or run other workloads"

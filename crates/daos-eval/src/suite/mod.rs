@@ -14,7 +14,7 @@
 //! | [`plan`] | what is to be run, in which order, and how long that takes | |
 //! | [`rounds`] | all that is planned, run by run | |
 //! | `run`, `job`, `samples` | a run, the workload in it, and what is sampled of that | |
-//! | `pair`, `side` | two copies at once, each on half of the CPUs | |
+//! | `pair` | two copies at once, each on half of the CPUs | |
 //! | `script` | the scripts of a workload; its input | |
 //! | `tuning` | schemes tuned for a workload | |
 //! | `tree` | a program and all that it starts: its memory, and its end | |
@@ -37,7 +37,6 @@ pub mod rounds;
 mod run;
 mod samples;
 pub(crate) mod script;
-pub mod side;
 pub mod store;
 pub(crate) mod tree;
 mod tuning;

@@ -202,8 +202,8 @@ pub fn refuse_missing(workloads: &[Workload]) -> Result<(), SuiteError> {
 mod tests {
     use super::*;
     use crate::suite::host::Machine;
-    use crate::suite::side::Side;
     use crate::suite::store::{Measured, Outcome, RawRun};
+    use daos_core::Side;
 
     fn plan(configs: &[&str], runs: u32) -> Plan {
         let configs: Vec<String> = configs.iter().map(|name| (*name).to_owned()).collect();

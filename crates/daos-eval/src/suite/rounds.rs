@@ -7,9 +7,9 @@ use super::pair;
 use super::plan::{Plan, Step};
 use super::run;
 use super::script;
-use super::side::Side;
 use super::store::{Measured, Outcome, RawRun, Store};
 use super::workload::Workload;
+use daos_core::Side;
 use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
 

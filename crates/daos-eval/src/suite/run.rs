@@ -6,12 +6,11 @@ use super::host::{HostAsConfigured, HugePagePolicy, drop_caches};
 use super::job::Job;
 use super::plan::Plan;
 use super::results::mean;
-use super::script;
-use super::side::Side;
 use super::store::{Measured, Store};
 use super::tuning;
 use super::workload::Workload;
 use crate::under_test::available_memory;
+use daos_core::Side;
 use std::path::Path;
 
 /// With the scheme that is tuned for this workload, where a configuration has one: it is tuned
@@ -23,9 +22,8 @@ pub fn tuned(
     configuration: &Configuration,
 ) -> Result<Configuration, SuiteError> {
     let Some(scheme) = configuration.tuned() else { return Ok(configuration.clone()) };
-    let dir = script::directory(store, workload, Side::First)?;
     let _policy = HugePagePolicy::set(Path::new("/"), configuration.huge_pages)?;
-    let found = tuning::scheme(plan, store, workload, &configuration.name, scheme, &dir)?;
+    let found = tuning::scheme(plan, store, workload, &configuration.name, scheme)?;
     Ok(configuration.with_tuned(found))
 }
 

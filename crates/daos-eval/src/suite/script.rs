@@ -4,12 +4,12 @@
 use super::error::SuiteError;
 use super::no_link::no_link;
 use super::plan::Plan;
-use super::side::Side;
 use super::store::Store;
 use super::tree::Sweep;
 use super::workload::Workload;
 use crate::error::EvalError;
 use crate::under_test::{Running, ends_before};
+use daos_core::Side;
 use daos_linux::{User, user};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::fs;
@@ -105,7 +105,7 @@ pub(crate) fn shell(
     let err = out.try_clone().map_err(failed)?;
     let mut command = Command::new("sh");
     command.args(["-ec", script]).current_dir(dir).stdout(out).stderr(err);
-    command.env("DAOS_EVAL", given.eval).env("COPY", side.number().to_string());
+    command.env("DAOS_EVAL", given.eval).env(Side::COPY, side.number().to_string());
     if let Some(suite) = given.suite {
         command.env("SUITE", suite);
     }

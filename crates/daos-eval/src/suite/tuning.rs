@@ -3,10 +3,12 @@
 
 use super::error::SuiteError;
 use super::plan::Plan;
+use super::script;
 use super::store::Store;
 use super::tree::Sweep;
 use super::workload::{Workload, quoted};
 use crate::tuning::programs::{Limit, Program, ProgramsPlan, Tuned, tune};
+use daos_core::Side;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,26 +22,34 @@ pub fn is_done(store: &Store, workload: &Workload, configuration: &str) -> bool 
     found(&directory(store, workload, configuration)).is_some()
 }
 
-/// The scheme that is best for a workload that is run in `dir`: that which was found before, or
-/// finds it. `None` where none is better than no scheme.
+/// The scheme that is best for a workload: that which was found before, or finds it, in pairs
+/// where the plan is. `None` where none is better than no scheme.
 pub fn scheme(
     plan: &Plan,
     store: &Store,
     workload: &Workload,
     configuration: &str,
     scheme: &str,
-    dir: &Path,
 ) -> Result<Option<String>, SuiteError> {
     let results = directory(store, workload, configuration);
     if let Some(tuned) = found(&results) {
         return Ok(tuned.scheme);
     }
-    let dir = quoted(&dir.to_string_lossy());
+    let cd = |side| {
+        let dir = script::directory(store, workload, side)?;
+        Ok::<_, SuiteError>(format!("cd {}", quoted(&dir.to_string_lossy())))
+    };
+    let place = match &plan.pairs {
+        None => format!("export COPY=1; {}", cd(Side::First)?),
+        Some(_) => {
+            let [first, second] = [cd(Side::First)?, cd(Side::Second)?];
+            format!("case $COPY in 1) {first} ;; *) {second} ;; esac")
+        }
+    };
     let eval = quoted(&plan.eval.to_string_lossy());
     let suite = plan.suite.directory.as_deref().unwrap_or(Path::new(""));
     let suite = quoted(&suite.to_string_lossy());
-    let script =
-        format!("cd {dir}\nexport DAOS_EVAL={eval} SUITE={suite} COPY=1\n{}", workload.command);
+    let script = format!("{place}\nexport DAOS_EVAL={eval} SUITE={suite}\n{}", workload.command);
     let program = Program {
         name: workload.name.clone(),
         about: workload.about.clone(),
@@ -56,6 +66,7 @@ pub fn scheme(
         method: None,
         zram_bytes: Some(plan.zram_bytes),
         children: true,
+        pairs: plan.pairs.is_some(),
         user: plan.user.as_ref().map(|user| user.name().to_owned()),
         runs: 0,
         out: None,

@@ -150,7 +150,8 @@ impl Suite {
             workload.needs.extend(needs.iter().cloned());
             workload.pairs = workload.pairs.or(pairs);
         }
-        let directory = path.parent().map(Path::to_owned);
+        // The parent of a name alone is nothing.
+        let directory = path.parent().map(|dir| Path::new(".").join(dir));
         let directory = directory.map(|dir| fs::canonicalize(&dir).unwrap_or(dir));
         Ok(Self { workloads, directory })
     }

@@ -179,6 +179,41 @@ fn two_copies_run_at_once_on_cpus_of_their_own() {
     );
 }
 
+/// Each copy works where its own input is, and ends when it has met the other one.
+const TUNED: &str = r#"
+[[workload]]
+name = "tuned"
+setup = "echo $COPY >number"
+seconds = 1
+command = """
+test $COPY = $(cat number)
+touch $SUITE/at-$COPY-$(ls $SUITE | grep -c at-$COPY-)
+seen=$(ls $SUITE | grep -c at-$COPY-)
+until [ $(ls $SUITE | grep -c at-$((3 - COPY))-) -ge $seen ]; do sleep 0.02; done
+sleep 0.7
+"""
+"#;
+
+#[tag(root, quiet)]
+#[test]
+fn a_scheme_is_tuned_in_pairs_for_pairs() {
+    if !has_two_cpus() {
+        return;
+    }
+    let place = Place::new("daos-eval");
+    fs::write(place.path("suite.toml"), TUNED).unwrap();
+    let args = ["suite", "--suite", "suite.toml", "--out", "out", "--pairs", "--runs", "1"];
+    place.run(&[&args[..], &["--configs", "prcl-tuned", "--zram", "64M"]].concat()).succeeded();
+    let samples = fs::read_to_string(place.path("out/tuned/prcl-tuned/tuned/samples.jsonl"));
+    let samples = samples.unwrap();
+    assert_eq!(samples.lines().count(), 10);
+    for sample in samples.lines() {
+        let sample: Value = serde_json::from_str(sample).unwrap();
+        assert!(sample["void"].is_null(), "{sample}");
+        assert!(sample["beside"]["metrics"]["runtime"].as_f64().unwrap() >= 0.7, "{sample}");
+    }
+}
+
 #[tag(root, quiet)]
 #[test]
 fn a_pair_that_fails_or_is_interrupted_leaves_nothing() {

@@ -5,11 +5,15 @@
 //! | this one | the score of one sample: the paper's Listing 2, or an expression |
 //! | [`expression`] | the user's own arithmetic |
 //! | [`scorer`] | the scores of all samples, also by the user's own command |
+//! | `reference` | what each sample is compared with |
 //! | `repeats` | what runs of the same come to: what is measured without a scheme, the noise |
+//! | `sides` | what the sides of pairs differ by |
 
 pub mod expression;
+mod reference;
 mod repeats;
 pub mod scorer;
+mod sides;
 
 pub use expression::{ExprError, Expression};
 pub(crate) use repeats::orig;

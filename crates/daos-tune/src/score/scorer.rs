@@ -3,10 +3,13 @@
 //! Everything is a share of what was measured without a scheme, so each baseline changes
 //! every score: they are computed anew, from the first sample to the last.
 
-use super::repeats::{noise, orig};
+use super::reference::Reference;
+use super::repeats::noise;
+use super::sides::Sides;
 use super::{ScoreFunction, Scoring, Values};
 use crate::space::At;
 use crate::tuning::{SampleRecord, ServiceLevel};
+use daos_core::Side;
 use serde::Serialize;
 use std::collections::HashMap;
 use std::fmt;
@@ -81,27 +84,36 @@ impl Scorer {
     }
 
     /// The service level for a sample after these; `None` if there is none, or the
-    /// sample's own score would count.
-    pub fn level(&self, records: &[SampleRecord]) -> Option<ServiceLevel> {
-        let noise = self.noise(records);
-        let orig = orig(records)?.get(&self.scoring.performance).copied()?;
+    /// sample's own score would count. Of a sample in a `pair`, on this side, it is a share of
+    /// what is measured beside it.
+    pub fn level(&self, records: &[SampleRecord], pair: Option<Side>) -> Option<ServiceLevel> {
+        let reference = Reference::of(records)?;
+        let noise = self.noise(records, &reference);
+        let orig = reference.of_next(&self.scoring.performance, pair)?;
         let has_earlier = records.iter().any(|record| self.counts(record));
         let lost_at = self.scoring.lost_at(orig, noise)?;
         (self.command.is_none() && has_earlier).then_some(ServiceLevel { orig, lost_at })
     }
 
+    /// What the performance is on the first side of these pairs, as a share of what it is on the
+    /// other, less 1: what was taken off. `None` while it is not known, and without pairs.
+    pub fn sides_differ(&self, records: &[SampleRecord]) -> Option<f64> {
+        let share = Sides::of(records).share(&self.scoring.performance, Side::First)?;
+        Some(share - 1.0)
+    }
+
     /// The scores of all samples. Void ones have none, and nothing has while there is no
     /// baseline.
     pub fn scores(&mut self, records: &[SampleRecord]) -> Vec<SampleScore> {
-        let Some(orig) = orig(records) else {
+        let Some(reference) = Reference::of(records) else {
             let why = |record: &SampleRecord| record.void.clone().unwrap_or(NO_BASELINE.to_owned());
             return records.iter().map(|record| Err(why(record))).collect();
         };
-        let noise = self.noise(records);
+        let noise = self.noise(records, &reference);
         let mut worst: Option<f64> = None;
         let mut scores = Vec::new();
         for record in records {
-            let scored = self.score(record, &orig, worst, noise);
+            let scored = self.score(record, &reference.of_sample(record), worst, noise);
             if let Ok(Scored { score, .. }) = scored
                 && self.counts(record)
             {
@@ -113,8 +125,8 @@ impl Scorer {
     }
 
     /// How much the performance varies, as the score takes it.
-    fn noise(&self, records: &[SampleRecord]) -> f64 {
-        if self.is_papers { 0.0 } else { noise(records, &self.scoring.performance) }
+    fn noise(&self, records: &[SampleRecord], reference: &Reference) -> f64 {
+        if self.is_papers { 0.0 } else { noise(records, reference, &self.scoring.performance) }
     }
 
     fn score(

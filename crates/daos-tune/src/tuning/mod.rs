@@ -22,7 +22,7 @@ pub mod workload;
 
 pub use points::PointStats;
 pub use result::TuningResult;
-pub use sample::SampleRecord;
+pub use sample::{Beside, SampleRecord};
 pub use store::{Give, Store, StoreError, Subject};
 pub use view::view;
 pub use workload::{Measurement, RunBounds, ServiceLevel, Workload};
@@ -32,6 +32,7 @@ use crate::search::{
     Ask, ConfidenceInterval, Estimate, Method, OneThreshold, Sample, Search, Sweep, Why,
 };
 use crate::space::{At, SearchSpace, SpaceError};
+use daos_core::Side;
 use daos_schemes::Scheme;
 use thiserror::Error;
 
@@ -134,6 +135,8 @@ pub struct Tuning {
     limits: TuningLimits,
     seed: u64,
     scorer: Scorer,
+    /// Whether each sample is one of a pair.
+    in_pairs: bool,
     records: Vec<SampleRecord>,
     /// How many samples are of earlier parts.
     earlier: usize,
@@ -162,9 +165,26 @@ impl Tuning {
             _ => scorer,
         };
         let (records, earlier, ended_s) = (Vec::new(), 0, None);
-        let tuning = Self { scheme, space, aim, limits, seed, scorer, records, earlier, ended_s };
+        let tuning = Self {
+            scheme,
+            space,
+            aim,
+            limits,
+            seed,
+            scorer,
+            in_pairs: false,
+            records,
+            earlier,
+            ended_s,
+        };
         tuning.search(1)?;
         Ok(tuning)
+    }
+
+    /// With another copy beside each sample that runs without a scheme, with which it is
+    /// compared. They change sides from sample to sample.
+    pub fn in_pairs(self) -> Self {
+        Self { in_pairs: true, ..self }
     }
 
     /// Goes on with the samples of an earlier part.
@@ -195,6 +215,11 @@ impl Tuning {
     /// Whether every point of a grid is measured.
     pub fn is_sweep(&self) -> bool {
         matches!(self.aim, Aim::Sweep(_))
+    }
+
+    /// Whether each sample is one of a pair.
+    pub fn is_in_pairs(&self) -> bool {
+        self.in_pairs
     }
 
     /// How samples are scored.
@@ -294,19 +319,28 @@ impl Tuning {
     ) -> Result<Option<TuningEnd>, W::Error> {
         // What it took to choose it is part of it.
         let begin_s = self.ended_s.unwrap_or_else(&clock_s);
-        let (metrics, cut_short, void) =
-            match workload.measure(planned.scheme.as_ref(), &planned.bounds)? {
-                Measurement::Whole(metrics) => (metrics, false, None),
-                Measurement::CutShort(metrics) => (metrics, true, None),
-                Measurement::Void(why) => (Values::new(), false, Some(why)),
-                Measurement::Gone => return Ok(Some(TuningEnd::Gone)),
-                Measurement::Interrupted => return Ok(Some(TuningEnd::Interrupted)),
-            };
+        let PlannedSample { scheme, bounds, .. } = planned;
+        let (mut beside, mut void) = (None, None);
+        let (metrics, cut_short) = match workload.measure(scheme.as_ref(), bounds)? {
+            Measurement::Whole(metrics) => (metrics, false),
+            Measurement::CutShort(metrics) => (metrics, true),
+            Measurement::Pair { metrics, beside: other, cut_short } => {
+                let of = |side: Side| Beside { side: side.other(), metrics: other };
+                beside = bounds.pair.map(of);
+                (metrics, cut_short)
+            }
+            Measurement::Void(why) => {
+                void = Some(why);
+                (Values::new(), false)
+            }
+            Measurement::Gone => return Ok(Some(TuningEnd::Gone)),
+            Measurement::Interrupted => return Ok(Some(TuningEnd::Interrupted)),
+        };
         let Ask { at, why } = planned.ask.clone();
         let end_s = clock_s();
         self.ended_s = Some(end_s);
         let took_s = end_s - begin_s;
-        self.records.push(SampleRecord { at, why, metrics, cut_short, void, took_s });
+        self.records.push(SampleRecord { at, why, metrics, beside, cut_short, void, took_s });
         Ok(None)
     }
 
@@ -341,14 +375,15 @@ impl Tuning {
         let longest_s = longest_s.map(|record| record.took_s).reduce(f64::max);
         let left_s = left_s.unwrap_or(f64::INFINITY) + longest_s.unwrap_or(0.0);
         let patience_s = longest_s.map_or(left_s, |s| (PATIENCE * s + PATIENCE_MORE_S).min(left_s));
+        let pair = self.in_pairs.then(|| Side::of_round(self.records.len() as u32));
         let level = match self.aim {
             // A sweep shows how bad it gets.
             Aim::Sweep(_) => None,
             Aim::Best(_) if ask.at == At::NoScheme => None,
-            Aim::Best(_) => self.scorer.level(&self.records),
+            Aim::Best(_) => self.scorer.level(&self.records, pair),
         };
         let scheme = self.space.apply(&self.scheme, &ask.at);
-        let bounds = RunBounds { level, patience_s, left_s };
+        let bounds = RunBounds { pair, level, patience_s, left_s };
         Some(Next::Measure(Box::new(PlannedSample { ask, scheme, bounds })))
     }
 

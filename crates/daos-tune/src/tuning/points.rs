@@ -55,6 +55,7 @@ mod tests {
             at: at.map_or(At::NoScheme, |value| At::Point(vec![value])),
             why: Why::Explore,
             metrics: Values::new(),
+            beside: None,
             cut_short: false,
             void: None,
             took_s: 1.0,

@@ -27,6 +27,9 @@ pub struct TuningResult {
     pub took_s: f64,
     /// What was measured without a scheme.
     pub orig: Option<Values>,
+    /// In pairs, how much more the metric of performance is on the first side than on the other,
+    /// as a share; `None` while it is not known.
+    pub sides: Option<f64>,
     /// The best point, and what to expect of it.
     pub best: Option<Estimate>,
     /// The scheme with its thresholds; `None` if that is not better than no scheme for
@@ -60,6 +63,7 @@ impl TuningResult {
             baselines: records.iter().filter(|record| record.is_baseline()).count(),
             took_s: tuning.elapsed_s(),
             orig: tuning.orig(),
+            sides: tuning.scorer().sides_differ(records),
             scheme: better.and_then(|best| space.apply(tuning.scheme(), &best.at)),
             best,
             space: space.clone(),
@@ -100,6 +104,8 @@ impl Serialize for TuningResult {
             baselines: usize,
             took_s: f64,
             orig: &'a Option<Values>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            sides: Option<f64>,
             scheme: Option<String>,
             at: Option<Point>,
             point: Option<&'a [f64]>,
@@ -127,6 +133,7 @@ impl Serialize for TuningResult {
             baselines: self.baselines,
             took_s: self.took_s,
             orig: &self.orig,
+            sides: self.sides,
             scheme: self.scheme.as_ref().map(daos_schemes::format),
             at: best.and_then(|best| self.named(&best.at)),
             point: best.and_then(|best| best.at.values()),

@@ -19,8 +19,17 @@ const SUBJECT: &str = "tuning.json";
 const SAMPLES: &str = "samples.jsonl";
 const RESULT: &str = "result.json";
 /// All that is made by us.
-const ALL: [&str; 8] =
-    [SUBJECT, SAMPLES, RESULT, "best.scheme", "best.toml", "plot.svg", "plot.png", "output.log"];
+const ALL: [&str; 9] = [
+    SUBJECT,
+    SAMPLES,
+    RESULT,
+    "best.scheme",
+    "best.toml",
+    "plot.svg",
+    "plot.png",
+    "output.log",
+    "output-beside.log",
+];
 
 /// What is tuned for what: samples of the same subject can stand beside each other,
 /// however they are scored and whatever asked for them.
@@ -383,6 +392,7 @@ mod tests {
             at: At::NoScheme,
             why: Why::Baseline,
             metrics: Values::from([("runtime".to_owned(), runtime)]),
+            beside: None,
             cut_short: false,
             void: None,
             took_s: runtime,

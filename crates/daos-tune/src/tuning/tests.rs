@@ -12,6 +12,9 @@ use std::rc::Rc;
 struct Program {
     clock_s: Rc<Cell<f64>>,
     noise: f64,
+    /// How much the machine varies, as a share: what it does to one copy of a pair, it does to
+    /// both.
+    machine: f64,
     rng: Rng,
     /// Which sample fails.
     fails: fn(usize) -> bool,
@@ -20,7 +23,8 @@ struct Program {
 
 impl Program {
     fn new(noise: f64) -> Self {
-        Self { clock_s: Rc::default(), noise, rng: Rng::new(7), fails: |_| false, taken: 0 }
+        let (clock_s, rng) = (Rc::default(), Rng::new(7));
+        Self { clock_s, noise, machine: 0.0, rng, fails: |_| false, taken: 0 }
     }
 }
 
@@ -40,12 +44,26 @@ impl Workload for Program {
         let age_s = scheme.map(|scheme| scheme.pattern.age.min.us(100_000) as f64 / 1e6);
         let slow = age_s.map_or(0.0, |age| 0.5 / (1.0 + ((age - 10.0) / 0.5).exp()));
         let saved = age_s.map_or(0.0, |age| 0.5 * (1.0 - age / 60.0));
-        let runtime = 20.0 * (1.0 + slow + self.noise * gaussian(&mut self.rng));
+        let machine = 1.0 + self.machine * gaussian(&mut self.rng).clamp(-2.0, 2.0);
+        let mut runtime =
+            |slow| 20.0 * machine * (1.0 + slow + self.noise * gaussian(&mut self.rng));
+        let values = |runtime, saved| {
+            Values::from([(RUNTIME.to_owned(), runtime), (RSS.to_owned(), 1e9 * (1.0 - saved))])
+        };
+        if let Some(side) = bounds.pair {
+            // The second side takes a twentieth longer.
+            let [own, beside] = [(side, slow), (side.other(), 0.0)]
+                .map(|(side, slow)| runtime(slow) * if side == Side::First { 1.0 } else { 1.05 });
+            let cut_short = bounds.is_lost(own / beside);
+            self.clock_s.set(self.clock_s.get() + own.max(beside) + 0.2);
+            let (metrics, beside) = (values(own, saved), values(beside, 0.0));
+            return Ok(Measurement::Pair { metrics, beside, cut_short });
+        }
+        let runtime = runtime(slow);
         let is_lost = bounds.is_lost(runtime);
         let runtime = bounds.level.map_or(runtime, |level| runtime.min(level.lost_at));
         self.clock_s.set(self.clock_s.get() + runtime + 0.2);
-        let values =
-            Values::from([(RUNTIME.to_owned(), runtime), (RSS.to_owned(), 1e9 * (1.0 - saved))]);
+        let values = values(runtime, saved);
         Ok(if is_lost { Measurement::CutShort(values) } else { Measurement::Whole(values) })
     }
 }
@@ -91,6 +109,28 @@ fn finds_the_best_age_within_the_limit() {
     let At::Point(at) = &best.at else { panic!("{best:?}") };
     assert!((10e6..15e6).contains(&at[0]) && best.is_better_than_none(), "{best:?}");
     assert!(tuning.records().iter().any(|record| record.cut_short));
+}
+
+#[test]
+fn pairs_find_what_a_machine_that_varies_hides() {
+    let tuned = |in_pairs: bool| {
+        let mut program = Program { machine: 0.3, ..Program::new(0.01) };
+        let mut tuning = tuning(Aim::Best(Method::Gp), limits(None, Some(16)), Vec::new());
+        if in_pairs {
+            tuning = tuning.in_pairs();
+        }
+        assert_eq!(run(&mut tuning, &mut program, 100), Some(TuningEnd::Samples));
+        tuning
+    };
+    let mut paired = tuned(true);
+    let best = paired.best().unwrap().unwrap();
+    let At::Point(at) = &best.at else { panic!("{best:?}") };
+    assert!((10e6..16e6).contains(&at[0]) && best.is_better_than_none(), "{best:?}");
+    let sides = paired.records().iter().map(|r| r.beside.as_ref().map(|beside| beside.side));
+    let changed = [Some(Side::Second), Some(Side::First)].into_iter().cycle();
+    assert!(sides.zip(changed).all(|(side, expected)| side == expected));
+    // Without them all that is known is lost in what the machine does.
+    assert!(!tuned(false).best().unwrap().unwrap().is_better_than_none());
 }
 
 #[test]
@@ -175,10 +215,10 @@ fn patience_is_known_once_a_baseline_is() {
         Next::Measure(step) => step.bounds,
         Next::End(end) => panic!("{end:?}"),
     };
-    let first = RunBounds { level: None, patience_s: 300.0, left_s: 300.0 };
+    let first = RunBounds { pair: None, level: None, patience_s: 300.0, left_s: 300.0 };
     assert_eq!(bounds(&mut tuning), first);
     run(&mut tuning, &mut program, 1);
-    let RunBounds { level, patience_s, left_s } = bounds(&mut tuning);
+    let RunBounds { level, patience_s, left_s, .. } = bounds(&mut tuning);
     assert!((patience_s - 70.6).abs() < 0.01);
     assert!((left_s - 300.0).abs() < 0.01);
     // A tenth, and two deviations of a noise of 2 %.

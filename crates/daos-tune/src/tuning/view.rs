@@ -135,6 +135,7 @@ mod tests {
             at: age_s.map_or(At::NoScheme, |age| At::Point(vec![age * 1e6])),
             why: Why::Improve,
             metrics: Values::from([(RUNTIME.into(), 10.0), (RSS.into(), 100.0 * (1.0 - saved))]),
+            beside: None,
             cut_short: false,
             void: None,
             took_s: 10.0,

@@ -1,6 +1,7 @@
 //! The seam to what is measured: a command that ends, a service, a simulation.
 
 use crate::score::Values;
+use daos_core::Side;
 use daos_schemes::Scheme;
 
 /// Something whose performance and memory can be measured with a scheme and without one.
@@ -28,6 +29,15 @@ pub enum Measurement {
     /// It was ended early, as it violated the service level already: what was measured
     /// until then.
     CutShort(Values),
+    /// What was measured in a pair.
+    Pair {
+        /// Of the copy with the scheme.
+        metrics: Values,
+        /// Of the copy beside it, to its end.
+        beside: Values,
+        /// Whether the first was ended early.
+        cut_short: bool,
+    },
     /// It failed, for this reason, or took too long. Nothing is known from it.
     Void(String),
     /// What was measured is no more: a service that has ended.
@@ -36,9 +46,11 @@ pub enum Measurement {
     Interrupted,
 }
 
-/// When a unit of work is ended early.
+/// Where a unit of work is done, and when it is ended early.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RunBounds {
+    /// Where two copies run at once, the side of the one with the scheme.
+    pub pair: Option<Side>,
     /// The service level; `None` if there is none, or it is not known yet.
     pub level: Option<ServiceLevel>,
     /// After so many seconds it hangs.
@@ -47,7 +59,7 @@ pub struct RunBounds {
     pub left_s: f64,
 }
 
-/// How much performance may be lost.
+/// How much performance may be lost; in a pair, by shares of what is measured beside.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ServiceLevel {
     /// The metric of performance without a scheme.
@@ -78,7 +90,7 @@ mod tests {
 
     #[test]
     fn the_level_is_lost_on_the_bad_side() {
-        let bounds = |level| RunBounds { level, patience_s: 1.0, left_s: 1.0 };
+        let bounds = |level| RunBounds { pair: None, level, patience_s: 1.0, left_s: 1.0 };
         let time = bounds(Some(ServiceLevel { orig: 10.0, lost_at: 11.0 }));
         assert!(time.is_lost(11.0) && !time.is_lost(10.9) && !time.is_lost(1.0));
         let rate = bounds(Some(ServiceLevel { orig: 100.0, lost_at: 90.0 }));

@@ -121,6 +121,11 @@ pub struct Measuring {
     /// [default: 0s; for a service a quarter of the work time]
     #[arg(long, value_name = "TIME", value_parser = values::duration_us, conflicts_with = "sim")]
     pub settle: Option<u64>,
+    /// Run two copies of the command at once for each sample, each on half of the CPUs: one with
+    /// the scheme, the other alone, which it is compared with. For hosts where the same takes
+    /// longer at one time than at another. They find 1 or 2 in $COPY, for a port or a directory
+    #[arg(long)]
+    pub pairs: bool,
     /// Leave the best scheme on when a service is tuned, until Ctrl-C or its end
     #[arg(long, requires = "pid")]
     pub apply: bool,

@@ -2,9 +2,12 @@
 
 mod command;
 mod ending;
+mod log;
 mod metric;
 mod observer;
+mod pair;
 mod plan;
+mod run;
 mod scoring;
 mod service;
 mod simulated;

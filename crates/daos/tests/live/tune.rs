@@ -4,10 +4,12 @@ mod bench;
 mod service;
 
 use bench::{Bench, HARMLESS, number};
+use daos_linux::halves;
 use daos_testing::{Process, built, eventually, sleep_s, until};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::fs;
+use std::path::Path;
 use test_tag::tag;
 
 const MIB: f64 = (1 << 20) as f64;
@@ -112,6 +114,80 @@ fn a_metric_reads_what_its_run_printed() {
     let samples = bench.samples();
     let read: Vec<f64> = samples.iter().map(|s| number(s, "/metrics/metric")).collect();
     assert_eq!(read, [1.5, 2.5, 3.5]);
+}
+
+/// There are no pairs where there is one CPU.
+#[tag(root)]
+#[test]
+fn in_pairs_each_sample_is_compared_with_what_ran_beside_it() {
+    let Ok([first, second]) = halves::of_cpus(Path::new("/")) else { return };
+    let bench = Bench::new();
+    // Each says which copy it is and where it runs, and goes on when the other is there. In the
+    // third and fourth sample both take longer.
+    let here = bench.scratch.text("copy");
+    let job = bench.job(&format!(
+        "echo $COPY $(grep Cpus_allowed_list /proc/self/status); \
+         echo run >>{here}$COPY; k=$(wc -l <{here}$COPY); touch {here}$COPY-$k; \
+         until [ -e {here}$((3 - COPY))-$k ]; do sleep 0.02; done; \
+         [ $k -le 2 ] && exec sleep 1; exec sleep 3"
+    ));
+    let ran = bench.run(&[HARMLESS, &["--pairs", "--samples", "4"]].concat(), &job);
+    assert_eq!(ran.status, Some(0), "{ran:?}");
+    bench.assert_nothing_left();
+    let samples = bench.samples();
+    assert_eq!((samples.len(), bench.runs()), (4, 8));
+    for (at, sample) in samples.iter().enumerate() {
+        let side = if at % 2 == 0 { "second" } else { "first" };
+        assert_eq!(sample["beside"]["side"], side, "{sample}");
+        for runtime in ["/metrics/runtime", "/beside/metrics/runtime"] {
+            assert!(number(sample, runtime) >= if at < 2 { 0.9 } else { 2.9 }, "{sample}");
+        }
+        assert!(number(sample, "/beside/metrics/rss") > 0.0, "{sample}");
+    }
+    let said = |name: &str| fs::read_to_string(bench.path(name)).expect("it is text");
+    let lines = |name: &str| {
+        let said = said(name);
+        said.lines().filter(|line| !line.starts_with("---")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    // Copy 1 is on the first half, and copy 2 on the other.
+    let of_copy = |line: &String| match line.split_once(' ') {
+        Some(("1", _)) => ('1', &first),
+        _ => ('2', &second),
+    };
+    for (name, expected) in [("output.log", "1212"), ("output-beside.log", "2121")] {
+        let lines = lines(name);
+        assert_eq!(lines.iter().map(|line| of_copy(line).0).collect::<String>(), expected);
+        for line in &lines {
+            let last = line.rsplit([' ', ',', '-']).next().expect("there is one");
+            assert!(of_copy(line).1.contains(&last.parse().expect("a CPU")), "{line}");
+        }
+    }
+    assert!(said("output-beside.log").contains("--- sample 2: no scheme\n"));
+    assert!(ran.stdout.lines().next().unwrap().contains("runtime     beside"), "{}", ran.stdout);
+
+    // Without pairs it would be another tuning.
+    let ran = bench.run(&[HARMLESS, &["--samples", "4"]].concat(), &job);
+    assert_eq!(ran.status, Some(1), "{ran:?}");
+    assert!(ran.stderr.contains("another pairs: there it is \"two at once\""), "{}", ran.stderr);
+}
+
+#[tag(root)]
+#[test]
+fn where_one_copy_of_a_pair_fails_the_other_is_given_up() {
+    let Ok(_) = halves::of_cpus(Path::new("/")) else { return };
+    let bench = Bench::new();
+    let script = format!("[ $COPY = 1 ] || {{ {HANGS}; }}; sleep 0.5; echo alas; exit 3");
+    let job = bench.job(&script);
+    let ran = bench.run(&[HARMLESS, &["--pairs", "--limit", "1h"]].concat(), &job);
+    assert_eq!(ran.status, Some(1), "{ran:?}");
+    let failed = |of: &str, log: &str| {
+        let says = format!("void: {of}it failed with status 3; see {}", bench.text(log));
+        ran.stdout.matches(&says).count()
+    };
+    // The one with the scheme is on the first side, then on the second, then on the first.
+    assert_eq!(failed("", "output.log"), 2, "{}", ran.stdout);
+    assert_eq!(failed("the copy alone: ", "output-beside.log"), 1, "{}", ran.stdout);
+    bench.assert_nothing_left();
 }
 
 #[tag(root)]

@@ -45,6 +45,8 @@ pub struct ProgramsPlan {
     pub user: Option<String>,
     /// Whether the scheme is applied to what a program starts, too, when it is tuned.
     pub children: bool,
+    /// Whether it is tuned in pairs: each sample is compared with a copy that runs beside it.
+    pub pairs: bool,
     /// Rounds.
     pub runs: u32,
     /// A directory in which each program's tuning is kept, by its name; one that is there
@@ -223,6 +225,7 @@ esac
             method: Some(Method::Gp),
             zram_bytes: Some(4 << 30),
             children: false,
+            pairs: false,
             user: None,
             runs: 2,
             out: None,

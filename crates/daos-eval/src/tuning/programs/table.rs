@@ -91,6 +91,7 @@ mod tests {
             method: None,
             zram_bytes: None,
             children: false,
+            pairs: false,
             user: None,
             runs: 2,
             out: None,

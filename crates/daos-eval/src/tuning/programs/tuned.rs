@@ -66,6 +66,7 @@ pub fn tune(plan: &ProgramsPlan, program: &Program, dir: &Path) -> Result<Tuned,
     });
     command.args(plan.zram_bytes.map(|bytes| format!("--zram={bytes}")));
     command.args(plan.children.then_some("--children"));
+    command.args(plan.pairs.then_some("--pairs"));
     command.args(plan.user.iter().map(|user| format!("--user={user}")));
     command.args(plan.params.iter().map(|param| format!("--param={param}")));
     command.args(plan.max_loss.map(|share| format!("--max-loss={share}")));

@@ -44,6 +44,9 @@ pub fn keep(
 /// The scheme as text, or as TOML if it has more than text has room for.
 const SCHEMES: [&str; 2] = ["best.scheme", "best.toml"];
 
+/// Less than this share that sides differ by is not worth a line.
+const TOLD: f64 = 0.001;
+
 /// What a reader of the scheme file would like to know.
 fn comment(tuning: &Tuning, result: &TuningResult) -> Result<String> {
     let best = result.best.as_ref().context("a scheme is the best of something")?;
@@ -79,6 +82,14 @@ pub fn tell(
     };
     writeln!(out)?;
     writeln!(out, "{why}: {} in {took}, {} void", result.samples, result.void)?;
+    if let Some(more) = result.sides.filter(|more| more.abs() >= TOLD) {
+        let (metric, share) = (tuning.scorer().performance(), 100.0 * more.abs());
+        let which = if more > 0.0 { "more" } else { "less" };
+        writeln!(
+            out,
+            "{metric} is {share:.1} % {which} on the first half of the CPUs, which is taken off"
+        )?;
+    }
     if !result.points.is_empty() {
         points(tuning.space(), &result.points, out)?;
     }

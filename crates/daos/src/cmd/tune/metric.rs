@@ -65,7 +65,7 @@ pub fn run(
     stop: &dyn Fn() -> bool,
 ) -> Result<String> {
     let (mut out, mut err) = (tempfile()?, tempfile()?);
-    let apart = Surroundings::Apart { stdin, stdout: &out, stderr: &err };
+    let apart = Surroundings::Apart { stdin, stdout: &out, stderr: &err, variable: None };
     let command = ["sh".into(), "-c".into(), text.to_owned()];
     let started = Started::spawn(&command, user, apart)?;
     let began = Instant::now();

@@ -24,6 +24,7 @@ pub struct Plan {
     limits: TuningLimits,
     seed: u64,
     scorer: Scorer,
+    in_pairs: bool,
     subject: Subject,
     /// Where it is kept; `None` for the usual place, anew.
     out: Option<PathBuf>,
@@ -37,6 +38,12 @@ impl Plan {
         let forms = &args.target.forms;
         let (measuring, limits) = (&args.measuring, &args.limits);
         let is_service = !forms.pid.is_empty();
+        if measuring.pairs && forms.command.is_empty() {
+            refuse(
+                "--pairs runs a command twice at once, each to its end: give one behind `--`, in \
+                 place of --pid or --sim",
+            )?;
+        }
         if is_service && (measuring.metric.is_none() || measuring.work_time.is_none()) {
             refuse(
                 "a process that goes on has no run time: give --metric CMD, which prints \
@@ -92,6 +99,7 @@ impl Plan {
         Ok(Self {
             subject: subject(args, &scheme, &space)?,
             scorer: scorer(args, user, stop)?,
+            in_pairs: measuring.pairs,
             scheme,
             aggregation_us: args.monitoring.looking.aggr,
             space,
@@ -109,11 +117,12 @@ impl Plan {
 
     /// Opens the directory, and reads what is there of an earlier part.
     pub fn begin(self) -> Result<(Tuning, Store)> {
-        let Self { space, aim, limits, seed, scorer, .. } = self;
+        let Self { space, aim, limits, seed, scorer, in_pairs, .. } = self;
         let scheme = (self.scheme, self.aggregation_us);
         // A mistake must not set aside what is there.
         let tuning = Tuning::new(scheme, space, aim, limits, seed, scorer)
             .map_err(|err| Usage(err.to_string()))?;
+        let tuning = if in_pairs { tuning.in_pairs() } else { tuning };
         let dir = match &self.out {
             Some(dir) => dir.as_path(),
             None => {
@@ -194,6 +203,7 @@ fn subject(args: &cli::Tune, scheme: &Scheme, space: &SearchSpace) -> Result<Sub
         ("metric-is", measuring.metric.as_ref().map(|_| format!("{:?}", measuring.metric_is))),
         ("max-overhead", looking.max_overhead.map(|share| format!("{} %", 100.0 * share))),
         ("auto-intervals", looking.auto_intervals.then(|| "chosen".to_owned())),
+        ("pairs", measuring.pairs.then(|| "two at once".to_owned())),
         ("children", args.target.children.then(|| "watched".to_owned())),
     ];
     all.extend(given.into_iter().filter_map(|(name, value)| Some((name, value?))));

@@ -4,7 +4,7 @@ use anyhow::Result;
 use daos_core::text::safe;
 use daos_core::units::display;
 use daos_tune::{
-    At, PlannedSample, RSS, RUNTIME, SampleRecord, SampleScore, Scored, SearchSpace, Tuning,
+    At, PlannedSample, RSS, RUNTIME, SampleRecord, SampleScore, Scored, SearchSpace, Tuning, Values,
 };
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use std::io::{IsTerminal, Write};
@@ -19,6 +19,8 @@ pub struct Table {
     left: Arc<Mutex<Left>>,
     space: SearchSpace,
     performance: String,
+    /// Whether to show the performance of what ran beside each sample.
+    in_pairs: bool,
     widths: Vec<usize>,
 }
 
@@ -49,6 +51,7 @@ impl Table {
             widths: widths.collect(),
             space,
             performance: tuning.scorer().performance().to_owned(),
+            in_pairs: tuning.is_in_pairs(),
         }
     }
 
@@ -61,8 +64,10 @@ impl Table {
         let names: String =
             names.map(|(p, width)| format!("  {:>width$}", p.threshold.name())).collect();
         let (performance, rss) = (&self.performance, RSS);
-        let head =
-            format!("  #  what    {names}{performance:>11}{rss:>11}  faster   saved   score");
+        let beside = if self.in_pairs { format!("{:>11}", "beside") } else { String::new() };
+        let head = format!(
+            "  #  what    {names}{performance:>11}{beside}{rss:>11}  faster   saved   score"
+        );
         self.print(&head)?;
         let scores = tuning.scores();
         for (at, (record, scored)) in tuning.records().iter().zip(scores).enumerate() {
@@ -125,9 +130,14 @@ impl Table {
         if let Some(why) = &record.void {
             return line + &format!("  void: {why}");
         }
-        let of = |name: &str| record.metrics.get(name).copied().unwrap_or(f64::NAN);
-        line += &format!("{:>11}", self.performance(of(&self.performance)));
-        line += &format!("{:>11}", display::bytes(of(RSS) as u64));
+        let of = |all: &Values, name: &str| all.get(name).copied().unwrap_or(f64::NAN);
+        let performance =
+            |all: &Values| format!("{:>11}", self.performance(of(all, &self.performance)));
+        line += &performance(&record.metrics);
+        if let Some(beside) = &record.beside {
+            line += &performance(&beside.metrics);
+        }
+        line += &format!("{:>11}", display::bytes(of(&record.metrics, RSS) as u64));
         match scored {
             Ok(Scored { performance, memory, score }) => {
                 let (p, m) = (100.0 * performance, 100.0 * memory);

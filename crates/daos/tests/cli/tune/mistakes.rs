@@ -1,7 +1,9 @@
 //! Tunings that make no sense: what is said names the mistake, and what to do.
 
 use super::{Kept, RANGE, SIM, tune, tuned};
-use daos_testing::Place;
+use daos_linux::halves::keep_on;
+use daos_testing::{Place, daos};
+use rustix::thread::{CpuSet, sched_getaffinity};
 
 #[test]
 fn a_score_command_that_fails_says_so() {
@@ -57,6 +59,7 @@ fn tunings_that_make_no_sense() {
         (&["--samples", "4", "--apply"], &["--apply", "--pid"]),
         (&["--samples", "4", "--work-time", "2s"], &["--work-time", "--pid"]),
         (&["--samples", "4", "--settle", "2s"], &["--settle", "--sim"]),
+        (&["--samples", "4", "--pairs"], &["--pairs", "give one behind `--`", "--sim"]),
         (&["--sweep", sweep, "--param", RANGE], &["--sweep", "--param"]),
         (&["--sweep", sweep, "--method", "poly"], &["--sweep", "--method"]),
         (&["--sweep", sweep, "--max-loss", "2%"], &["--sweep", "--max-loss"]),
@@ -72,6 +75,7 @@ fn tunings_that_make_no_sense() {
     }
     let tune = |args: &[&'static str]| [&["tune", "--samples", "4"], args].concat();
     place.misused(&tune(&["--scheme", "prcl"]), "COMMAND");
+    place.misused(&tune(&["--scheme", "prcl", "--pairs", "--pid", "1"]), "give one behind `--`");
     place.misused(&tune(&["--sim", "load.cfg"]), "--scheme");
     place.misused(&tune(&["--sim", "load.cfg", "--scheme", "ethp"]), "ethp has 2 schemes");
     place.misused(&tune(&["--sim", "load.cfg", "--scheme", "prc"]), "no built-in scheme (prcl");
@@ -87,4 +91,19 @@ fn tunings_that_make_no_sense() {
         &[&service[..], &["--metric", "echo 1", "--work-time", "20s", "--limit", "40s"]].concat(),
         "each sample takes 25 s with the time to settle",
     );
+}
+
+#[test]
+fn pairs_need_two_cpus() {
+    let allowed = sched_getaffinity(None).unwrap();
+    let cpu = (0..CpuSet::MAX_CPU).find(|&cpu| allowed.is_set(cpu)).unwrap();
+    let place = Place::new("daos");
+    let mut tune = daos(&["tune", "--scheme", "prcl", "--samples", "4", "--pairs", "--", "true"]);
+    keep_on(&mut tune, &[cpu as u32]);
+    let output = tune.current_dir(place.path(".")).output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    let says = "a CPU each, and there are 1 that this process may run on: leave --pairs out";
+    assert!(stderr.contains(says), "{stderr}");
+    assert_eq!(place.files(), ["load.cfg"], "nothing was begun");
 }

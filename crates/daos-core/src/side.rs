@@ -1,10 +1,9 @@
 //! Which of two copies of a workload that run at once.
 
-use serde::{Deserialize, Serialize};
-
 /// One of two sides: of the CPUs, and of what a workload works on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum Side {
     /// The first; the only one where copies do not run at once.
     First,
@@ -13,10 +12,13 @@ pub enum Side {
 }
 
 impl Side {
+    /// The environment variable that says to a copy which one it is.
+    pub const COPY: &str = "COPY";
+
     /// Both.
     pub const BOTH: [Self; 2] = [Self::First, Self::Second];
 
-    /// On which the configured copy runs: one round here, the next there.
+    /// On which the copy runs that is not alone: one round here, the next there.
     pub fn of_round(round: u32) -> Self {
         if round.is_multiple_of(2) { Self::First } else { Self::Second }
     }
@@ -34,7 +36,7 @@ impl Side {
         &two[self as usize]
     }
 
-    /// What scripts find in `$COPY`: 1 or 2.
+    /// What a copy finds in its environment, as [`COPY`](Self::COPY): 1 or 2.
     pub fn number(self) -> u32 {
         self as u32 + 1
     }
