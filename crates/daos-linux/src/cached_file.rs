@@ -2,7 +2,7 @@
 //!
 //! Who finds page cache finds an inode, not a path. A file handle (`open_by_handle_at(2)`) leads
 //! from there to the file, on file systems whose handles hold nothing but the inode and its
-//! generation: ext4, XFS and others do, Btrfs and those over others (overlayfs) don't.
+//! generation: ext4, XFS and F2FS do, Btrfs and those over others (overlayfs) don't.
 
 use daos_core::AddrRange;
 use rustix::fs::{Advice, Mode, OFlags, fadvise, major, minor, open};
@@ -14,6 +14,8 @@ use std::os::fd::{AsRawFd, FromRawFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+/// File systems whose handles are known to hold nothing else.
+const FILE_SYSTEMS: [&str; 5] = ["ext2", "ext3", "ext4", "xfs", "f2fs"];
 /// Bytes of a handle that there is room for: more than those that are understood have.
 const ROOM: usize = 16;
 /// Handles of an inode's number and its generation: 32 bits each (`FILEID_INO32_GEN`), or 64 and 32
@@ -41,14 +43,18 @@ struct Handle {
 }
 
 impl FileId {
-    /// Opens it for reading.
+    /// Opens it for reading, where its file system is mounted at `mount`.
     ///
     /// # Errors
     ///
-    /// Where its file system is not mounted here, or gives other handles, or where it is no regular
-    /// file or is gone. Needs CAP_DAC_READ_SEARCH.
-    pub fn open(&self) -> io::Result<File> {
-        let root = open(self.mount_point()?, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())?;
+    /// Where the file system gives other handles, where somebody has a lease on the file, which we
+    /// would break, and where it is no regular file or is gone. Needs CAP_DAC_READ_SEARCH.
+    pub fn open(&self, mount: &Path) -> io::Result<File> {
+        let locks = fs::read_to_string("/proc/locks")?;
+        if has_lease(&locks, self) {
+            return Err(io::ErrorKind::ResourceBusy.into());
+        }
+        let root = open(mount, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())?;
         let mut handle = Handle { bytes: ROOM as u32, kind: 0, id: [0; ROOM] };
         let (mut mount_id, raw): (c_int, *mut Handle) = (0, &raw mut handle);
         // What its handles are like is told by that of the root.
@@ -66,10 +72,10 @@ impl FileId {
             return Err(io::Error::last_os_error());
         }
         handle.name(self)?;
-        let flags = libc::O_RDONLY | libc::O_CLOEXEC | libc::O_NONBLOCK | libc::O_NOATIME;
+        let flags = libc::O_RDONLY | libc::O_CLOEXEC | libc::O_NONBLOCK;
+        let handle = (&raw mut handle).cast();
         // SAFETY: as above.
-        let fd =
-            unsafe { libc::open_by_handle_at(root.as_raw_fd(), (&raw mut handle).cast(), flags) };
+        let fd = unsafe { libc::open_by_handle_at(root.as_raw_fd(), handle, flags) };
         if fd < 0 {
             return Err(io::Error::last_os_error());
         }
@@ -82,13 +88,46 @@ impl FileId {
         }
         Ok(file)
     }
+}
 
-    /// Where its file system is mounted.
-    fn mount_point(&self) -> io::Result<PathBuf> {
-        let mounts = fs::read_to_string("/proc/self/mountinfo")?;
-        let (major, minor) = self.device;
-        mount_point(&mounts, &format!("{major}:{minor}")).ok_or(io::ErrorKind::NotFound.into())
+/// What is mounted where.
+#[derive(Debug, Clone)]
+pub struct Mounts(String);
+
+impl Mounts {
+    /// As it is now.
+    ///
+    /// # Errors
+    ///
+    /// Where there is no `/proc`.
+    pub fn read() -> io::Result<Self> {
+        fs::read_to_string("/proc/self/mountinfo").map(Self)
     }
+
+    /// Where a device is mounted, if its file system is one whose handles are known. No other is
+    /// touched: some are somebody's program, or a server that may not answer.
+    pub fn point_of(&self, device: (u32, u32)) -> Option<PathBuf> {
+        let device = format!("{}:{}", device.0, device.1);
+        let points = self.0.lines().filter_map(|line| {
+            let (mount, file_system) = line.split_once(" - ")?;
+            let mut fields = mount.split(' ').skip(2);
+            let is_it = fields.next()? == device;
+            let is_known = FILE_SYSTEMS.contains(&file_system.split(' ').next()?);
+            (is_it && is_known).then(|| unescaped(fields.nth(1)?)).flatten()
+        });
+        points.map(PathBuf::from).find(|point| point.is_dir())
+    }
+}
+
+/// Whether somebody has a lease on the file, or a delegation, as `/proc/locks` says.
+fn has_lease(locks: &str, file: &FileId) -> bool {
+    let (major, minor) = file.device;
+    let name = format!("{major:02x}:{minor:02x}:{}", file.inode);
+    let is_of_it = |line: &str| {
+        let mut fields = line.split_whitespace().skip_while(|field| *field == "->").skip(1);
+        matches!(fields.next(), Some("LEASE" | "DELEG")) && fields.any(|field| field == name)
+    };
+    locks.lines().any(is_of_it)
 }
 
 impl Handle {
@@ -104,15 +143,6 @@ impl Handle {
         self.id[split..split + 4].copy_from_slice(&file.generation.to_le_bytes());
         Ok(())
     }
-}
-
-/// Where a device is mounted, as `/proc/self/mountinfo` says: a directory that we reach.
-fn mount_point(mounts: &str, device: &str) -> Option<PathBuf> {
-    let points = mounts.lines().filter_map(|line| {
-        let mut fields = line.split(' ').skip(2);
-        (fields.next()? == device).then(|| unescaped(fields.nth(1)?)).flatten()
-    });
-    points.map(PathBuf::from).find(|point| point.is_dir())
 }
 
 /// A path whose blanks are written as `\040`.
@@ -154,11 +184,22 @@ mod tests {
                       29 28 0:5 / /dev rw shared:2 - devtmpfs none rw\n\
                       30 28 8:1 / /no\\040such\\134dir rw - xfs /dev/sda1 rw\n\
                       31 28 8:1 / / rw - xfs /dev/sda1 rw\n";
-        assert_eq!(mount_point(mounts, "254:0"), Some("/".into()));
-        assert_eq!(mount_point(mounts, "0:5"), Some("/dev".into()));
-        assert_eq!(mount_point(mounts, "8:1"), Some("/".into()), "the first is not reached");
-        assert_eq!(mount_point(mounts, "8:2"), None);
+        let mounts = Mounts(mounts.to_owned());
+        assert_eq!(mounts.point_of((254, 0)), Some("/".into()));
+        assert_eq!(mounts.point_of((0, 5)), None, "another file system");
+        assert_eq!(mounts.point_of((8, 1)), Some("/".into()), "the first is not reached");
+        assert_eq!(mounts.point_of((8, 2)), None);
         assert_eq!(unescaped("/no\\040such\\134dir").as_deref(), Some("/no such\\dir"));
+    }
+
+    #[test]
+    fn leases_are_seen() {
+        let locks = "1: POSIX  ADVISORY  WRITE 812 fe:00:17 0 EOF\n\
+                     2: LEASE  ACTIVE    WRITE 812 fe:00:18 0 EOF\n\
+                     2: -> DELEG  BREAKER    READ 812 fe:01:18 0 EOF\n";
+        let file = |minor, inode| FileId { device: (254, minor), inode, generation: 1 };
+        assert!(has_lease(locks, &file(0, 18)) && !has_lease(locks, &file(0, 17)));
+        assert!(!has_lease(locks, &file(0, 1)) && !has_lease("", &file(0, 18)));
     }
 
     #[test]

@@ -259,12 +259,12 @@ mod tests {
         let mut busy = Command::new("sh");
         busy.args(["-c", "sh -c 'n=0; while [ $n -lt 100000 ]; do n=$((n + 1)); done'; exit 3"]);
         let mut child = busy.spawn().unwrap();
-        let used = loop {
-            match of_ended_child_us(child.id()) {
-                Some(used) => break used,
-                None => std::thread::sleep(std::time::Duration::from_millis(5)),
-            }
-        };
+        let pause = std::time::Duration::from_millis(5);
+        let used = (0..20_000).find_map(|_| {
+            std::thread::sleep(pause);
+            of_ended_child_us(child.id())
+        });
+        let used = used.expect("it ends within a minute");
         assert!(used.0 > 1000, "{used:?}");
         assert_eq!(child.wait().unwrap().code(), Some(3), "it can be waited for after that");
         assert_eq!(of_ended_child_us(child.id()), None);

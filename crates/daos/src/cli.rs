@@ -180,7 +180,7 @@ pub struct Selecting {
     pub min_rss: Option<u64>,
     /// Act on system daemons, too: what is in /system.slice or /init.scope or, without systemd,
     /// children of process 1 without a terminal and what they start, but for that of users from
-    /// 1000 on
+    /// 1000 on. With `apply --paddr`, also page cache that no process maps
     #[arg(long)]
     pub include_system: bool,
 }

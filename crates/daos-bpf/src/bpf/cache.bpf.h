@@ -35,8 +35,12 @@ static __always_inline int note_cache(struct cache_page *found, __u64 page_array
 	if (head < page_array || page < head || page - head >= size * MAX_FOLIO_PAGES)
 		return 0;
 	flags = head == page ? flags_in(&it) : folio_flags(head);
+	found->noted = noted;
+	found->mapping = head == page ? MEMBER(&it, __u64, bpf_core_field_offset(struct folio, mapping))
+				      : (__u64)BPF_CORE_READ((struct folio *)head, mapping);
+	/* On its way from one list to another, or none of page cache. */
 	if (!HAS_FLAG(flags, PG_lru))
-		return 0;
+		return 1;
 	if (HAS_FLAG(flags, PG_head))
 		mapcount = large_mapcount(head, size);
 	else
@@ -54,10 +58,9 @@ static __always_inline int note_cache(struct cache_page *found, __u64 page_array
 	/* Whoever waits for a page, or locks it, does not use it for that. */
 	flags &= ~(1UL << bpf_core_enum_value(enum pageflags, PG_locked) |
 		   1UL << bpf_core_enum_value(enum pageflags, PG_waiters));
-	noted |= (flags * 0x9e3779b97f4a7c15ULL) >> 40 << CACHE_HASH_SHIFT;
+	/* One that left and came back is another. */
+	noted |= ((flags ^ head) * 0x9e3779b97f4a7c15ULL) >> 40 << CACHE_HASH_SHIFT;
 	found->noted = noted;
-	found->mapping = head == page ? MEMBER(&it, __u64, bpf_core_field_offset(struct folio, mapping))
-				      : (__u64)BPF_CORE_READ((struct folio *)head, mapping);
 	return 1;
 }
 

@@ -59,8 +59,11 @@ __noinline int find_slots(__u64 index)
 		if (node < w->direct_map || !is_ram(node - w->direct_map))
 			return 0;
 		shift = BPF_CORE_READ((struct xa_node *)node, shift);
-		if (shift > 60 || (level == 0 && index >> shift >= XA_SLOTS))
+		/* Each level has six bits less than the one above: else it is no node any more. */
+		if (level ? shift + 6 != w->shift : shift > 48 || shift % 6 || index >> shift >= XA_SLOTS) {
+			w->shift = 63;
 			return 0;
+		}
 		w->shift = shift;
 		if (!shift) {
 			w->has_pages = BPF_CORE_READ((struct xa_node *)node, count) >

@@ -196,7 +196,7 @@ struct frames_ctx {
 #define CACHE_REFERENCED 4
 #define CACHE_DIRTY 8
 #define CACHE_SHMEM 16
-/* Of a page of a file: it is in memory; and, above that, a hash of all flags of its folio. */
+/* Of a page of a file: it is in memory; and, above that, a hash of its folio and all flags of that. */
 #define CACHE_PRESENT 32
 #define CACHE_HASH_SHIFT 8
 

@@ -33,6 +33,11 @@ pub struct Protection {
 }
 
 impl Protection {
+    /// Whether system daemons are not left alone.
+    pub fn includes_system(&self) -> bool {
+        self.include_system
+    }
+
     /// As seen from this process. `root` is `/`, or a test's tree.
     pub fn new(root: &Path, include_system: bool) -> Self {
         Self::seen_from(root, std::process::id(), include_system)

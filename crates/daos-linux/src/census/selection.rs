@@ -19,9 +19,10 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// Whether it means all, but for those that are too small or are left out when it is acted.
+    /// Whether it means all of the machine, system daemons as well.
     pub fn is_of_all(&self) -> bool {
-        self.cgroup.is_none() && self.uid.is_none()
+        let with_system = self.protection.as_ref().is_none_or(Protection::includes_system);
+        self.cgroup.is_none() && self.uid.is_none() && with_system
     }
 }
 

@@ -97,6 +97,8 @@ const RUNS_FOUND_US: u64 = 100_000;
 const INTERVALS_TUNED: u64 = 10;
 /// The share of a full budget that is kept for changes while hardly any memory was explored. Chosen.
 const KEPT_WHILE_UNKNOWN: f64 = 0.1;
+/// And for how long that is, at most, in microseconds. Chosen.
+const MOST_UNKNOWN_US: u64 = 30_000_000;
 /// Most times that the aggregation interval is doubled to keep to the budget. Chosen: 6.4 s
 /// by default.
 const MAX_DOUBLINGS: u32 = 6;
@@ -166,8 +168,9 @@ pub struct Windows {
     explore_place: u64,
     /// Places explored so far.
     nr_explored: u64,
-    /// Bytes mapped when exploring began anew.
+    /// Bytes mapped when exploring began anew, and when that was.
     explored_bytes: u64,
+    explored_from_us: u64,
     /// Largest window that the primitive takes, in pages.
     most_pages: u32,
     started: bool,
@@ -231,6 +234,7 @@ impl Windows {
             explore_place,
             nr_explored: 0,
             explored_bytes: 0,
+            explored_from_us: 0,
             most_pages: MAX_WINDOW_PAGES,
             started: false,
             now_us: 0,
@@ -321,14 +325,15 @@ impl Windows {
         match () {
             () if self.is_astir(now_us) => 0.0,
             // What changes in memory of which little is known is not seen.
-            () if self.knows_little() => KEPT_WHILE_UNKNOWN,
+            () if self.knows_little(now_us) => KEPT_WHILE_UNKNOWN,
             () => KEPT_FOR_CHANGE,
         }
     }
 
     /// Whether it is memory too large to be known page by page of which hardly any was explored.
-    fn knows_little(&self) -> bool {
-        !self.fits_tables && self.nr_explored < u64::from(self.attrs.max_regions / 2)
+    fn knows_little(&self, now_us: u64) -> bool {
+        let is_new = now_us < self.explored_from_us + MOST_UNKNOWN_US;
+        is_new && !self.fits_tables && self.nr_explored < u64::from(self.attrs.max_regions / 2)
     }
 
     /// Whether there are page tables that nothing is known of, and could be.
@@ -497,6 +502,7 @@ impl Monitor for Windows {
         if bytes.abs_diff(self.explored_bytes) > self.explored_bytes / 8 {
             // There is much that was never looked at.
             (self.nr_explored, self.explored_bytes) = (0, bytes);
+            self.explored_from_us = now_us;
         }
         if !self.fits_tables {
             self.sought = self.rate_in_use();

@@ -115,12 +115,11 @@ impl Engine {
         metrics: &mut dyn Metrics,
     ) -> Result<Vec<Done>, S::Error> {
         let mut done = Vec::new();
-        let with_files = with_files(snapshot, sink.unmapped_files()?);
-        let snapshot = with_files.as_ref().unwrap_or(snapshot);
         let now_us = snapshot.end_us;
         let begun_us = sink.clock_us();
         let slice_us = snapshot.aggregation_us as f64 * SLICE / self.schemes.len().max(1) as f64;
-        self.forget(snapshot);
+        // Only where a scheme asks for them.
+        let mut with_files = None;
         // The monitor arms the same pages.
         self.history.drop_cleared(sink);
         let mut stale = true;
@@ -130,6 +129,11 @@ impl Engine {
                 continue;
             }
             let pass_us = sink.clock_us();
+            if state.takes_unmapped_files() && with_files.is_none() {
+                with_files = with(snapshot, sink.unmapped_files()?);
+                stale |= with_files.is_some();
+            }
+            let snapshot = with_files.as_ref().unwrap_or(snapshot);
             if std::mem::take(&mut stale) {
                 candidates(snapshot, &self.history.acted, &mut self.candidates);
             }
@@ -156,13 +160,15 @@ impl Engine {
             stale = pass.run(&selected)?;
             self.schemes[at].end_pass(now_us, sink.clock_us() - pass_us);
         }
+        self.forget(snapshot, with_files.as_ref());
         // They are none of the monitor's targets, which is what is told of.
         done.retain(|done| !done.target.is_file());
         Ok(done)
     }
 
-    /// Drops what no scheme can ask for any more.
-    fn forget(&mut self, snapshot: &Snapshot) {
+    /// Drops what no scheme can ask for any more. `with_files`: the snapshot with files that nobody
+    /// maps, if they were asked for.
+    fn forget(&mut self, snapshot: &Snapshot, with_files: Option<&Snapshot>) {
         let now_us = snapshot.end_us;
         if now_us < self.forgot_us + FORGET_US {
             return;
@@ -171,7 +177,9 @@ impl Engine {
         let longest =
             self.schemes.iter().map(|state| state.history_us(snapshot.aggregation_us)).max();
         let since_us = now_us.saturating_sub(longest.unwrap_or(0).saturating_add(FORGET_US));
-        let lives = |id: &TargetId| snapshot.targets.iter().any(|target| target.id == *id);
+        let targets = &with_files.unwrap_or(snapshot).targets;
+        let is_unknown = |id: &TargetId| id.is_file() && with_files.is_none();
+        let lives = |id: &TargetId| is_unknown(id) || targets.iter().any(|target| target.id == *id);
         for maps in [&mut self.history.acted, &mut self.history.armed] {
             maps.retain(|id, _| lives(id));
             maps.values_mut().for_each(|map| map.retain(|at_us| at_us >= since_us));
@@ -182,8 +190,8 @@ impl Engine {
     }
 }
 
-/// The same with `files` as targets, if there are any.
-fn with_files(snapshot: &Snapshot, files: Vec<TargetSnapshot>) -> Option<Snapshot> {
+/// The same with `files` as targets, too, if there are any.
+fn with(snapshot: &Snapshot, files: Vec<TargetSnapshot>) -> Option<Snapshot> {
     (!files.is_empty()).then(|| {
         let mut snapshot = snapshot.clone();
         snapshot.targets.extend(files);

@@ -109,7 +109,7 @@ impl SchemeState {
 
     /// Whether files that nobody maps are meant, too: where idle pages are paged out, and it does not
     /// matter in which cgroup their process is.
-    fn takes_unmapped_files(&self) -> bool {
+    pub(super) fn takes_unmapped_files(&self) -> bool {
         self.needs_proof() && !filters::need_cgroup(&self.scheme.filters)
     }
 
@@ -145,7 +145,8 @@ impl SchemeState {
             filters::cut(filters, range, target, |part| parts.push(part));
         }
         let mut huge = vec![false; parts.len()];
-        if filters::need_huge(filters) {
+        // No huge page maps what nobody maps.
+        if filters::need_huge(filters) && !selected.target.is_file() {
             let samples = sample(sink, selected.target, &parts)?;
             parts = samples.iter().map(|(window, _)| window.range()).collect();
             huge = samples.iter().map(|(window, seen)| seen.is_huge(window.pages)).collect();
