@@ -106,6 +106,8 @@ pub(crate) struct Whereabouts {
 pub(crate) struct Programs {
     skel: PtwalkSkel<'static>,
     struct_page_size: u32,
+    /// Whether the page cache of files can be read.
+    reads_files: bool,
     /// Whether other monitors clear accessed bits, too.
     pub(crate) others_clear: bool,
 }
@@ -118,8 +120,14 @@ impl std::fmt::Debug for Programs {
 
 impl Programs {
     /// Loads the programs. Needs CAP_BPF and CAP_PERFMON, and a kernel with BTF. `with_frames`:
-    /// that which goes from page frames to their owners, too.
+    /// that which goes from page frames to their owners, too. Those that read files are left out where
+    /// the kernel does not take them.
     pub(crate) fn load(with_frames: bool) -> Result<Self, BpfError> {
+        let without = |_| Self::load_some(with_frames, false);
+        Self::load_some(with_frames, true).or_else(without)
+    }
+
+    fn load_some(with_frames: bool, reads_files: bool) -> Result<Self, BpfError> {
         load_log::keep();
         // The skeleton borrows this for as long as it lives, which is as long as
         // the process does: some hundred bytes, once.
@@ -128,7 +136,10 @@ impl Programs {
         let mut open: OpenPtwalkSkel<'static> =
             PtwalkSkelBuilder::default().open(storage).map_err(BpfError::load)?;
         open.progs.read_frames.set_autoload(with_frames);
+        open.progs.read_file.set_autoload(reads_files);
+        open.progs.find_in_file.set_autoload(reads_files);
         Ok(Self {
+            reads_files,
             skel: open.load().map_err(BpfError::load)?,
             struct_page_size: 0,
             others_clear: false,
@@ -274,7 +285,7 @@ impl Programs {
     }
 
     /// What is noted of `nr` pages of a file from `index` on, [`MAX_FILE_PAGES`] at most: bits of
-    /// [`page_cache`](crate::page_cache). `None` where the file has left memory.
+    /// [`page_cache`](crate::page_cache). `None` where the file has left memory, or can't be read here.
     pub(crate) fn read_file(
         &mut self,
         layout: &KernelLayout,
@@ -282,6 +293,9 @@ impl Programs {
         index: u64,
         nr: usize,
     ) -> Result<Option<&[u32]>, BpfError> {
+        if !self.reads_files {
+            return Ok(None);
+        }
         let nr = nr.min(MAX_FILE_PAGES);
         let mut ctx = file_ctx(layout, file, index, nr);
         // SAFETY: plain old data, of which the program may change any byte.
@@ -297,6 +311,9 @@ impl Programs {
         file: &CachedFile,
         index: u64,
     ) -> Result<Option<(&[FileRun], u64)>, BpfError> {
+        if !self.reads_files {
+            return Ok(None);
+        }
         let mut ctx = file_ctx(layout, file, index, STEPS_IN_FILE);
         // SAFETY: plain old data, of which the program may change any byte.
         unsafe { run(&self.skel.progs.find_in_file, &mut ctx) }?;

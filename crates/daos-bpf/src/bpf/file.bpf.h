@@ -83,7 +83,8 @@ __noinline int find_slots(__u64 index)
 	}
 	if (entry == w->head)
 		w->shift = 0;
-	w->entry = XA_IS_PAGE(entry) ? entry : 0;
+	/* No folio is larger than that. */
+	w->entry = XA_IS_PAGE(entry) && 1ULL << w->shift <= MAX_FOLIO_PAGES ? entry : 0;
 	return 0;
 }
 
