@@ -177,8 +177,13 @@ impl CachedFiles {
         true
     }
 
+    fn place_of(&self, id: TargetId) -> Option<usize> {
+        self.files.binary_search_by_key(&id, |file| file.id).ok()
+    }
+
     fn find(&mut self, id: TargetId) -> Option<&mut OneFile> {
-        let at = self.files.binary_search_by_key(&id, |file| file.id).ok()?;
+        // Most targets are none.
+        let at = id.is_file().then(|| self.place_of(id))??;
         Some(&mut self.files[at])
     }
 
@@ -244,8 +249,7 @@ impl CachedFiles {
     }
 
     pub(crate) fn mapping(&self, id: TargetId) -> &[Mapping] {
-        let at = self.files.binary_search_by_key(&id, |file| file.id);
-        at.map_or(&[], |at| &self.files[at].mapping)
+        self.place_of(id).map_or(&[], |at| &self.files[at].mapping)
     }
 }
 
@@ -273,8 +277,8 @@ impl OneFile {
             };
             for run in runs {
                 // Whatever the kernel wrote there meanwhile.
-                let bytes = |pages: u64| pages.saturating_mul(PAGE_SIZE) / HUGE_PAGE_SIZE;
-                for block in bytes(run.start)..=bytes(run.end.saturating_sub(1)) {
+                let block = |page: u64| block_of(page.saturating_mul(PAGE_SIZE));
+                for block in block(run.start)..=block(run.end.saturating_sub(1)) {
                     if ranges.len() == MOST_RANGES {
                         break;
                     }

@@ -471,14 +471,14 @@ mod tests {
         // Of 5 ms a second, an end takes one, and an update, each second, two and a half.
         let doublings = |updating: f64| {
             let mut budget = Budget::new(0.005 / PLANNED);
-            let mut charge = |monitor_us| budget.charge(CpuCost { monitor_us, target_us: 0.0 });
-            (0..100).for_each(|_| charge(40.0));
+            let cost = |monitor_us| CpuCost { monitor_us, target_us: 0.0 };
+            (0..100).for_each(|_| budget.charge(cost(40.0)));
             for _ in 0..100 {
                 budget.note_ending(true);
-                budget.charge(CpuCost { monitor_us: 1_040.0, target_us: 0.0 });
-                budget.charge(CpuCost { monitor_us: 1_040.0, target_us: 0.0 });
+                budget.charge(cost(1_040.0));
+                budget.charge(cost(1_040.0));
                 budget.note_update(1_000_000);
-                budget.charge(CpuCost { monitor_us: 40.0 + updating, target_us: 0.0 });
+                budget.charge(cost(40.0 + updating));
             }
             budget.interval_doublings(100_000, false, 1.0)
         };

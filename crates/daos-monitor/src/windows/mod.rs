@@ -322,11 +322,13 @@ impl Windows {
 
     /// The share of a full budget that is not to be spent now.
     fn kept(&self, now_us: u64) -> f64 {
-        match () {
-            () if self.is_astir(now_us) => 0.0,
+        if self.is_astir(now_us) {
+            0.0
+        } else if self.knows_little(now_us) {
             // What changes in memory of which little is known is not seen.
-            () if self.knows_little(now_us) => KEPT_WHILE_UNKNOWN,
-            () => KEPT_FOR_CHANGE,
+            KEPT_WHILE_UNKNOWN
+        } else {
+            KEPT_FOR_CHANGE
         }
     }
 
