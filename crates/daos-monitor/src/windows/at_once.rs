@@ -131,7 +131,7 @@ impl Windows {
             let is_due = self.is_to_be_armed_whole(subregion, now_us);
             let is_unknown = is_due && subregion.table.is_none();
             edges += usize::from(is_unknown && is_first(target, index));
-            if is_new || is_due {
+            if is_new || is_due && subregion.may_differ() {
                 let used = PAGES_OF_ONE * u64::from(subregion.summary.used);
                 let armed = if subregion.table.is_some() { all.min(used) } else { all };
                 one_by_one_us += self.budget.real(self.budget.sampling(armed, chance));

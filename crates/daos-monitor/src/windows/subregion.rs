@@ -21,6 +21,8 @@ pub(super) const IDLE_RATE: f64 = 0.01;
 const LIKELY: f64 = 0.6;
 /// The share of pages that were accessed from which on the rate is not known. Chosen.
 const SATURATED: f64 = 0.8;
+/// The share of the pages of a probe that were accessed at once from which on all are taken to be in use. Chosen: all but one of eight.
+const MOST: f32 = 0.85;
 /// Exposure in seconds that is short: few of the pages in use are accessed in it.
 const SHORT: f64 = 0.05;
 /// Rates that differ by no more than this part have one curve. Chosen.
@@ -500,6 +502,15 @@ impl Subregion {
     /// Whether some pages of its probe were accessed while others wait since.
     pub fn is_probe_mixed(&self) -> bool {
         self.table.is_none() && self.is_waiting() && self.accessed.to_us > self.armed.at_us
+    }
+
+    /// Whether its pages may differ one by one, as far as is known. Where they don't, as in what is gone over, a few tell
+    /// as much as all.
+    pub fn may_differ(&self) -> bool {
+        match self.table {
+            Some(_) => self.summary.parts().next().is_none(),
+            None => self.estimate.rate() < IDLE_RATE || self.accessed.share < MOST,
+        }
     }
 
     /// The chance that a page is accessed within so many seconds, on average over its pages.

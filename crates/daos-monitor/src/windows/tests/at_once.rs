@@ -91,3 +91,17 @@ fn it_is_left_where_the_target_would_wait_for_long_or_pay_much() {
     in_use.prices.set_again = 0.5;
     assert_eq!(times(in_use), 0, "it costs the target 28 ms");
 }
+
+#[test]
+fn what_is_gone_over_is_not_armed_so_again_and_again() {
+    let mut memory = singles(0.05);
+    memory.set_used(&[]);
+    memory.prices.set_again = 0.1;
+    let mut run = Run::new(memory, attrs(10, 1000), Some(BOUND), 7);
+    while run.due_us < 60_000_000 {
+        run.sweep_and_tick(ALL, 3_500_000);
+    }
+    // Until it is known that all of it is used, its pages may differ.
+    let times = run.memory.armed_targets.len();
+    assert!(times <= 2, "{times} times: a few pages of each table tell as much");
+}

@@ -3,7 +3,7 @@
 use super::run::{Run, attrs, hot, hot_share, middle, region_at, regions};
 use crate::Monitor;
 use daos_core::testing::{TestMemory, mib, pages, target};
-use daos_core::{AddrRange, PAGE_SIZE, Snapshot};
+use daos_core::{AddrRange, Snapshot};
 
 /// 256 MiB.
 const ALL: AddrRange = AddrRange { start: 16 << 20, end: 272 << 20 };
@@ -225,17 +225,10 @@ fn told_of_sweep(period_us: u64, bound: f64, within_us: [u64; 2]) -> [f64; 2] {
 
 fn told_by(seed: u64, period_us: u64, bound: f64, within_us: [u64; 2]) -> [f64; 2] {
     let mut run = Run::new(TestMemory::new(&[ALL], &[]), attrs(10, 1000), Some(bound), seed);
-    let at = |us: u64| ALL.start / PAGE_SIZE + us % period_us * ALL.pages() / period_us;
     let (mut told, mut nr) = ([0.0; 2], 0.0);
     while run.due_us < 40_000_000 {
-        let (from, to) = (at(run.now_us), at(run.due_us));
-        let (first, last) = (ALL.start / PAGE_SIZE, ALL.end / PAGE_SIZE);
-        match from <= to {
-            true => run.memory.set_used(&[pages(from, to)]),
-            false => run.memory.set_used(&[pages(first, to), pages(from, last)]),
-        }
         let before = run.snapshots.len();
-        run.tick_at(run.due_us);
+        run.sweep_and_tick(ALL, period_us);
         if run.snapshots.len() > before && run.now_us > 15_000_000 {
             let sets = run.last().targets[0].working_sets.expect("counted");
             for (told, us) in told.iter_mut().zip(within_us) {

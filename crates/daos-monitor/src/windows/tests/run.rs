@@ -2,7 +2,7 @@
 
 use crate::windows::Windows;
 use crate::{Monitor, MonitorOptions};
-use daos_core::testing::TestMemory;
+use daos_core::testing::{TestMemory, pages};
 use daos_core::{AddrRange, HOT_RATE, MonitorAttrs, PAGE_SIZE, RegionSnapshot, Snapshot, Target};
 
 /// A monitor and its memory on the way.
@@ -54,6 +54,18 @@ impl Run {
             self.tick_at(self.due_us);
         }
         self
+    }
+
+    /// The next tick, with memory that is gone over in so many microseconds, again and again.
+    pub fn sweep_and_tick(&mut self, all: AddrRange, period_us: u64) {
+        let (first, last) = (all.start / PAGE_SIZE, all.end / PAGE_SIZE);
+        let at = |us: u64| first + us % period_us * all.pages() / period_us;
+        let (from, to) = (at(self.now_us), at(self.due_us));
+        match from <= to {
+            true => self.memory.set_used(&[pages(from, to)]),
+            false => self.memory.set_used(&[pages(first, to), pages(from, last)]),
+        }
+        self.tick_at(self.due_us);
     }
 
     /// The next tick, at this time or, if that has passed, now.
