@@ -1,6 +1,6 @@
 //! What can be said of `daos-eval accuracy`.
 
-use super::{Huge, monitor};
+use super::{Huge, Kind, monitor};
 use clap::Args;
 use daos_cli::values::{self, bytes};
 use daos_cli::{Looking, Plain};
@@ -82,6 +82,9 @@ pub struct Accuracy {
     /// Huge pages for the memory, with --workload
     #[arg(long, value_enum, default_value_t = Huge::Default)]
     pub thp: Huge,
+    /// What the memory is: a file is only read, and lies in the directory for temporary files
+    #[arg(long, value_enum, default_value_t = Kind::Private, conflicts_with = "sim")]
+    pub memory: Kind,
     /// Simulate the memory; costs are those of a model then
     #[arg(long)]
     pub sim: bool,
@@ -142,7 +145,7 @@ impl Accuracy {
 /// Where flags stand that are of real programs only.
 const PROGRAMS: &str = "Real programs";
 /// Flags that are not.
-const ONLY_OF_PATTERNS: [&str; 11] = [
+const ONLY_OF_PATTERNS: [&str; 12] = [
     "workloads",
     "sizes",
     "hot",
@@ -152,6 +155,7 @@ const ONLY_OF_PATTERNS: [&str; 11] = [
     "rates",
     "threads",
     "thp",
+    "memory",
     "sim",
     "validate",
 ];

@@ -56,4 +56,6 @@ pub enum Kind {
     Shared,
     /// Locked into memory
     Locked,
+    /// A file of its own, mapped to be shared
+    File,
 }

@@ -143,6 +143,7 @@ fn real(args: &cli::Accuracy, commands: Commands) -> Result<RealMemory> {
         commands,
         threads: args.threads,
         huge_pages: args.thp.into(),
+        backing: args.memory.into(),
         stop: signals::stop_flag(None)?,
     })
 }

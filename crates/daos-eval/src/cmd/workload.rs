@@ -46,11 +46,7 @@ fn options(args: &cli::Workload) -> Result<RunOptions> {
     Ok(RunOptions {
         threads: NonZeroU32::new(args.threads).unwrap_or(NonZeroU32::MIN),
         huge_pages: args.thp.into(),
-        backing: match args.memory {
-            Kind::Private => Backing::Private,
-            Kind::Shared => Backing::Shared,
-            Kind::Locked => Backing::Locked,
-        },
+        backing: args.memory.into(),
         fill: match args.fill {
             Filled::None => Fill::None,
             Filled::Touch => Fill::Touch,
@@ -60,6 +56,17 @@ fn options(args: &cli::Workload) -> Result<RunOptions> {
         rate,
         seed: args.seed,
     })
+}
+
+impl From<Kind> for Backing {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::Private => Backing::Private,
+            Kind::Shared => Backing::Shared,
+            Kind::Locked => Backing::Locked,
+            Kind::File => Backing::File,
+        }
+    }
 }
 
 impl From<Huge> for HugePages {

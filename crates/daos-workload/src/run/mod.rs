@@ -61,6 +61,16 @@ pub enum RunError {
         /// Why not.
         source: std::io::Error,
     },
+    /// There can be no file for the memory.
+    #[error(
+        "cannot make a file in {dir:?}: {source}; give another directory with room as TMPDIR, or leave out `--memory file`"
+    )]
+    File {
+        /// The directory for temporary files.
+        dir: std::path::PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
     /// A thread could not be started.
     #[error("cannot start a thread: {source}; ask for fewer")]
     Thread {
@@ -70,6 +80,12 @@ pub enum RunError {
     /// The truth could not be written.
     #[error(transparent)]
     Truth(#[from] TruthError),
+}
+
+impl RunError {
+    fn file(source: rustix::io::Errno) -> Self {
+        Self::File { dir: std::env::temp_dir(), source: source.into() }
+    }
 }
 
 /// A configuration and its memory.
@@ -123,7 +139,7 @@ impl Workload {
     /// pages left out.
     pub fn map(config: Config, options: RunOptions, stop: &AtomicBool) -> Result<Self, RunError> {
         let memory = Memory::map(&config, options.huge_pages, options.backing)?;
-        memory.fill(options.fill, stop);
+        memory.fill(options.fill, stop)?;
         Ok(Self { config, options, memory })
     }
 

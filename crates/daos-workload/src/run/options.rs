@@ -61,6 +61,9 @@ pub enum Backing {
     Shared,
     /// Private and locked (`mlock`).
     Locked,
+    /// A file of its own that nobody else can open, mapped to be shared. It lies in the directory
+    /// for temporary files and is on the disk before the first phase.
+    File,
 }
 
 impl Default for RunOptions {

@@ -173,3 +173,24 @@ fn what_cannot_be_mapped_is_named() {
     let error = Workload::map(config, RunOptions::default(), &GO).unwrap_err().to_string();
     assert!(error.contains("cannot "), "{error}");
 }
+
+#[test]
+fn a_file_is_mapped_and_has_no_name() {
+    let options = RunOptions { backing: Backing::File, ..RunOptions::default() };
+    let workload = map(options);
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    for range in workload.ranges() {
+        let is_it =
+            |line: &&str| line.starts_with(&format!("{:x}-{:x} rw-s", range.start, range.end));
+        let line = maps.lines().find(is_it).expect("it is shared");
+        assert!(line.ends_with("(deleted)"), "{line}");
+    }
+    for region in 0..3 {
+        let bytes = workload.memory.bytes(region);
+        let is_filled = |page: &[std::sync::atomic::AtomicU8]| page[0].load(Ordering::Relaxed) == 1;
+        assert!(bytes.chunks(4096).all(is_filled));
+    }
+    let (summary, truth) = truth_of(&workload);
+    assert!(summary.phases[0].accesses > 0);
+    assert_eq!(truth.len(), 2);
+}

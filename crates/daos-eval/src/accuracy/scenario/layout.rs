@@ -1,6 +1,7 @@
 //! What a scenario consists of, in units of a page, whatever its size.
 
 use daos_core::AddrRange;
+use daos_workload::Mode;
 
 /// Regions of memory, and when they are accessed.
 #[derive(Debug, Clone, PartialEq)]
@@ -91,7 +92,7 @@ impl ScenarioLayout {
 
     /// The same in `masim`'s format. It has no place for holes and for the number of
     /// accesses.
-    pub fn text(&self, title: &str, page: u64) -> String {
+    pub fn text(&self, title: &str, page: u64, mode: Mode) -> String {
         // Weights have 32 bits.
         let heaviest = self
             .phases
@@ -99,6 +100,11 @@ impl ScenarioLayout {
             .flat_map(|phase| &phase.patterns)
             .map(|pattern| pattern.weight)
             .max();
+        let mode = match mode {
+            Mode::Ro => "ro",
+            Mode::Wo => "wo",
+            Mode::Rw => "rw",
+        };
         let scale = heaviest.unwrap_or(1).div_ceil(u64::from(u32::MAX));
         let mut text = format!("# {title}\n\n");
         for (at, region) in self.regions.iter().enumerate() {
@@ -113,7 +119,7 @@ impl ScenarioLayout {
                     LayoutOrder::Stride(pages) => format!("stride, {}", pages * page),
                     LayoutOrder::Singles(pages) => format!("singles, {}", pages * page),
                 };
-                text += &format!("part{region}, {order}, {weight}\n");
+                text += &format!("part{region}, {order}, {weight}, {mode}\n");
             }
         }
         text

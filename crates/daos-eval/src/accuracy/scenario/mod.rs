@@ -20,7 +20,7 @@ use crate::error::EvalError;
 use daos_core::rng::mix;
 use daos_core::{AddrRange, PAGE_SIZE, Rng};
 use daos_sim::{SimOptions, SimSpace};
-use daos_workload::Config;
+use daos_workload::{Config, Mode};
 use serde::{Serialize, Serializer};
 use std::fmt;
 
@@ -222,9 +222,9 @@ impl Scenario {
         self.rate.map(|rate| (rate * hot * self.shape.accesses_a_hot_one()).max(1.0))
     }
 
-    /// Its configuration in `masim`'s format, as text.
-    pub fn config_text(&self, seed: u64) -> Result<String, EvalError> {
-        Ok(self.layout(seed)?.text(&self.to_string(), self.page.bytes()))
+    /// Its configuration in `masim`'s format, as text, with accesses that do `mode`.
+    pub fn config_text(&self, seed: u64, mode: Mode) -> Result<String, EvalError> {
+        Ok(self.layout(seed)?.text(&self.to_string(), self.page.bytes(), mode))
     }
 
     /// It in the simulator. Unless `accesses_per_sec` are given, there are so many that pages
@@ -280,7 +280,7 @@ impl Scenario {
         accesses_per_sec: Option<u64>,
     ) -> Result<(Config, SimOptions), EvalError> {
         let name = self.to_string();
-        let config = Config::parse(&name, &layout.text(&name, self.page.bytes()))?;
+        let config = Config::parse(&name, &layout.text(&name, self.page.bytes(), Mode::default()))?;
         let of_rate = self.accesses_per_sec().map(|accesses| accesses.ceil() as u64);
         let accesses_per_sec = accesses_per_sec.or(of_rate);
         let enough = (layout.accesses_a_sample * 1e6 / sample_us as f64).ceil() as u64;

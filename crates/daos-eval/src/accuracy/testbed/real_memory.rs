@@ -16,7 +16,7 @@ use crate::monitors::ComparedKind;
 use crate::under_test::{Commands, Running, available_memory};
 use daos_core::Interval;
 use daos_record::Record;
-use daos_workload::{Config, HugePages, PhaseTruth};
+use daos_workload::{Backing, Config, HugePages, Mode, PhaseTruth};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -35,6 +35,8 @@ pub struct RealMemory {
     pub threads: u32,
     /// Huge pages for its memory, where it is not said with the scenario.
     pub huge_pages: HugePages,
+    /// What its memory is.
+    pub backing: Backing,
     /// Set from outside to end early.
     pub stop: Arc<AtomicBool>,
 }
@@ -78,7 +80,9 @@ impl Testbed for RealMemory {
             WorkloadSpec::Scenario(scenario) => {
                 let path = place.path().join("scenario.cfg");
                 rate = scenario.accesses_per_sec();
-                let text = scenario.config_text(seed)?;
+                // What is written to a file would be written to the disk again and again.
+                let mode = if self.backing == Backing::File { Mode::Ro } else { Mode::Wo };
+                let text = scenario.config_text(seed, mode)?;
                 std::fs::write(&path, text).map_err(EvalError::Scratch)?;
                 let huge_pages = match scenario.page {
                     PageSize::Small => HugePages::Never,
@@ -162,11 +166,18 @@ impl Run<'_> {
             HugePages::Always => "always",
             HugePages::Never => "never",
         };
+        let memory = match self.testbed.backing {
+            Backing::Private => "private",
+            Backing::Shared => "shared",
+            Backing::Locked => "locked",
+            Backing::File => "file",
+        };
         let mut args = vec![
             self.config.display().to_string(),
             format!("--truth={}", truth.display()),
             format!("--threads={threads}"),
             format!("--thp={huge_pages}"),
+            format!("--memory={memory}"),
         ];
         args.extend(self.rate.map(|rate| format!("--rate={rate}")));
         Running::start(&commands.eval, "workload", &args)

@@ -14,7 +14,7 @@ use daos_monitor::MonitorKind;
 use daos_monitor::windows::DEFAULT_MAX_OVERHEAD;
 use daos_session::SimSource;
 use daos_sim::{CostModel, SimOptions, SimSpace};
-use daos_workload::Config;
+use daos_workload::{Config, Mode};
 
 /// Most memory that a full scan is run over, in bytes: it takes long.
 const MOST_SCANNED: u64 = 128 << 30;
@@ -127,7 +127,7 @@ impl Simulator {
         let (config, huge_pages, settle_us) = match workload {
             WorkloadSpec::File(path) => (Config::read(path)?, self.huge_pages, plan.warmup_us),
             WorkloadSpec::Scenario(scenario) if self.as_on_real_memory => {
-                let text = scenario.config_text(seed)?;
+                let text = scenario.config_text(seed, Mode::default())?;
                 let config = Config::parse(&scenario.to_string(), &text)?;
                 (config, scenario.page == PageSize::Huge, 0)
             }
