@@ -25,6 +25,8 @@ const OTHER_SIZE: f64 = 0.125;
 /// So many times as often as others is one looked at that has. Chosen: programs map most of their
 /// memory in their first seconds; with the usual bound, a list of a thousand mappings is then read every two.
 const SOONER: u64 = 5;
+/// A target that has so many times as much resident as they all have on average is large. Chosen.
+const LARGE: u64 = 4;
 
 /// What a target has mapped, and a look at that in the middle.
 #[derive(Debug, Default)]
@@ -165,8 +167,9 @@ impl Seen {
 
 impl VirtualMemory {
     /// Goes on with what is due: finding targets among all processes, looking at what targets
-    /// have mapped, and taking on children that are not targets yet, and theirs. Begins where it
-    /// had to end the last time.
+    /// have mapped, and taking on children that are not targets yet, and theirs. Large targets
+    /// come first, as most changes there; their pauses leave enough for the others. With those it
+    /// begins where it had to end the last time.
     pub(crate) fn keep_up(&mut self) -> Result<(), BpfError> {
         let now_us = cpu::monotonic_us();
         self.upkeep.allowance.fill(now_us);
@@ -174,6 +177,13 @@ impl VirtualMemory {
         let mut known: HashSet<u32> = HashSet::new();
         if self.with_children {
             known.extend(self.pids());
+        }
+        let large_bytes = LARGE * self.mean_resident_bytes();
+        for at in 0..self.spaces.len() {
+            let is_large = self.spaces[at].seen.resident_bytes() > Some(large_bytes);
+            if is_large && !self.keep_up_with(at, now_us, &mut known)? {
+                return Ok(());
+            }
         }
         let first = if self.keep_up_from < self.spaces.len() { self.keep_up_from } else { 0 };
         let mut at = first;
@@ -189,6 +199,11 @@ impl VirtualMemory {
         }
         self.keep_up_from = at;
         Ok(())
+    }
+
+    fn mean_resident_bytes(&self) -> u64 {
+        let all: u64 = self.spaces.iter().filter_map(|space| space.seen.resident_bytes()).sum();
+        all / (self.spaces.len() as u64).max(1)
     }
 
     /// Whether upkeep allowed all of it.
@@ -320,6 +335,7 @@ mod tests {
     use super::*;
     use crate::child::{Making, Target};
     use daos_core::AccessCheck;
+    use daos_linux::allowance::Allowance;
     use test_tag::tag;
 
     /// Whether a look, that is not due for long, is had when it may be had sooner.
@@ -345,5 +361,26 @@ mod tests {
         let target = Target::start(Making { fills: |page| page == 0, ..Making::pages(4 << 30) });
         assert!(!is_seen_soon(&target, || ()));
         assert!(is_seen_soon(&target, || target.give_back()));
+    }
+
+    #[tag(root)]
+    #[test]
+    fn the_largest_is_looked_at_first() {
+        let mut memory = VirtualMemory::new().expect("the programs load").with_max_overhead(1.0);
+        let small: Vec<Target> = (0..8).map(|_| Target::start(Making::pages(4096))).collect();
+        let large = Target::start(Making::pages(512 << 20));
+        for target in small.iter().chain([&large]) {
+            memory.add(target.process()).expect("nobody else watches it");
+        }
+        memory.targets().expect("they run");
+        memory.spaces.iter_mut().for_each(|space| space.seen.next_us = 0);
+        memory.keep_up_from = 0;
+        // For one step.
+        memory.upkeep.allowance = Allowance::new(1e-9);
+        memory.upkeep.allowance.spend(memory.upkeep.allowance.left_us() as u64 - 1);
+        memory.targets().expect("they run");
+        let looks: Vec<bool> =
+            memory.spaces.iter().map(|space| space.seen.look.is_some()).collect();
+        assert_eq!(looks, [[false; 8].as_slice(), &[true]].concat());
     }
 }
