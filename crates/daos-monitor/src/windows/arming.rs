@@ -78,15 +78,11 @@ impl Windows {
                     (first, last.map_or(first, |(_, last)| last) + 1)
                 }
                 None => {
-                    if !subregion.unsure && subregion.range.pages() > pages {
-                        let room = subregion.range.pages() - pages;
-                        let start = subregion.range.start + self.rng.below(room + 1) * PAGE_SIZE;
-                        let known = subregion.known;
-                        subregion.place_probe(start, pages);
-                        if known.intersect(&subregion.probe).is_some() {
-                            subregion.known.start = subregion.known.start.min(known.start);
-                            subregion.known.end = subregion.known.end.max(known.end);
-                        }
+                    let within = if self.fits_tables { subregion.range } else { subregion.alike() };
+                    if !subregion.unsure && within.pages() > pages {
+                        let room = within.pages() - pages;
+                        let start = within.start + self.rng.below(room + 1) * PAGE_SIZE;
+                        subregion.move_probe(start, pages);
                     }
                     (0, subregion.nr_pages())
                 }

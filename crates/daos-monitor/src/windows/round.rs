@@ -261,16 +261,21 @@ impl Windows {
         self.count_check();
         let (places, found) =
             (std::mem::take(&mut self.places), std::mem::take(&mut self.observations));
+        let mut moved = Vec::new();
         for (place, seen) in places.iter().zip(&found) {
-            self.take(*place, seen, now_us);
+            let is_other = self.take(*place, seen, now_us);
+            if let (true, Who::Subregion(at, index)) = (is_other, place.who) {
+                moved.push((at, self.targets[at].subregions[index].probe.start));
+            }
         }
         (self.places, self.observations) = (places, found);
+        moved.into_iter().for_each(|(at, start)| self.split_where_moved(at, start, now_us));
         self.recall_scouts(now_us);
         Ok(())
     }
 
-    /// Takes in what was found in a window, and plans the next look.
-    fn take(&mut self, place: Place, seen: &Observation, now_us: u64) {
+    /// Takes in what was found in a window, and plans the next look. Whether its probe is not like where it was before.
+    fn take(&mut self, place: Place, seen: &Observation, now_us: u64) -> bool {
         let sample_us = self.attrs.sample_us;
         let (at, index) = match place.who {
             Who::Scout(at) => {
@@ -282,7 +287,7 @@ impl Windows {
                 }
                 let out_us = now_us.saturating_sub(scout.armed.at_us);
                 scout.due_us = now_us + out_us.max(sample_us);
-                return;
+                return false;
             }
             Who::Subregion(at, index) => (at, index),
         };
@@ -297,7 +302,7 @@ impl Windows {
             subregion.unsure = false;
             subregion.absent = subregion.is_in_hole(subregion.probe.start, seen.empty_bytes);
             subregion.due_us = now_us + BETWEEN_ABSENT_US;
-            return;
+            return false;
         }
         if std::mem::take(&mut subregion.absent) {
             subregion.unsure = true;
@@ -323,6 +328,10 @@ impl Windows {
             // Not all in the same round, so that in each some show whether anything changed.
             subregion.due_us -= self.rng.below(pause_us / 2);
         }
+        if seen.accessed > 0 && !changed {
+            subregion.moved_from = None;
+        }
+        let is_other = changed && subregion.moved_from.is_some();
         if changed {
             subregion.arm_all_us = subregion.arm_all_us.min(now_us);
             (subregion.due_us, subregion.unsure) = (now_us, true);
@@ -333,6 +342,7 @@ impl Windows {
                 self.astir_until_us = now_us + ASTIR_US;
             }
         }
+        is_other
     }
 
     /// In the order of targets and addresses, in which they are read fastest.

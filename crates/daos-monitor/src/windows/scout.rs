@@ -145,8 +145,8 @@ impl Windows {
             }
             if !scout.is_back(self.rate_expected(at, index, &scout), now_us) {
                 out.push(scout);
-            } else if scout.at_border {
-                self.take_border(at, &scout);
+            } else if scout.at_border && self.take_border(at, &scout) {
+                // It told where the border is not.
             } else if !scout.place.absent {
                 self.take_explored(at, index, scout, now_us);
             }
@@ -180,31 +180,53 @@ impl Windows {
             host.known.end = host.known.end.max(place.range.end);
             return;
         }
-        let whole = host.range;
+        self.split_around(at, index, place, now_us);
+    }
+
+    /// A probe that is not like where it was before tells of where it is now, as a scout does. Where it
+    /// was is to be looked at at once.
+    pub(super) fn split_where_moved(&mut self, at: usize, start: u64, now_us: u64) {
+        let Some(index) = self.targets[at].find(start) else { return };
+        if self.fits_tables || self.room() < 2 {
+            return;
+        }
+        if let Some(there) = self.targets[at].subregions[index].move_back() {
+            self.split_around(at, index, there, now_us);
+        }
+    }
+
+    /// Splits out of a subregion what lies around a place that is not like it, if there may be more: as far as
+    /// to the next places that were explored, but for half of the way to its probe, which is like the rest.
+    fn split_around(&mut self, at: usize, index: usize, place: Subregion, now_us: u64) {
         if self.room() < 2 {
             return;
         }
         let spacing = self.spacing();
-        let around = AddrRange::new(
-            place.range.start.saturating_sub(spacing).max(whole.start),
-            (place.range.end + spacing).min(whole.end),
-        );
-        let piece = Subregion { range: around, unsure: false, ..place };
+        let host = &self.targets[at].subregions[index];
+        let mut start = place.range.start.saturating_sub(spacing).max(host.range.start);
+        let mut end = (place.range.end + spacing).min(host.range.end);
+        let half = |left: u64, right: u64| left + (right - left) / PAGE_SIZE / 2 * PAGE_SIZE;
+        if host.probe.end <= place.range.start {
+            start = start.max(half(host.probe.end, place.range.start));
+        } else if place.range.end <= host.probe.start {
+            end = end.min(half(place.range.end, host.probe.start));
+        }
+        let piece = Subregion { range: AddrRange::new(start, end), unsure: false, ..place };
         self.targets[at].split_out(index, piece, now_us);
         self.changes += 1;
     }
 
-    /// A place at a border: it belongs to the side that it is more like.
-    fn take_border(&mut self, at: usize, scout: &Scout) {
+    /// A place at a border: it belongs to the side that it is more like. Says whether it still was at one.
+    fn take_border(&mut self, at: usize, scout: &Scout) -> bool {
         let target = &mut self.targets[at];
         let pages = scout.place.range;
         // The border that it lies at: what is known of one side ends before it, and what is
         // known of the other begins behind it.
         let left = target.subregions.partition_point(|s| s.known.end <= pages.start);
-        let Some(left) = left.checked_sub(1) else { return };
-        let Some([a, b]) = target.subregions.get_mut(left..left + 2) else { return };
+        let Some(left) = left.checked_sub(1) else { return false };
+        let Some([a, b]) = target.subregions.get_mut(left..left + 2) else { return false };
         if a.range.end != b.range.start || b.known.start < pages.end || a.known.end > pages.start {
-            return;
+            return false;
         }
         if closer_to_first(&scout.place.estimate, &a.estimate, &b.estimate) {
             a.known.end = pages.end;
@@ -212,6 +234,7 @@ impl Windows {
             b.known.start = pages.start;
         }
         target.settle_border(left + 1);
+        true
     }
 
     /// Accesses a second that a tenth of the memory in use has, or more: what is found next is

@@ -38,6 +38,9 @@ const MOST_PAGES: f64 = 16.0;
 /// Accesses a second up to which pages that come all at once may be gone over again and again: what was
 /// counted until then holds. Chosen: of what is used more often, most would have come before.
 const SELDOM: f64 = 1.0;
+/// So many pages at the end of what is known to be alike may not be. Chosen: as many as there are at a place that is
+/// looked at to find out.
+const MARGIN_PAGES: u64 = 16;
 /// Ages that differ by no more than this are alike, in microseconds. Chosen: one regions
 /// update interval by default.
 pub(super) const AGES_ALIKE_US: u64 = 1_000_000;
@@ -95,6 +98,8 @@ pub(super) struct Subregion {
     pub is_saturated: bool,
     /// The part of the range that was seen to be alike.
     pub known: AddrRange,
+    /// Where the probe was before, and what that told, until it is seen that it is like that where it is now.
+    pub moved_from: Option<Box<(AddrRange, Estimate)>>,
     /// Nothing is in memory here.
     pub absent: bool,
     /// A huge page maps the probe.
@@ -149,6 +154,7 @@ impl Subregion {
             unsure: true,
             is_saturated: false,
             known: range,
+            moved_from: None,
             absent: false,
             huge: false,
             unobserved: 0.0,
@@ -180,7 +186,7 @@ impl Subregion {
         let table_end = (start / HUGE_PAGE_SIZE + 1) * HUGE_PAGE_SIZE;
         let end = (start + pages * PAGE_SIZE).min(self.range.end).min(table_end);
         self.probe = AddrRange::new(start, end);
-        self.known = self.probe;
+        (self.known, self.moved_from) = (self.probe, None);
         (self.waiting, self.now_waiting) = Default::default();
         self.armed = Armed::default();
         self.quiet_since_us = 0;
@@ -196,6 +202,32 @@ impl Subregion {
             self.unmapped_us = unmapped_us;
         }
         debug_assert!(self.probe.intersect(&self.range) == Some(self.probe) && start < end);
+    }
+
+    /// Puts the probe to another address that may stand for all of it as well.
+    pub fn move_probe(&mut self, start: u64, pages: u64) {
+        let (known, before) = (self.known, self.moved_from.take());
+        let before = before.unwrap_or_else(|| Box::new((self.probe, self.estimate)));
+        self.place_probe(start, pages);
+        self.moved_from = (self.estimate.rate() >= IDLE_RATE).then_some(before);
+        if known.intersect(&self.probe).is_some() {
+            self.known.start = self.known.start.min(known.start);
+            self.known.end = self.known.end.max(known.end);
+        }
+    }
+
+    /// Puts a probe back that turned out not to be like where it was before. Returns what is where it was, if
+    /// that is still of it.
+    pub fn move_back(&mut self) -> Option<Self> {
+        let (before, estimate) = *self.moved_from.take()?;
+        // Borders move, too.
+        if self.range.intersect(&before) != Some(before) {
+            return None;
+        }
+        let there = Self { range: self.probe, known: self.probe, ..self.clone() };
+        self.place_probe(before.start, before.pages());
+        self.estimate = estimate;
+        Some(there)
     }
 
     /// Whether it was never armed.
@@ -575,7 +607,7 @@ impl Subregion {
             let Self { estimate, since_us, quiet_since_us, unobserved, .. } = *self;
             *self = Self { estimate, since_us, quiet_since_us, unobserved, ..next };
         }
-        (self.range, self.known) = (range, known);
+        (self.range, self.known, self.moved_from) = (range, known, None);
     }
 
     /// Whether both are idle, but one has been so much longer: what turned cold a moment
@@ -585,6 +617,16 @@ impl Subregion {
         let (young, old) = (age(self).min(age(other)), age(self).max(age(other)));
         let idle = self.mean_rate() == 0.0 && other.mean_rate() == 0.0;
         idle && old > 2 * young + AGES_ALIKE_US
+    }
+
+    /// Where pages lie that may stand for all of it. Of one in use much may not be, as far as it is not
+    /// known yet to be alike, and where that ends is known to a few pages only.
+    pub fn alike(&self) -> AddrRange {
+        if self.estimate.rate() < IDLE_RATE {
+            return self.range;
+        }
+        let margin = MARGIN_PAGES.min(self.known.pages() / 3) * PAGE_SIZE;
+        AddrRange::new(self.known.start + margin, self.known.end - margin)
     }
 
     /// Whether all of it lies in the aligned block of so many bytes around `address`, in

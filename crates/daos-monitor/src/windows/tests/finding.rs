@@ -42,6 +42,25 @@ fn scattered_blocks_are_found() {
 }
 
 #[test]
+fn a_small_block_stays_found_in_memory_that_is_known_in_parts() {
+    // More page tables than there may be subregions: two blocks near each other, and one by itself.
+    let blocks = [pages(20_000, 20_400), pages(21_500, 21_900), pages(50_000, 50_300)];
+    let (mut found, mut lost) = (0, 0);
+    for seed in 0..4 {
+        let memory = TestMemory::new(&[ALL], &blocks);
+        let mut run = Run::new(memory, attrs(10, 20), Some(0.01), seed);
+        run.until(40.0);
+        for block in blocks {
+            let is_found = |snapshot: &&Snapshot| hot_share(snapshot, block) >= 0.5;
+            let since = run.snapshots.iter().skip_while(|snapshot| !is_found(snapshot));
+            let (still, not): (Vec<_>, Vec<_>) = since.partition(is_found);
+            (found, lost) = (found + still.len(), lost + not.len());
+        }
+    }
+    assert!(found > 4000 && lost * 20 < found, "{found} snapshots, not in {lost} after it");
+}
+
+#[test]
 fn a_block_of_huge_pages_is_found() {
     let block = mib(100, 126);
     let mut memory = TestMemory::new(&[ALL], &[block]);
