@@ -310,8 +310,7 @@ impl Counts {
         let rate = self.rate_before(self.fresh, rate.max(1e-3));
         let mut left = self.last.left;
         if there > 0 {
-            // Where all were accessed, half a page is taken to have been left.
-            left *= (1.0 - self.fresh as f32 / there as f32).max(0.5 / there as f32);
+            left *= 1.0 - self.fresh as f32 / there as f32;
         }
         let now = Reading { came: std::mem::take(&mut self.fresh), us: since_us, left };
         let before = std::mem::replace(&mut self.last, now);
