@@ -93,6 +93,9 @@ pub(super) struct CountedRate {
     pub pages: f64,
     /// Most had come before the last reading. Otherwise it may well be too low.
     pub is_over: bool,
+    /// Pages that came, and seconds until the last reading.
+    pub came: u32,
+    pub within: f64,
 }
 
 /// A reading of all pages.
@@ -172,16 +175,18 @@ impl Counts {
             return None;
         }
         // Where all came by the first reading they came at some time before: it is known how often at least.
+        let seconds = |us: u64| us as f64 / 1e6;
+        let counted =
+            CountedRate { rate: 0.0, pages: 0.0, is_over, came: all, within: seconds(over_us) };
         let first = readings[0];
         if first.came == all {
             self.is_told = true;
             let rate = libm::log(2.0 * f64::from(all).cbrt()) / (first.us as f64 / 1e6);
-            return Some(CountedRate { rate, pages: LEAST_TOLD, is_over });
+            return Some(CountedRate { rate, pages: LEAST_TOLD, ..counted });
         }
         if last == all {
             return None;
         }
-        let seconds = |us: u64| us as f64 / 1e6;
         // Of those that came; at a rate of 0, each in the middle between two readings.
         let mean = |rate: f64| {
             let mut from_us = 0;
@@ -205,7 +210,7 @@ impl Counts {
         // Where most are still to come, when the first came says little of it: the information of an exponential
         // time that is known to be below one.
         let told = (rate * seconds(over_us)).powi(2) / 12.0 * f64::from(all);
-        Some(CountedRate { rate, pages: f64::from(pages).min(told), is_over })
+        Some(CountedRate { rate, pages: f64::from(pages).min(told), ..counted })
     }
 
     /// Counts anew how many came within each time of the readings, now that their rate is known.

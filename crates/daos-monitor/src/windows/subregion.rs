@@ -449,14 +449,19 @@ impl Subregion {
         let is_at_random = !self.estimate.is_together();
         let may_tell = all_read && has_table && !self.counts.is_over() && is_at_random;
         let counted = if may_tell { self.counts.new_rate() } else { None };
-        if let Some(CountedRate { rate, pages, is_over }) = counted {
+        if let Some(CountedRate { rate, pages, is_over, came, within }) = counted {
             let accesses = pages.min(MOST_COUNTED);
             // A look by whose end all came tells only that they came sooner.
             // Of a few pages more may have come by chance.
             let by_chance = libm::exp(CHANCE / accesses.sqrt());
             let is_more = !self.estimate.rests_on(accesses)
                 || !is_over && rate > by_chance * self.estimate.rate();
-            if is_more {
+            // While most are still to come, that some came early tells no higher rate unless they are more than usual.
+            let (came, used) = (f64::from(came), f64::from(self.summary.used));
+            let usual = used * self.estimate.chance(within);
+            let is_usual = came <= usual + CHANCE * usual.sqrt();
+            let is_chance = 2.0 * came < used && is_usual && rate > self.estimate.rate();
+            if is_more && !is_chance {
                 self.estimate.set_rate(rate, accesses);
             }
         }
@@ -765,6 +770,35 @@ mod tests {
         subregion.take((0, 512), &table(0), 8 * S);
         let [armed, others] = subregion.now_waiting;
         assert_eq!((armed.read_us, others.read_us, others.since_us), (8 * S, 8 * S, 3 * S));
+    }
+
+    #[test]
+    fn pages_that_come_early_tell_no_higher_rate_than_is_usual() {
+        const S: u64 = 1_000_000;
+        let mut subregion = Subregion::new(AddrRange::new(0, HUGE_PAGE_SIZE), 8, 0);
+        subregion.make_table();
+        let some = |from: u64, nr: u32| {
+            let mut pages = PageBits::default();
+            let numbers = (from..from + u64::from(nr)).map(|page| page as usize % 512);
+            numbers.for_each(|page| pages[page / 64] |= 1 << (page % 64));
+            Observation { present: 512, accessed: nr, pages: Some(pages), ..Observation::default() }
+        };
+        // All of it, at random times, every two seconds.
+        subregion.arm(0, 512, S);
+        subregion.take((0, 512), &some(0, 201), 2 * S);
+        subregion.take((0, 512), &some(0, 512), 12 * S);
+        for nr in 2..20 {
+            subregion.arm(0, 512, 10 * nr * S);
+            subregion.take((0, 512), &some(200 * nr, 201), (10 * nr + 1) * S);
+        }
+        let known = subregion.estimate.rate();
+        assert!((0.2..0.7).contains(&known), "{known}");
+        // Some of it by chance at once.
+        subregion.arm(0, 512, 300 * S);
+        subregion.take((0, 512), &some(0, 2), 300 * S + 5_000);
+        subregion.take((0, 512), &some(0, 8), 300 * S + 85_000);
+        let now = subregion.estimate.rate();
+        assert!(now < 1.5 * known, "{now} of {known}");
     }
 
     #[test]
