@@ -81,3 +81,16 @@ fn the_accuracy_on_scenarios() {
         assert!(figure("cost_percent") > Some(0.0) && figure("times_cheaper") > Some(0.0));
     }
 }
+
+#[test]
+fn small_blocks_in_much_memory_stay_found_however_often_they_are_used() {
+    let place = Place::new("daos-eval");
+    let args = ["accuracy", "--sim", "--size", "10G", "--hot", "1%", "--shape", "blocks"];
+    let options = ["--rate", "50,0.5", "--seconds", "24", "--warmup", "20", "--max-overhead", "1"];
+    let monitors = ["--runs", "1", "--monitors", "windows", "--format", "json"];
+    let result = place.run(&[&args[..], &options, &monitors].concat()).succeeded().json();
+    for outcome in result.as_array().unwrap() {
+        let figure = |name: &str| outcome["figures"][name]["median"].as_f64();
+        assert!(figure("recall") > Some(0.8) && figure("precision") > Some(0.9), "{outcome}");
+    }
+}

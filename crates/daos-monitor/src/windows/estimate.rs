@@ -286,9 +286,18 @@ impl Estimate {
 
     /// Whether both may be of one rate.
     pub fn is_like(&self, other: &Self) -> bool {
+        self.is_near(other) || self.distance(other) <= DIFFERENT
+    }
+
+    /// Whether nothing speaks for their being of two. In between it is left as it is: what was taken apart for
+    /// good reason, resting on little, is not put together since that is little.
+    pub fn is_as_good_as(&self, other: &Self) -> bool {
+        self.is_near(other) || self.distance(other) <= ODD
+    }
+
+    fn is_near(&self, other: &Self) -> bool {
         let (a, b) = (self.rate(), other.rate());
-        let near = a.max(b) <= a.min(b) * ALIKE_FACTOR;
-        near || self.evidence.distance(other.evidence) <= DIFFERENT
+        a.max(b) <= a.min(b) * ALIKE_FACTOR
     }
 
     /// How far it is from another, as twice a log likelihood ratio.
@@ -341,4 +350,20 @@ pub(super) fn mean_wait(rate: f64, seconds: f64) -> f64 {
 /// The chance that a page is accessed at least once within so many seconds.
 pub(super) fn chance(rate: f64, seconds: f64) -> f64 {
     -libm::expm1(-rate * seconds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_taken_apart_is_not_put_together_since_little_is_known() {
+        let looks =
+            |waiting, accessed, exposure| Estimate::of(Look { waiting, accessed, exposure });
+        let (used, idle) = (looks(16.0, 6.0, 0.6), looks(8.0, 0.0, 1.2));
+        assert!(used.is_like(&idle) && !used.is_as_good_as(&idle));
+        assert!(used.is_as_good_as(&looks(16.0, 4.0, 0.6)));
+        assert!(idle.is_as_good_as(&looks(8.0, 0.0, 100.0)));
+        assert!(!used.is_like(&looks(8.0, 0.0, 100.0)));
+    }
 }

@@ -304,7 +304,7 @@ impl TargetSubregions {
                 && left.absent == next.absent
                 && !left.is_of_another_age(next, now_us)
                 && (left.unobserved - next.unobserved).abs() <= 0.5
-                && left.estimate.is_like(&next.estimate)
+                && left.estimate.is_as_good_as(&next.estimate)
         };
         let before = std::mem::take(&mut self.subregions);
         let mut merged: Vec<Subregion> = Vec::with_capacity(before.len());
