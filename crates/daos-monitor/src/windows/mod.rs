@@ -34,6 +34,7 @@
 //! | `together` | memory that is gone over: how often |
 //! | `curve` | how many pages are accessed within which time |
 //! | `seen` | how many were, as far as was seen |
+//! | `survey` | the same by places that were drawn from all of it |
 //! | `regions`, `page_runs` | aggregation: from subregions to regions, and to runs of pages |
 //! | `budget`, `intervals` | what it may cost, and how often to sample |
 
@@ -50,6 +51,7 @@ mod round;
 mod scout;
 mod seen;
 mod subregion;
+mod survey;
 mod table;
 mod target;
 #[cfg(test)]

@@ -5,7 +5,6 @@
 //! tick of its own; all else when a later round comes.
 
 use super::Windows;
-use super::estimate::chance;
 use super::looks::{BETWEEN_LOOKS_US, BETWEEN_TABLES_US, key};
 use super::subregion::{Subregion, Taken};
 use daos_core::{AccessCheck, Observation, Window};
@@ -113,11 +112,7 @@ impl Windows {
             self.arm_tables(now_us, left);
         } else {
             let first = self.scouts.len();
-            self.send_scouts(now_us, |this, pages, rate| {
-                let mut price = this.budget.sampling(pages, chance(rate, 1.0));
-                price.monitor += this.budget.reading(pages).monitor * 2.0;
-                this.budget.reserve(price, left)
-            });
+            self.send_scouts(now_us, left);
             for at in first..self.scouts.len() {
                 let pages = self.scouts[at].place.nr_pages();
                 self.push_armed(Place { who: Who::Scout(at), from: 0, to: pages }, now_us);
@@ -196,6 +191,7 @@ impl Windows {
         if !self.budget.has_more_than(kept) {
             return Ok(());
         }
+        self.scouts.iter_mut().for_each(|scout| scout.hurry(now_us));
         let mut due = self.all_due(now_us, key);
         while let Some(Reverse((key, who))) = due.pop() {
             let Some((from, to)) = self.next_look(who, now_us) else { continue };
@@ -279,14 +275,7 @@ impl Windows {
         let sample_us = self.attrs.sample_us;
         let (at, index) = match place.who {
             Who::Scout(at) => {
-                let scout = &mut self.scouts[at].place;
-                if seen.present == 0 && seen.unobservable == 0 {
-                    scout.absent = true;
-                } else {
-                    scout.take((place.from, place.to), seen, now_us);
-                }
-                let out_us = now_us.saturating_sub(scout.armed.at_us);
-                scout.due_us = now_us + out_us.max(sample_us);
+                self.scouts[at].take((place.from, place.to), seen, sample_us, now_us);
                 return false;
             }
             Who::Subregion(at, index) => (at, index),

@@ -5,10 +5,11 @@
 //! golden ratio do; those at borders narrow down where two subregions that differ meet.
 
 use super::Windows;
-use super::estimate::Estimate;
+use super::estimate::{Estimate, chance};
 use super::subregion::{IDLE_RATE, Subregion};
+use super::survey::{SURVEYED_US, Seen};
 use super::target::TargetSubregions;
-use daos_core::{AddrRange, PAGE_SIZE, TargetId};
+use daos_core::{AddrRange, Observation, PAGE_SIZE, TargetId};
 
 /// Pages at a place. Chosen: their entries are two cache lines.
 const PAGES: u64 = 16;
@@ -18,11 +19,16 @@ const OUT_US: u64 = 1_000_000;
 /// One in so many scouts that explore waits for what is accessed seldom, too. Chosen: others
 /// may be back within a sampling interval, and so be many times as many.
 const PATIENT: u64 = 4;
+/// One in so many is patient whatever it finds. Chosen: every fourth of the patient ones.
+const SURVEY: u64 = 4 * PATIENT;
 /// Accesses that are to be expected where there is something to find: one in twenty has none
 /// by chance.
 const ACCESSES_TO_FIND: f64 = 3.0;
 /// Places at a border that are looked at together. Chosen: three quarter it.
 const AT_BORDER: u64 = 3;
+/// The part of what there is for scouts that those have that explore. Chosen: where used pages lie among others, there
+/// is no end of borders.
+const FOR_EXPLORING: f64 = 0.2;
 /// A border is known well enough when it is known to this part of the smaller neighbour.
 /// Chosen.
 const BORDER_PART: u64 = 64;
@@ -41,18 +47,24 @@ pub(super) struct Scout {
     pub at_border: bool,
     /// Accesses a second that it is to tell from none: it does not wait for less.
     pub sought: f64,
+    /// What it saw, if it stays as long as others like it whatever it finds.
+    survey: Option<Seen>,
 }
 
 impl Scout {
     fn new(target: TargetId, pages: AddrRange, now_us: u64) -> Self {
         let place = Subregion::new(pages, pages.pages(), now_us);
-        Self { target, place, out_us: now_us, at_border: false, sought: 0.0 }
+        Self { target, place, out_us: now_us, at_border: false, sought: 0.0, survey: None }
     }
 
     /// Whether it told what it could of its place in `host`.
     pub fn is_back(&self, host: &Subregion, expected: f64, now_us: u64) -> bool {
         let estimate = &self.place.estimate;
         let out_us = now_us.saturating_sub(self.out_us);
+        if self.survey.is_some() {
+            return self.place.absent
+                || self.place.whole_read_us >= self.place.armed.at_us + SURVEYED_US;
+        }
         // A few accesses where there should be none may be too few to tell yet.
         let may_differ = !self.at_border
             && host.estimate.rate() < IDLE_RATE
@@ -61,44 +73,84 @@ impl Scout {
         let is_enough = estimate.is_enough(expected) && !may_differ;
         out_us >= OUT_US || self.place.absent || (out_us > 0 && is_enough)
     }
+
+    /// If it is due for a survey, it comes first: late, it would tell little.
+    pub fn hurry(&mut self, now_us: u64) {
+        if self.survey.is_some() && self.place.due_us <= now_us {
+            self.place.due_us = 0;
+        }
+    }
+
+    /// Takes in what was found in these of its pages, and plans when it is read next: after twice the time, or when
+    /// it is to tell something.
+    pub fn take(&mut self, pages: (u32, u32), seen: &Observation, sample_us: u64, now_us: u64) {
+        if seen.present == 0 && seen.unobservable == 0 {
+            self.place.absent = true;
+        } else {
+            self.place.take(pages, seen, now_us);
+        }
+        let out_us = now_us.saturating_sub(self.place.armed.at_us);
+        self.place.due_us = now_us + out_us.max(sample_us);
+        if let Some(survey) = &mut self.survey {
+            let waiting = f64::from(self.place.waiting.len());
+            survey.add(out_us, 1.0 - waiting / f64::from(self.place.nr_pages()));
+            self.place.due_us = self.place.armed.at_us + Seen::next_us(out_us);
+        }
+    }
 }
 
 impl Windows {
-    /// Places to look at next, as many as the budget allows: at borders, then all over.
-    /// `afford` takes the price of one of so many pages.
-    pub(super) fn send_scouts(
-        &mut self,
-        now_us: u64,
-        mut afford: impl FnMut(&mut Self, u64, f64) -> bool,
-    ) {
-        let most = self
-            .max_scouts()
-            .min(self.scouts.len() + self.max_windows().saturating_sub(self.places.len()));
-        for at in 0..self.targets.len() {
-            for index in 1..self.targets[at].subregions.len() {
-                if self.scouts.len() >= most {
+    /// Places to look at next, as many as the budget allows beside the share `kept` of a full one: at
+    /// borders, then all over.
+    pub(super) fn send_scouts(&mut self, now_us: u64, kept: f64) {
+        let room = self.max_windows().saturating_sub(self.places.len());
+        let most = self.max_scouts().min(self.scouts.len() + room);
+        let there_is = (self.budget.fullness() - kept).max(0.0);
+        self.send_to_borders(most, now_us, kept + FOR_EXPLORING * there_is);
+        self.explore(most, now_us, kept);
+    }
+
+    /// Whether there is enough for a scout at so many pages, which it reads twice.
+    fn affords(&mut self, pages: u64, rate: f64, kept: f64) -> bool {
+        let mut price = self.budget.sampling(pages, chance(rate, 1.0));
+        price.monitor += self.budget.reading(pages).monitor * 2.0;
+        self.budget.reserve(price, kept)
+    }
+
+    /// To borders, up to so many scouts in all.
+    fn send_to_borders(&mut self, most: usize, now_us: u64, kept: f64) {
+        let of_target = |(at, target): (usize, &TargetSubregions)| {
+            let gap = |index: usize| Some((at, index, open_border(target, index)?));
+            (1..target.subregions.len()).filter_map(gap).collect::<Vec<_>>()
+        };
+        let mut borders: Vec<_> = self.targets.iter().enumerate().flat_map(of_target).collect();
+        // Where there is too little for all, others come first in another round.
+        let first = self.rng.below(borders.len().max(1) as u64) as usize;
+        borders.rotate_left(first);
+        for (at, index, gap) in borders {
+            let target = &self.targets[at];
+            let is_there = |scout: &Scout| {
+                scout.at_border
+                    && scout.target == target.id
+                    && scout.place.range.intersect(&gap).is_some()
+            };
+            if self.scouts.iter().any(is_there) {
+                continue;
+            }
+            let (left, right) = (&target.subregions[index - 1], &target.subregions[index]);
+            let rate = left.estimate.rate().max(right.estimate.rate());
+            let id = target.id;
+            for place in places_in(gap) {
+                if self.scouts.len() >= most || !self.affords(PAGES, rate, kept) {
                     return;
                 }
-                let Some(gap) = open_border(&self.targets[at], index) else { continue };
-                let target = &self.targets[at];
-                let out = self.scouts.iter().any(|s| {
-                    s.at_border && s.target == target.id && s.place.range.intersect(&gap).is_some()
-                });
-                if out {
-                    continue;
-                }
-                let (left, right) = (&target.subregions[index - 1], &target.subregions[index]);
-                let rate = left.estimate.rate().max(right.estimate.rate());
-                let id = target.id;
-                for place in places_in(gap) {
-                    if self.scouts.len() >= most || !afford(self, PAGES, rate) {
-                        return;
-                    }
-                    let scout = Scout { at_border: true, ..Scout::new(id, place, now_us) };
-                    self.scouts.push(scout);
-                }
+                self.scouts.push(Scout { at_border: true, ..Scout::new(id, place, now_us) });
             }
         }
+    }
+
+    /// All over, up to so many in all.
+    fn explore(&mut self, most: usize, now_us: u64, kept: f64) {
         let mut ends = Vec::new();
         let mut total = 0u64;
         for (at, target) in self.targets.iter().enumerate() {
@@ -117,19 +169,20 @@ impl Windows {
             let (end, at, index) = ends[ends.partition_point(|&(end, ..)| end <= place)];
             let host = &self.targets[at].subregions[index];
             let is_patient = self.explore_place.is_multiple_of(PATIENT);
+            let survey = self.explore_place.is_multiple_of(SURVEY).then(Seen::default);
             let sought = if is_patient { 0.0 } else { self.sought };
             let nr = pages_to_find(sought, self.attrs.sample_us as f64 / 1e6);
             let start = host.range.end - (end - place) * PAGE_SIZE;
             let pages =
                 table_part(AddrRange::new(start, (start + nr * PAGE_SIZE).min(host.range.end)));
-            if !afford(self, nr, self.targets[at].subregions[index].estimate.rate()) {
+            if !self.affords(nr, host.estimate.rate(), kept) {
                 return;
             }
             self.explore_place = self.explore_place.wrapping_add(1);
             self.nr_explored += 1;
             if self.targets[at].subregions[index].probe.intersect(&pages).is_none() {
                 let id = self.targets[at].id;
-                self.scouts.push(Scout { sought, ..Scout::new(id, pages, now_us) });
+                self.scouts.push(Scout { sought, survey, ..Scout::new(id, pages, now_us) });
             }
         }
     }
@@ -142,15 +195,21 @@ impl Windows {
             let Ok(at) = target else { continue };
             let Some(index) = self.targets[at].find(scout.place.range.start) else { continue };
             let host = &self.targets[at].subregions[index];
-            if host.range.intersect(&scout.place.range) != Some(scout.place.range)
-                || host.table.is_some()
-                || scout.place.unobserved > 0.5
-            {
-                // It was moved, or a border was since.
+            // It was moved else, or a border was since.
+            let is_there = host.range.intersect(&scout.place.range) == Some(scout.place.range)
+                && host.table.is_none();
+            let can_tell = scout.place.unobserved <= 0.5;
+            if !can_tell || !is_there && scout.survey.is_none() {
                 continue;
             }
-            if !scout.is_back(host, self.rate_expected(at, index, &scout), now_us) {
+            let is_back = scout.is_back(host, self.rate_expected(at, index, &scout), now_us);
+            if let Some(seen) = scout.survey.as_ref().filter(|_| is_back) {
+                self.targets[at].survey.add(seen.shares(scout.place.nr_pages()), now_us);
+            }
+            if !is_back {
                 out.push(scout);
+            } else if !is_there {
+                // It told what it was sent for.
             } else if scout.at_border && self.take_border(at, &scout) {
                 // It told where the border is not.
             } else if !scout.place.absent {

@@ -2,6 +2,7 @@
 
 use super::IDLE_PAGES;
 use super::subregion::Subregion;
+use super::survey::Survey;
 use super::together::LookAtAll;
 use crate::fitting::pieces;
 use daos_core::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE, PageRuns, TargetId, WITHIN_US, WorkingSets};
@@ -40,6 +41,8 @@ pub(super) struct TargetSubregions {
     /// much; and when it is to be added up anew.
     pub working_sets: Option<WorkingSets>,
     working_sets_due_us: u64,
+    /// Places drawn from all of it, where it is not known page by page.
+    pub survey: Survey,
     /// When it may be planned to arm it at once.
     pub at_once_from_us: u64,
     /// What was resident when that had grown by a part, and when it last did.
@@ -60,6 +63,7 @@ impl TargetSubregions {
             runs_due_us: 0,
             working_sets: None,
             working_sets_due_us: 0,
+            survey: Survey::default(),
             at_once_from_us: 0,
             grown_to: 0,
             grown_us: 0,
@@ -96,12 +100,16 @@ impl TargetSubregions {
         let cost_us = self.subregions.len() as f64 * ADDING_US;
         let between_us = cost_us * 1e6 / (FOR_WORKING_SETS * per_second);
         self.working_sets_due_us = now_us + between_us.min(MOST_BETWEEN_US) as u64;
-        let mut sum = [0.0; WITHIN_US.len()];
+        let (mut sum, mut there) = ([0.0; WITHIN_US.len()], 0.0);
         for subregion in &self.subregions {
             let bytes = subregion.range.len() as f64;
+            there += if subregion.absent { 0.0 } else { bytes };
             for (sum, share) in sum.iter_mut().zip(subregion.shares_within(now_us)) {
                 *sum += bytes * f64::from(share);
             }
+        }
+        for (sum, (least, most)) in sum.iter_mut().zip(self.survey.bounds(now_us)) {
+            *sum = sum.clamp(least * there, most * there);
         }
         self.working_sets = (self.subregions.len() > 1).then(|| WorkingSets::new(sum));
     }

@@ -1,0 +1,173 @@
+//! How much of a target is accessed, by places that were drawn from all of it alike.
+//!
+//! What is known of subregions, added up, tells that best where each is alike. Where used pages lie
+//! singly among others it tells too little: the few pages that stand for a subregion may have none in
+//! use, and once that is so, they are only read. Places that are drawn evenly, and looked at for as
+//! long whatever is found, tell in proportion what they are drawn from (Cochran, "Sampling Techniques",
+//! 1977, chapter 9: clusters of equal size). Few of them tell little, so they only say what it
+//! can't be.
+
+use daos_core::WITHIN_US;
+
+/// How long each place is looked at, in microseconds. Chosen: the longest of the times after which what
+/// happened meanwhile still holds.
+pub(super) const SURVEYED_US: u64 = 1_000_000;
+/// Places, and microseconds, after which one counts for `1/e`. Chosen: so many tell a tenth to an eighth, and what was
+/// longer ago may not hold.
+const COUNTS_FOR: f64 = 400.0;
+const COUNTS_FOR_US: f64 = 8_000_000.0;
+/// The fewest places that tell anything, and the fewest of them with an access. Chosen: of what is in a few places, too
+/// much depends on chance.
+const FEWEST: f64 = 30.0;
+const FEWEST_USED: f64 = 10.0;
+/// Standard errors that it may be off. Chosen: one in twenty is off by more, by chance.
+const ERRORS: f64 = 2.0;
+
+/// How many of the times places tell of.
+const TIMES: usize = {
+    let mut times = 0;
+    while times < WITHIN_US.len() && WITHIN_US[times] <= SURVEYED_US {
+        times += 1;
+    }
+    times
+};
+
+/// The shares of the pages of a place, 0 to 1, that were accessed within each of the times.
+pub(super) type Shares = [f64; TIMES];
+
+/// What was seen at a place of so many pages, all of which were armed at once: after so many microseconds, which share
+/// had been accessed.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Seen(Vec<(u64, f64)>);
+
+impl Seen {
+    pub fn add(&mut self, us: u64, share: f64) {
+        // Others may have armed some of them anew.
+        let before = self.0.last().map_or(0.0, |(_, share)| *share);
+        self.0.push((us, share.max(before)));
+    }
+
+    /// After how many microseconds it is to be read next, if it was after so many.
+    pub fn next_us(us: u64) -> u64 {
+        WITHIN_US.into_iter().find(|next_us| *next_us > us).unwrap_or(SURVEYED_US)
+    }
+
+    /// Between two readings those that came are taken to have come at a constant rate of those that came at all.
+    pub fn shares(&self, pages: u32) -> Shares {
+        let all = self.0.last().map_or(0.0, |(_, share)| *share);
+        // How many were left, where all came by a reading: half a page.
+        let left = |share: f64| all - share + 0.5 / f64::from(pages);
+        std::array::from_fn(|at| {
+            let us = WITHIN_US[at];
+            let next = self.0.partition_point(|(by_us, _)| *by_us < us);
+            let Some(&(to_us, to)) = self.0.get(next) else { return all };
+            let (from_us, from) = next.checked_sub(1).map_or((0, 0.0), |before| self.0[before]);
+            let part_left = left(to) / left(from);
+            if part_left >= 1.0 {
+                return to;
+            }
+            let passed = (us - from_us) as f64 / (to_us - from_us) as f64;
+            from + (to - from) * (1.0 - part_left.powf(passed)) / (1.0 - part_left)
+        })
+    }
+}
+
+/// Places that were looked at of late.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Survey {
+    at_us: u64,
+    /// How many they are, those before long for less.
+    places: f64,
+    /// Sums of the shares of their pages that were accessed within each time, and of their squares.
+    shares: Shares,
+    squares: Shares,
+    /// How many had an access in the longest of the times.
+    used: f64,
+}
+
+impl Survey {
+    /// What was seen at one more.
+    pub fn add(&mut self, seen: Shares, now_us: u64) {
+        let keep = self.keep(now_us) * (1.0 - 1.0 / COUNTS_FOR);
+        self.at_us = now_us;
+        self.places = keep * self.places + 1.0;
+        self.used = keep * self.used + if seen[TIMES - 1] > 0.0 { 1.0 } else { 0.0 };
+        let sums = self.shares.iter_mut().zip(&mut self.squares);
+        for ((sum, square), share) in sums.zip(seen) {
+            (*sum, *square) = (keep * *sum + share, keep * *square + share * share);
+        }
+    }
+
+    fn keep(&self, now_us: u64) -> f64 {
+        libm::exp(-(now_us.saturating_sub(self.at_us) as f64) / COUNTS_FOR_US)
+    }
+
+    /// Between which shares of all of it, 0 to 1, what is accessed within each time must lie, from the shortest
+    /// on; nothing where too few places are known.
+    pub fn bounds(&self, now_us: u64) -> impl Iterator<Item = (f64, f64)> {
+        let keep = self.keep(now_us);
+        let (places, used) = (keep * self.places, keep * self.used);
+        let of_each = self.shares.into_iter().zip(self.squares).map(move |(sum, square)| {
+            let (mean, square) = (sum / self.places, square / self.places);
+            let error = ((square - mean * mean).max(0.0) / places).sqrt();
+            ((mean - ERRORS * error).max(0.0), (mean + ERRORS * error).min(1.0))
+        });
+        let is_known = places >= FEWEST && used >= FEWEST_USED;
+        of_each.take(if is_known { TIMES } else { 0 })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use daos_core::Rng;
+
+    const S: u64 = 1_000_000;
+
+    /// A place of 16 pages, of which some are used so that this is accessed within each time.
+    fn place(rng: &mut Rng, used: f64) -> Shares {
+        let pages = (0..16).filter(|_| (rng.below(1000) as f64) < 1000.0 * used).count();
+        [pages as f64 / 16.0; TIMES]
+    }
+
+    #[test]
+    fn what_came_between_two_readings_came_at_a_rate() {
+        let mut seen = Seen::default();
+        assert_eq!(seen.shares(16), [0.0; TIMES]);
+        // A quarter of the pages is used, ten times a second.
+        let within = |us: u64| -0.25 * libm::expm1(-10.0 * us as f64 / 1e6);
+        for us in [6_000, 135_000, 400_000, 1_010_000] {
+            seen.add(us, within(us));
+        }
+        for (share, us) in seen.shares(1600).into_iter().zip(WITHIN_US) {
+            assert!((share - within(us)).abs() < 0.01, "{share} within {us} us");
+        }
+    }
+
+    #[test]
+    fn it_tells_what_the_places_were_drawn_from() {
+        let mut rng = Rng::new(3);
+        for used in [0.05, 0.1, 0.5] {
+            let mut survey = Survey::default();
+            assert_eq!(survey.bounds(0).count(), 0);
+            for nr in 0..400 {
+                survey.add(place(&mut rng, used), nr * S / 100);
+            }
+            let bounds: Vec<_> = survey.bounds(4 * S).collect();
+            assert_eq!(bounds.len(), TIMES);
+            for (low, high) in bounds {
+                assert!(low < used && used < high, "{low} to {high}, {used}");
+                assert!(high - low < 0.15 * used.sqrt(), "{low} to {high}, {used}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_long_ago_does_not_count() {
+        let (mut rng, mut survey) = (Rng::new(3), Survey::default());
+        (0..400).for_each(|nr| survey.add(place(&mut rng, 0.5), nr * S / 100));
+        (400..1400).for_each(|nr| survey.add([0.0; TIMES], nr * S / 100));
+        assert!(survey.bounds(14 * S).all(|(low, high)| low < 0.001 && high < 0.1));
+        assert_eq!(survey.bounds(30 * S).count(), 0);
+    }
+}
