@@ -4,6 +4,9 @@
 /// one before, and those among them that are asked for most: a second, and five.
 pub const WITHIN_US: [u64; 7] = [5_000, 20_000, 80_000, 320_000, 1_000_000, 5_000_000, 20_000_000];
 
+/// The least part of all that is taken to be left: where all came, they came at some rate.
+const LEAST_LEFT: f64 = 1e-3;
+
 /// The bytes that are accessed within each of [`WITHIN_US`]: the curve of the working set.
 ///
 /// Where pages of one region differ, a few of them in use ten times a second and others once
@@ -35,21 +38,24 @@ impl WorkingSets {
         WITHIN_US[WITHIN_US.len() - 1]
     }
 
-    /// Bytes accessed within so many microseconds. Between two of the times they grow with a power
-    /// of the time; below the first they are proportional; beyond the last they grow no more.
+    /// Bytes accessed within so many microseconds. Between two of the times, and before the first, those that
+    /// come in between come at random times, at a constant rate of those that have not come yet of all; beyond
+    /// the last they grow no more.
     pub fn within(&self, us: u64) -> f64 {
+        let all = self.bytes[WITHIN_US.len() - 1];
         let above = WITHIN_US.partition_point(|time_us| *time_us < us);
-        let Some(&high_us) = WITHIN_US.get(above) else { return self.bytes[WITHIN_US.len() - 1] };
-        let Some(below) = above.checked_sub(1) else {
-            return self.bytes[0] * us as f64 / high_us as f64;
-        };
-        let (low, high) = (self.bytes[below], self.bytes[above]);
-        let low_us = WITHIN_US[below];
-        if low <= 0.0 {
-            return high * (us - low_us) as f64 / (high_us - low_us) as f64;
+        let Some(&high_us) = WITHIN_US.get(above) else { return all };
+        let below = above.checked_sub(1);
+        let (low_us, low) = below.map_or((0, 0.0), |below| (WITHIN_US[below], self.bytes[below]));
+        let high = self.bytes[above];
+        let part = (us - low_us) as f64 / (high_us - low_us) as f64;
+        let left = |bytes: f64| (1.0 - bytes / all).max(LEAST_LEFT);
+        let ratio = left(high) / left(low);
+        // Where nearly none is left, or none came, they grow evenly.
+        if ratio >= 1.0 {
+            return low + (high - low) * part;
         }
-        let log = |us: u64| (us as f64 / low_us as f64).ln();
-        low * (high / low).powf(log(us) / log(high_us))
+        low + (high - low) * (1.0 - ratio.powf(part)) / (1.0 - ratio)
     }
 }
 
@@ -58,16 +64,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn between_its_points_it_grows_with_a_power_of_the_time() {
+    fn between_its_points_they_come_at_random_times() {
+        // Ten times a second.
+        let within = |us: u64| 1e6 * -(-10.0 * us as f64 / 1e6).exp_m1();
+        let sets = WorkingSets::new(WITHIN_US.map(within));
+        for us in [0, 2_500, 5_000, 10_000, 60_000, 100_000, 200_000, 320_000, 20_000_000] {
+            assert!((sets.within(us) - within(us)).abs() < 0.005 * 1e6, "{us}");
+        }
+    }
+
+    #[test]
+    fn they_never_fall_and_grow_no_more_than_they_did() {
         let sets = WorkingSets::new([1.0, 3.0, 7.0, 6.0, 9.0, 9.0, 10.0]);
-        assert_eq!(sets.bytes()[3], 7.0, "it never falls");
-        let near = |us, bytes: f64| (sets.within(us) - bytes).abs() < 1e-9;
-        assert!(near(0, 0.0) && near(2_500, 0.5) && near(5_000, 1.0) && near(10_000, 3f64.sqrt()));
-        assert!(
-            near(40_000, 21f64.sqrt())
-                && near(1_000_000, 9.0)
-                && near(10_000_000, 90f64.sqrt())
-                && near(60_000_000, 10.0)
+        assert_eq!(sets.bytes()[3], 7.0);
+        let times = (0..30_000).map(|ms| sets.within(ms * 1000));
+        let bytes: Vec<f64> = times.collect();
+        assert!(bytes.windows(2).all(|pair| pair[0] <= pair[1]));
+        assert_eq!(
+            [sets.within(20_000), sets.within(1_000_000), sets.within(60_000_000)],
+            [3.0, 9.0, 10.0]
         );
+        assert_eq!(WorkingSets::default().within(60_000), 0.0);
     }
 }

@@ -82,7 +82,8 @@ pub struct Accuracy {
     /// Huge pages for the memory, with --workload
     #[arg(long, value_enum, default_value_t = Huge::Default)]
     pub thp: Huge,
-    /// What the memory is: a file is only read, and lies in the directory for temporary files
+    /// What the memory is: a file lies in the directory for temporary files, and is only read unless a
+    /// --workload writes
     #[arg(long, value_enum, default_value_t = Kind::Private, conflicts_with = "sim")]
     pub memory: Kind,
     /// Simulate the memory; costs are those of a model then

@@ -89,6 +89,7 @@ fn small_blocks_in_much_memory_stay_found_however_often_they_are_used() {
     let options = ["--rate", "50,0.5", "--seconds", "24", "--warmup", "20", "--max-overhead", "1"];
     let monitors = ["--runs", "1", "--monitors", "windows", "--format", "json"];
     let result = place.run(&[&args[..], &options, &monitors].concat()).succeeded().json();
+    assert_eq!(result.as_array().unwrap().len(), 2);
     for outcome in result.as_array().unwrap() {
         let figure = |name: &str| outcome["figures"][name]["median"].as_f64();
         assert!(figure("recall") > Some(0.8) && figure("precision") > Some(0.9), "{outcome}");

@@ -349,7 +349,9 @@ impl Windows {
     fn end_interval(&mut self, now_us: u64) -> Snapshot {
         if !self.fits_tables {
             let limit = self.size_limit();
-            self.targets.iter_mut().for_each(|target| target.merge_alike(limit, now_us));
+            let is_scarce = self.room() * 8 < self.max_subregions();
+            let targets = self.targets.iter_mut();
+            targets.for_each(|target| target.merge_alike(limit, is_scarce, now_us));
         }
         let aggregation_us = self.aggregation_us();
         // Whoever calls late ends all that is over at once.
@@ -517,6 +519,7 @@ impl Monitor for Windows {
             let before = target.subregions.len();
             let most = before + room;
             if self.fits_tables {
+                target.survey = Default::default();
                 target.split_at_tables(most, now_us);
             } else {
                 target.drop_tables();

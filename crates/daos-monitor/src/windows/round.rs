@@ -197,7 +197,10 @@ impl Windows {
             let Some((from, to)) = self.next_look(who, now_us) else { continue };
             let price = self.budget.reading(u64::from(to - from));
             if self.places.len() >= self.max_windows() || !self.budget.reserve(price, kept) {
-                self.note_left(key, now_us);
+                // What is in a hurry says nothing of the others.
+                if key > 0 {
+                    self.note_left(key, now_us);
+                }
                 break;
             }
             self.places.push(Place { who, from, to });
@@ -284,6 +287,7 @@ impl Windows {
         let subregion = &mut target.subregions[index];
         if seen.present == 0 && seen.unobservable == 0 {
             subregion.take((place.from, place.to), seen, now_us);
+            subregion.moved_from = None;
             if place.to - place.from < subregion.nr_pages() {
                 // Whether anything is there is for a look at all to tell.
                 subregion.whole_read_us = 0;
@@ -320,7 +324,7 @@ impl Windows {
         if seen.accessed > 0 && !changed {
             subregion.moved_from = None;
         }
-        let is_other = changed && subregion.moved_from.is_some();
+        let mut is_other = false;
         if changed {
             subregion.arm_all_us = subregion.arm_all_us.min(now_us);
             (subregion.due_us, subregion.unsure) = (now_us, true);
@@ -329,7 +333,10 @@ impl Windows {
             self.wants_round = true;
             if self.has_changed_one_in(MANY_CHANGE) {
                 self.astir_until_us = now_us + ASTIR_US;
+                // It is not for where it is that it is another.
+                self.targets[at].subregions[index].moved_from = None;
             }
+            is_other = self.targets[at].subregions[index].moved_from.is_some();
         }
         is_other
     }

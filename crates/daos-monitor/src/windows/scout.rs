@@ -7,7 +7,7 @@
 use super::Windows;
 use super::estimate::{Estimate, chance};
 use super::subregion::{IDLE_RATE, Subregion};
-use super::survey::{SURVEYED_US, Seen};
+use super::survey::{SURVEYED_US, Visit};
 use super::target::TargetSubregions;
 use daos_core::{AddrRange, Observation, PAGE_SIZE, TargetId};
 
@@ -48,7 +48,7 @@ pub(super) struct Scout {
     /// Accesses a second that it is to tell from none: it does not wait for less.
     pub sought: f64,
     /// What it saw, if it stays as long as others like it whatever it finds.
-    survey: Option<Seen>,
+    survey: Option<Visit>,
 }
 
 impl Scout {
@@ -92,9 +92,10 @@ impl Scout {
         let out_us = now_us.saturating_sub(self.place.armed.at_us);
         self.place.due_us = now_us + out_us.max(sample_us);
         if let Some(survey) = &mut self.survey {
-            let waiting = f64::from(self.place.waiting.len());
-            survey.add(out_us, 1.0 - waiting / f64::from(self.place.nr_pages()));
-            self.place.due_us = self.place.armed.at_us + Seen::next_us(out_us);
+            let observed = f64::from(self.place.nr_pages()) * (1.0 - self.place.unobserved);
+            let waiting = f64::from(self.place.waiting.len()) / observed.max(1.0);
+            survey.add(out_us, (1.0 - waiting).max(0.0));
+            self.place.due_us = self.place.armed.at_us + Visit::next_us(out_us);
         }
     }
 }
@@ -110,7 +111,7 @@ impl Windows {
         self.explore(most, now_us, kept);
     }
 
-    /// Whether there is enough for a scout at so many pages, which it reads twice.
+    /// Whether there is enough for a scout at so many pages, which it reads twice; those that stay for longer are few.
     fn affords(&mut self, pages: u64, rate: f64, kept: f64) -> bool {
         let mut price = self.budget.sampling(pages, chance(rate, 1.0));
         price.monitor += self.budget.reading(pages).monitor * 2.0;
@@ -119,6 +120,9 @@ impl Windows {
 
     /// To borders, up to so many scouts in all.
     fn send_to_borders(&mut self, most: usize, now_us: u64, kept: f64) {
+        if self.scouts.len() >= most {
+            return;
+        }
         let of_target = |(at, target): (usize, &TargetSubregions)| {
             let gap = |index: usize| Some((at, index, open_border(target, index)?));
             (1..target.subregions.len()).filter_map(gap).collect::<Vec<_>>()
@@ -155,7 +159,7 @@ impl Windows {
         let mut total = 0u64;
         for (at, target) in self.targets.iter().enumerate() {
             for (index, subregion) in target.subregions.iter().enumerate() {
-                if !subregion.absent && subregion.table.is_none() && !subregion.unsure {
+                if subregion.may_be_explored() {
                     total += subregion.range.pages();
                     ends.push((total, at, index));
                 }
@@ -164,12 +168,18 @@ impl Windows {
         // Where all is as fine as can be, there is nothing to explore.
         let fine = total <= ends.len() as u64 * PAGES * 2;
         while !fine && self.scouts.len() < most {
-            let fraction = self.explore_place.wrapping_mul(GOLDEN);
+            // Those that survey are numbered by themselves, and lie between the others: one in so many of these would lie in
+            // a few heaps.
+            let is_survey = self.explore_place.is_multiple_of(SURVEY);
+            let fraction = match is_survey {
+                true => (self.explore_place / SURVEY).wrapping_mul(GOLDEN).wrapping_add(1 << 63),
+                false => self.explore_place.wrapping_mul(GOLDEN),
+            };
             let place = ((u128::from(fraction) * u128::from(total)) >> 64) as u64;
             let (end, at, index) = ends[ends.partition_point(|&(end, ..)| end <= place)];
             let host = &self.targets[at].subregions[index];
             let is_patient = self.explore_place.is_multiple_of(PATIENT);
-            let survey = self.explore_place.is_multiple_of(SURVEY).then(Seen::default);
+            let survey = is_survey.then(Visit::default);
             let sought = if is_patient { 0.0 } else { self.sought };
             let nr = pages_to_find(sought, self.attrs.sample_us as f64 / 1e6);
             let start = host.range.end - (end - place) * PAGE_SIZE;
@@ -245,26 +255,28 @@ impl Windows {
             host.known.end = host.known.end.max(place.range.end);
             return;
         }
-        self.split_around(at, index, place, now_us);
+        self.changes += u64::from(self.split_around(at, index, place, now_us));
     }
 
     /// A probe that is not like where it was before tells of where it is now, as a scout does. Where it
     /// was is to be looked at at once.
     pub(super) fn split_where_moved(&mut self, at: usize, start: u64, now_us: u64) {
         let Some(index) = self.targets[at].find(start) else { return };
-        if self.fits_tables || self.room() < 2 {
-            return;
-        }
-        if let Some(there) = self.targets[at].subregions[index].move_back() {
+        let may_split = !self.fits_tables && self.room() >= 2;
+        let subregion = &mut self.targets[at].subregions[index];
+        if !may_split {
+            subregion.moved_from = None;
+        } else if let Some(there) = subregion.move_back() {
             self.split_around(at, index, there, now_us);
         }
     }
 
     /// Splits out of a subregion what lies around a place that is not like it, if there may be more: as far as
-    /// to the next places that were explored, but for half of the way to its probe, which is like the rest.
-    fn split_around(&mut self, at: usize, index: usize, place: Subregion, now_us: u64) {
+    /// to the next places that were explored, but for half of the way to its probe, which is like the rest. Says
+    /// whether there was room for it.
+    fn split_around(&mut self, at: usize, index: usize, place: Subregion, now_us: u64) -> bool {
         if self.room() < 2 {
-            return;
+            return false;
         }
         let spacing = self.spacing();
         let host = &self.targets[at].subregions[index];
@@ -275,10 +287,12 @@ impl Windows {
             start = start.max(half(host.probe.end, place.range.start));
         } else if place.range.end <= host.probe.start {
             end = end.min(half(place.range.end, host.probe.start));
+        } else {
+            (start, end) = (place.range.start, place.range.end);
         }
         let piece = Subregion { range: AddrRange::new(start, end), unsure: false, ..place };
         self.targets[at].split_out(index, piece, now_us);
-        self.changes += 1;
+        true
     }
 
     /// A place at a border: it belongs to the side that it is more like. Says whether it still was at one.

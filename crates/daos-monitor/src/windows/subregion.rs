@@ -98,8 +98,8 @@ pub(super) struct Subregion {
     pub is_saturated: bool,
     /// The part of the range that was seen to be alike.
     pub known: AddrRange,
-    /// Where the probe was before, and what that told, until it is seen that it is like that where it is now.
-    pub moved_from: Option<Box<(AddrRange, Estimate)>>,
+    /// As it was before its probe was moved, until it is seen that it is like that where it is now.
+    pub moved_from: Option<Box<Self>>,
     /// Nothing is in memory here.
     pub absent: bool,
     /// A huge page maps the probe.
@@ -207,7 +207,7 @@ impl Subregion {
     /// Puts the probe to another address that may stand for all of it as well.
     pub fn move_probe(&mut self, start: u64, pages: u64) {
         let (known, before) = (self.known, self.moved_from.take());
-        let before = before.unwrap_or_else(|| Box::new((self.probe, self.estimate)));
+        let before = before.unwrap_or_else(|| Box::new(self.clone()));
         self.place_probe(start, pages);
         self.moved_from = (self.estimate.rate() >= IDLE_RATE).then_some(before);
         if known.intersect(&self.probe).is_some() {
@@ -219,14 +219,20 @@ impl Subregion {
     /// Puts a probe back that turned out not to be like where it was before. Returns what is where it was, if
     /// that is still of it.
     pub fn move_back(&mut self) -> Option<Self> {
-        let (before, estimate) = *self.moved_from.take()?;
+        let before = *self.moved_from.take()?;
+        let (range, probe) = (self.range, before.probe);
         // Borders move, too.
-        if self.range.intersect(&before) != Some(before) {
+        if range.intersect(&probe) != Some(probe) {
             return None;
         }
-        let there = Self { range: self.probe, known: self.probe, ..self.clone() };
-        self.place_probe(before.start, before.pages());
-        self.estimate = estimate;
+        let mut there = std::mem::replace(self, Self { range, ..before });
+        (there.range, there.known) = (there.probe, there.probe);
+        if there.accessed.to_us <= there.armed.at_us {
+            // That was where it was before.
+            there.accessed = Accessed::default();
+        }
+        self.place_probe(probe.start, probe.pages());
+        (self.due_us, self.unsure) = (there.due_us, true);
         Some(there)
     }
 
@@ -624,6 +630,11 @@ impl Subregion {
         idle && old > 2 * young + AGES_ALIKE_US
     }
 
+    /// Whether places in it are looked at beside its probe.
+    pub fn may_be_explored(&self) -> bool {
+        !self.absent && self.table.is_none() && !self.unsure
+    }
+
     /// Where pages lie that may stand for all of it. Of one in use much may not be, as far as it is not
     /// known yet to be alike, and where that ends is known to a few pages only.
     pub fn alike(&self) -> AddrRange {
@@ -799,6 +810,30 @@ mod tests {
         subregion.take((0, 512), &some(0, 8), 300 * S + 85_000);
         let now = subregion.estimate.rate();
         assert!(now < 1.5 * known, "{now} of {known}");
+    }
+
+    #[test]
+    fn a_probe_that_is_moved_back_is_as_it_was() {
+        const S: u64 = 1_000_000;
+        let mut subregion = Subregion::new(AddrRange::new(0, 16 * HUGE_PAGE_SIZE), 8, 0);
+        for nr in 1..20 {
+            subregion.arm(0, 8, nr * S);
+            subregion.take((0, 8), &seen(0xff), nr * S + 5_000);
+        }
+        let before = subregion.clone();
+        subregion.move_probe(0, 4);
+        subregion.arm(0, 4, 20 * S);
+        let changed =
+            (1..9).any(|nr| subregion.take((0, 4), &seen(0), 20 * S + nr * 100_000).changed);
+        assert!(changed && subregion.since_us > before.since_us);
+        let there = subregion.move_back().expect("it was moved");
+        assert_eq!((there.range, there.accessed), (there.probe, Accessed::default()));
+        assert!(there.estimate.rate() < 0.1 * before.estimate.rate());
+        let state = |s: &Subregion| (s.range, s.probe, s.estimate, s.since_us, s.curve, s.accessed);
+        assert_eq!(state(&subregion), state(&before));
+        assert!(
+            subregion.unsure && subregion.waiting.is_empty() && subregion.move_back().is_none()
+        );
     }
 
     #[test]

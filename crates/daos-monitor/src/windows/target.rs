@@ -100,17 +100,22 @@ impl TargetSubregions {
         let cost_us = self.subregions.len() as f64 * ADDING_US;
         let between_us = cost_us * 1e6 / (FOR_WORKING_SETS * per_second);
         self.working_sets_due_us = now_us + between_us.min(MOST_BETWEEN_US) as u64;
-        let (mut sum, mut there) = ([0.0; WITHIN_US.len()], 0.0);
+        // Of what can be surveyed, and of the rest.
+        let (mut sum, mut rest, mut surveyed) =
+            ([0.0; WITHIN_US.len()], [0.0; WITHIN_US.len()], 0.0);
         for subregion in &self.subregions {
             let bytes = subregion.range.len() as f64;
-            there += if subregion.absent { 0.0 } else { bytes };
+            let is_surveyed = subregion.may_be_explored();
+            surveyed += if is_surveyed { bytes * (1.0 - subregion.unobserved) } else { 0.0 };
+            let sum = if is_surveyed { &mut sum } else { &mut rest };
             for (sum, share) in sum.iter_mut().zip(subregion.shares_within(now_us)) {
                 *sum += bytes * f64::from(share);
             }
         }
-        for (sum, (least, most)) in sum.iter_mut().zip(self.survey.bounds(now_us)) {
-            *sum = sum.clamp(least * there, most * there);
+        for (sum, least) in sum.iter_mut().zip(self.survey.at_least(now_us)) {
+            *sum = sum.max(least * surveyed);
         }
+        sum.iter_mut().zip(rest).for_each(|(sum, rest)| *sum += rest);
         self.working_sets = (self.subregions.len() > 1).then(|| WorkingSets::new(sum));
     }
 
@@ -189,6 +194,11 @@ impl TargetSubregions {
         let unmapped_us = std::mem::replace(&mut self.fitted_us, now_us);
         if ranges == self.ranges {
             return;
+        }
+        let (before, now) = (self.bytes(), ranges.iter().map(AddrRange::len).sum());
+        if before.abs_diff(now) > before / GROWN {
+            // It was drawn from other memory.
+            self.survey = Survey::default();
         }
         let mut fitted = Vec::with_capacity(self.subregions.len() + 16);
         let mut rest = std::mem::take(&mut self.subregions).into_iter().peekable();
@@ -301,8 +311,8 @@ impl TargetSubregions {
         self.subregions[at].range.start = middle;
     }
 
-    /// Merges neighbours that are alike, up to `limit` bytes together.
-    pub fn merge_alike(&mut self, limit: u64, now_us: u64) {
+    /// Merges neighbours that are alike, up to `limit` bytes together; where room is `scarce`, also those that may be.
+    pub fn merge_alike(&mut self, limit: u64, scarce: bool, now_us: u64) {
         let is_like = |left: &Subregion, next: &Subregion| {
             left.range.end == next.range.start
                 && left.range.len() + next.range.len() <= limit
@@ -312,7 +322,11 @@ impl TargetSubregions {
                 && left.absent == next.absent
                 && !left.is_of_another_age(next, now_us)
                 && (left.unobserved - next.unobserved).abs() <= 0.5
-                && left.estimate.is_as_good_as(&next.estimate)
+                && if scarce {
+                    left.estimate.is_like(&next.estimate)
+                } else {
+                    left.estimate.is_as_good_as(&next.estimate)
+                }
         };
         let before = std::mem::take(&mut self.subregions);
         let mut merged: Vec<Subregion> = Vec::with_capacity(before.len());
@@ -356,4 +370,31 @@ impl Subregion {
 /// Page tables that map `range`.
 fn tables(range: &AddrRange) -> u64 {
     range.end.div_ceil(HUGE_PAGE_SIZE) - range.start / HUGE_PAGE_SIZE
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_survey_tells_of_what_it_was_drawn_from() {
+        const S: u64 = 1_000_000;
+        let all = AddrRange::new(HUGE_PAGE_SIZE, 513 * HUGE_PAGE_SIZE);
+        let mut target = TargetSubregions::new(TargetId(0));
+        target.fit(vec![all], 0);
+        target.split_large(64 << 20, 100, 0);
+        target.subregions.iter_mut().for_each(|subregion| subregion.unsure = false);
+        let told = |target: &mut TargetSubregions, now_us| {
+            target.add_up_working_sets(1e6, now_us);
+            target.working_sets.expect("counted").within(S) / all.len() as f64
+        };
+        (0..100).for_each(|_| target.survey.add([0.1; 5], S));
+        assert!((0.09..0.11).contains(&told(&mut target, S)));
+        // Of what is unsure it tells nothing.
+        let half = target.subregions.len() / 2;
+        target.subregions[..half].iter_mut().for_each(|subregion| subregion.unsure = true);
+        assert!((0.04..0.06).contains(&told(&mut target, 2 * S)));
+        target.fit(vec![AddrRange::new(all.start, all.start + all.len() / 2)], 3 * S);
+        assert_eq!(told(&mut target, 3 * S), 0.0, "what it was drawn from is gone");
+    }
 }
