@@ -207,9 +207,10 @@ impl Subregion {
     /// Puts the probe to another address that may stand for all of it as well.
     pub fn move_probe(&mut self, start: u64, pages: u64) {
         let (known, before) = (self.known, self.moved_from.take());
-        let before = before.unwrap_or_else(|| Box::new(self.clone()));
+        let is_used = self.estimate.rate() >= IDLE_RATE;
+        let before = is_used.then(|| before.unwrap_or_else(|| Box::new(self.clone())));
         self.place_probe(start, pages);
-        self.moved_from = (self.estimate.rate() >= IDLE_RATE).then_some(before);
+        self.moved_from = before;
         if known.intersect(&self.probe).is_some() {
             self.known.start = self.known.start.min(known.start);
             self.known.end = self.known.end.max(known.end);
