@@ -78,4 +78,4 @@ pub use snapshot::{
 pub use stats::median;
 pub use target::{KindsOfMemory, Mapping, Target, TargetId, TargetInfo};
 pub use usage::Usage;
-pub use working_sets::{WITHIN_US, WorkingSets};
+pub use working_sets::{WITHIN_US, WorkingSets, part_come};

@@ -50,13 +50,14 @@ impl WorkingSets {
         let high = self.bytes[above];
         let part = (us - low_us) as f64 / (high_us - low_us) as f64;
         let left = |bytes: f64| (1.0 - bytes / all).max(LEAST_LEFT);
-        let ratio = left(high) / left(low);
-        // Where nearly none is left, or none came, they grow evenly.
-        if ratio >= 1.0 {
-            return low + (high - low) * part;
-        }
-        low + (high - low) * (1.0 - ratio.powf(part)) / (1.0 - ratio)
+        low + (high - low) * part_come(part, left(high) / left(low))
     }
+}
+
+/// Which part of what comes within a time, 0 to 1, has come after so large a `part` of that, 0 to 1, if all that is left comes at
+/// a constant rate, and the part `left` of it is left at the end. Evenly, if nothing is known to have come.
+pub fn part_come(part: f64, left: f64) -> f64 {
+    if left >= 1.0 { part } else { (1.0 - left.powf(part)) / (1.0 - left) }
 }
 
 #[cfg(test)]

@@ -174,14 +174,14 @@ impl Counts {
         if self.is_told || all < ENOUGH || pages < EARLY {
             return None;
         }
-        // Where all came by the first reading they came at some time before: it is known how often at least.
         let seconds = |us: u64| us as f64 / 1e6;
         let counted =
             CountedRate { rate: 0.0, pages: 0.0, is_over, came: all, within: seconds(over_us) };
+        // Where all came by the first reading they came at some time before: it is known how often at least.
         let first = readings[0];
         if first.came == all {
             self.is_told = true;
-            let rate = libm::log(2.0 * f64::from(all).cbrt()) / (first.us as f64 / 1e6);
+            let rate = libm::log(2.0 * f64::from(all).cbrt()) / seconds(first.us);
             return Some(CountedRate { rate, pages: LEAST_TOLD, ..counted });
         }
         if last == all {

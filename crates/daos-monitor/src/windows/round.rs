@@ -262,10 +262,7 @@ impl Windows {
             (std::mem::take(&mut self.places), std::mem::take(&mut self.observations));
         let mut moved = Vec::new();
         for (place, seen) in places.iter().zip(&found) {
-            let is_other = self.take(*place, seen, now_us);
-            if let (true, Who::Subregion(at, index)) = (is_other, place.who) {
-                moved.push((at, self.targets[at].subregions[index].probe.start));
-            }
+            self.take(*place, seen, &mut moved, now_us);
         }
         (self.places, self.observations) = (places, found);
         moved.into_iter().for_each(|(at, start)| self.split_where_moved(at, start, now_us));
@@ -273,13 +270,19 @@ impl Windows {
         Ok(())
     }
 
-    /// Takes in what was found in a window, and plans the next look. Whether its probe is not like where it was before.
-    fn take(&mut self, place: Place, seen: &Observation, now_us: u64) -> bool {
+    /// Takes in what was found in a window, and plans the next look. Appends the target and the start of a probe that is not
+    /// like where it was before to `moved`.
+    fn take(
+        &mut self,
+        place: Place,
+        seen: &Observation,
+        moved: &mut Vec<(usize, u64)>,
+        now_us: u64,
+    ) {
         let sample_us = self.attrs.sample_us;
         let (at, index) = match place.who {
             Who::Scout(at) => {
-                self.scouts[at].take((place.from, place.to), seen, sample_us, now_us);
-                return false;
+                return self.scouts[at].take((place.from, place.to), seen, sample_us, now_us);
             }
             Who::Subregion(at, index) => (at, index),
         };
@@ -295,7 +298,7 @@ impl Windows {
             subregion.unsure = false;
             subregion.absent = subregion.is_in_hole(subregion.probe.start, seen.empty_bytes);
             subregion.due_us = now_us + BETWEEN_ABSENT_US;
-            return false;
+            return;
         }
         if std::mem::take(&mut subregion.absent) {
             subregion.unsure = true;
@@ -321,24 +324,25 @@ impl Windows {
             // Not all in the same round, so that in each some show whether anything changed.
             subregion.due_us -= self.rng.below(pause_us / 2);
         }
-        if seen.accessed > 0 && !changed {
+        if !changed && seen.accessed > 0 {
             subregion.moved_from = None;
         }
-        let mut is_other = false;
         if changed {
             subregion.arm_all_us = subregion.arm_all_us.min(now_us);
             (subregion.due_us, subregion.unsure) = (now_us, true);
             target.make_due_around(index, REACH, now_us);
             self.changes += 1;
             self.wants_round = true;
-            if self.has_changed_one_in(MANY_CHANGE) {
+            let many_change = self.has_changed_one_in(MANY_CHANGE);
+            let subregion = &mut self.targets[at].subregions[index];
+            if many_change {
                 self.astir_until_us = now_us + ASTIR_US;
                 // It is not for where it is that it is another.
-                self.targets[at].subregions[index].moved_from = None;
+                subregion.moved_from = None;
+            } else if subregion.moved_from.is_some() {
+                moved.push((at, subregion.probe.start));
             }
-            is_other = self.targets[at].subregions[index].moved_from.is_some();
         }
-        is_other
     }
 
     /// In the order of targets and addresses, in which they are read fastest.

@@ -255,7 +255,10 @@ impl Windows {
             host.known.end = host.known.end.max(place.range.end);
             return;
         }
-        self.changes += u64::from(self.split_around(at, index, place, now_us));
+        if self.room() >= 2 {
+            self.split_around(at, index, place, now_us);
+            self.changes += 1;
+        }
     }
 
     /// A probe that is not like where it was before tells of where it is now, as a scout does. Where it
@@ -271,13 +274,9 @@ impl Windows {
         }
     }
 
-    /// Splits out of a subregion what lies around a place that is not like it, if there may be more: as far as
-    /// to the next places that were explored, but for half of the way to its probe, which is like the rest. Says
-    /// whether there was room for it.
-    fn split_around(&mut self, at: usize, index: usize, place: Subregion, now_us: u64) -> bool {
-        if self.room() < 2 {
-            return false;
-        }
+    /// Splits out of a subregion what lies around a place that is not like it, for which there is room: as far as
+    /// to the next places that were explored, but for half of the way to its probe, which is like the rest.
+    fn split_around(&mut self, at: usize, index: usize, place: Subregion, now_us: u64) {
         let spacing = self.spacing();
         let host = &self.targets[at].subregions[index];
         let mut start = place.range.start.saturating_sub(spacing).max(host.range.start);
@@ -292,7 +291,6 @@ impl Windows {
         }
         let piece = Subregion { range: AddrRange::new(start, end), unsure: false, ..place };
         self.targets[at].split_out(index, piece, now_us);
-        true
     }
 
     /// A place at a border: it belongs to the side that it is more like. Says whether it still was at one.
@@ -357,7 +355,7 @@ fn open_border(target: &TargetSubregions, index: usize) -> Option<AddrRange> {
         return None;
     }
     let (left, right) = (&target.subregions[index - 1], &target.subregions[index]);
-    let ready = |s: &Subregion| !s.unsure && !s.absent && s.table.is_none() && s.unobserved < 0.5;
+    let ready = |s: &Subregion| s.may_be_explored() && s.unobserved < 0.5;
     if !(ready(left) && ready(right)) || left.known.end >= right.known.start {
         return None;
     }

@@ -7,7 +7,7 @@
 //! 1977, chapter 9: clusters of equal size). Few of them tell little, so they only say how
 //! much it is at least.
 
-use daos_core::WITHIN_US;
+use daos_core::{WITHIN_US, part_come};
 
 /// How long each place is looked at, in microseconds. Chosen: the longest of the times after which what
 /// happened meanwhile still holds.
@@ -62,12 +62,8 @@ impl Visit {
             let next = self.0.partition_point(|(by_us, _)| *by_us < us);
             let Some(&(to_us, to)) = self.0.get(next) else { return all };
             let (from_us, from) = next.checked_sub(1).map_or((0, 0.0), |before| self.0[before]);
-            let part_left = left(to) / left(from);
-            if part_left >= 1.0 {
-                return to;
-            }
             let passed = (us - from_us) as f64 / (to_us - from_us) as f64;
-            from + (to - from) * (1.0 - part_left.powf(passed)) / (1.0 - part_left)
+            from + (to - from) * part_come(passed, left(to) / left(from))
         })
     }
 }

@@ -1,6 +1,7 @@
 //! The subregions of one target.
 
 use super::IDLE_PAGES;
+use super::estimate::Estimate;
 use super::subregion::Subregion;
 use super::survey::Survey;
 use super::together::LookAtAll;
@@ -313,6 +314,7 @@ impl TargetSubregions {
 
     /// Merges neighbours that are alike, up to `limit` bytes together; where room is `scarce`, also those that may be.
     pub fn merge_alike(&mut self, limit: u64, scarce: bool, now_us: u64) {
+        let are_alike = if scarce { Estimate::is_like } else { Estimate::is_as_good_as };
         let is_like = |left: &Subregion, next: &Subregion| {
             left.range.end == next.range.start
                 && left.range.len() + next.range.len() <= limit
@@ -322,11 +324,7 @@ impl TargetSubregions {
                 && left.absent == next.absent
                 && !left.is_of_another_age(next, now_us)
                 && (left.unobserved - next.unobserved).abs() <= 0.5
-                && if scarce {
-                    left.estimate.is_like(&next.estimate)
-                } else {
-                    left.estimate.is_as_good_as(&next.estimate)
-                }
+                && are_alike(&left.estimate, &next.estimate)
         };
         let before = std::mem::take(&mut self.subregions);
         let mut merged: Vec<Subregion> = Vec::with_capacity(before.len());
