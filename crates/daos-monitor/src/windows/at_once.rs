@@ -215,6 +215,7 @@ impl Windows {
         target.runs_due_us = target.runs_due_us.max(self.all_read_until_us);
         self.saves_until_us = now_us + (BOUND_OVER * 1e6) as u64;
         self.spent_at_once_us = price_us;
+        self.learns_from_peers = Some((plan.target, now_us));
         self.save(now_us);
         Ok(true)
     }
@@ -244,6 +245,17 @@ impl Windows {
             self.targets[at].subregions[*index].waiting = Pages::default();
         }
         self.read(access, now_us)
+    }
+
+    /// Once all was read after it, lets page tables learn from each other.
+    pub(super) fn end_at_once(&mut self, now_us: u64) {
+        if now_us < self.all_read_until_us {
+            return;
+        }
+        let Some((target, armed_us)) = self.learns_from_peers.take() else { return };
+        if let Ok(at) = self.targets.binary_search_by_key(&target, |target| target.id) {
+            self.targets[at].learn_from_peers(armed_us, (FIRST_READING_US + SECOND_READING_US) / 2);
+        }
     }
 
     /// Notes that a subregion is armed with all else, and when it is to be read. `next_us`: when it may be so again.

@@ -246,6 +246,21 @@ impl Counts {
         (f64::from(came) + FEW) / (waited + FEW / rate)
     }
 
+    /// Whether they are of pages that were armed then or later.
+    pub fn are_since(&self, us: u64) -> bool {
+        self.begun_us.is_some_and(|begun_us| begun_us >= us)
+    }
+
+    /// Whether those that came all did within so many microseconds since all were armed, or none did. `None`:
+    /// some did.
+    pub fn all_came_by(&self, us: u64) -> Option<bool> {
+        let readings = &self.readings[..self.nr_readings];
+        let came = |is_by: bool| {
+            readings.iter().any(|reading| reading.came > 0 && (reading.us <= us) == is_by)
+        };
+        (came(true) != came(false)).then(|| came(true))
+    }
+
     /// Corrects when that was.
     pub fn begun(&mut self, at_us: u64) {
         if let Some(begun_us) = &mut self.begun_us {

@@ -26,6 +26,7 @@
 //! | `round` | what is read, and what comes of it |
 //! | `arming` | what is armed |
 //! | `at_once` | arming all of a target at once |
+//! | `peers` | what page tables tell of each other after that |
 //! | `looks` | when a subregion is looked at next |
 //! | `scout` | places between the probes |
 //! | `subregion`, `target` | a subregion, and those of a target |
@@ -46,6 +47,7 @@ mod estimate;
 mod intervals;
 mod looks;
 mod page_runs;
+mod peers;
 mod regions;
 mod round;
 mod scout;
@@ -64,7 +66,7 @@ use budget::{Budget, KEPT_FOR_CHANGE};
 use daos_core::access::MAX_WINDOW_PAGES;
 use daos_core::{
     AccessCheck, AttrsError, Cost, CpuCost, MonitorAttrs, Observation, PAGE_SIZE, Rng, Snapshot,
-    TargetSnapshot, Window,
+    TargetId, TargetSnapshot, Window,
 };
 use round::{Place, Who};
 use scout::Scout;
@@ -134,6 +136,8 @@ pub struct Windows {
     saves_until_us: u64,
     /// What was spent on the last one, in microseconds.
     spent_at_once_us: f64,
+    /// Which it was, and when, until its page tables have learned from each other.
+    learns_from_peers: Option<(TargetId, u64)>,
     /// When what was armed so is to be read for the second time.
     read_again_us: u64,
     /// What is read or was armed in this tick.
@@ -215,6 +219,7 @@ impl Windows {
             all_read_until_us: 0,
             saves_until_us: 0,
             spent_at_once_us: 0.0,
+            learns_from_peers: None,
             read_again_us: 0,
             places: Vec::new(),
             armed_us: 0,
@@ -356,6 +361,7 @@ impl Windows {
         let aggregation_us = self.aggregation_us();
         // Whoever calls late ends all that is over at once.
         let end_us = if now_us < self.end_us + aggregation_us { self.end_us } else { now_us };
+        self.end_at_once(end_us);
         let aggregation = regions::Aggregation {
             nr_regions: (self.attrs.min_regions as usize, self.attrs.max_regions as usize),
             seconds: self.attrs.sample_us as f64 / 1e6,

@@ -32,6 +32,8 @@ const MOST_COUNTED: f64 = 16.0;
 /// Standard deviations by which a rate of which it is not known yet whether it is too low is to be higher than
 /// one that rests on more. Chosen: one in fifty is by chance.
 const CHANCE: f64 = 2.0;
+/// Accesses that what others tell is worth. Chosen: looks at a few decide.
+const LEARNED: f64 = 2.0;
 /// Pages of a table that a look counts for at most. Chosen: as many as are armed of it, so that a
 /// look at all does not decide what those have told in minutes.
 const MOST_PAGES: f64 = 16.0;
@@ -480,6 +482,15 @@ impl Subregion {
         } else if all_read || changed || was_over || (self.counts.is_empty() && is_other) {
             (self.curve, self.curve_of) = (self.counts.curve(rate, used_share), rate);
         }
+    }
+
+    /// Takes what is known of others for what is known of its rate.
+    pub fn learn(&mut self, of_others: Estimate) {
+        self.estimate = of_others;
+        self.estimate.doubt(LEARNED, f64::MAX);
+        self.told = None;
+        let rate = self.estimate.rate();
+        (self.curve, self.curve_of) = (self.counts.curve(rate, self.summary.used_share()), rate);
     }
 
     /// The pages in use that were armed last, and how many of those in use they stand for: all but those

@@ -2,7 +2,7 @@
 
 use super::run::{Run, attrs, regions};
 use daos_core::testing::{TestMemory, mib, pages};
-use daos_core::{AddrRange, PAGE_SIZE, Prices, TargetId};
+use daos_core::{AddrRange, HOT_RATE, PAGE_SIZE, Prices, TargetId};
 
 /// 256 MiB.
 const ALL: AddrRange = AddrRange { start: 16 << 20, end: 272 << 20 };
@@ -48,6 +48,16 @@ fn single_pages_are_known_soon() {
     assert!(times >= 1 && never == 0);
     assert!(at_once * 100 >= used * 95, "{at_once} of {used} pages");
     assert!(one_by_one * 2 < at_once, "{one_by_one} pages without");
+}
+
+#[test]
+fn how_often_they_are_used_is_known_then() {
+    // In each sampling interval.
+    let run = after(10.0, singles(0.05));
+    assert!(!run.memory.armed_targets.is_empty());
+    let used = run.last().targets[0].pages.iter().filter(|run| run.access_rate > 0.0);
+    let (often, seldom): (Vec<_>, Vec<_>) = used.partition(|run| run.access_rate >= HOT_RATE);
+    assert!(often.len() >= 19 * seldom.len(), "{} and {} runs", often.len(), seldom.len());
 }
 
 #[test]
