@@ -58,6 +58,7 @@ const SOON_ONE_IN: u64 = 8;
 /// known how often what is accessed once to fifty times a second is.
 const FIRST_READING_US: u64 = 60_000;
 const SECOND_READING_US: u64 = 800_000;
+pub(super) const BETWEEN_READINGS_US: u64 = SECOND_READING_US - FIRST_READING_US;
 /// Time after it in which all is read and nothing else armed, in microseconds. Chosen: the second reading comes in two
 /// rounds.
 const READ_IN_US: u64 = 1_500_000;
@@ -254,7 +255,9 @@ impl Windows {
         }
         let Some((target, armed_us)) = self.learns_from_peers.take() else { return };
         if let Ok(at) = self.targets.binary_search_by_key(&target, |target| target.id) {
-            self.targets[at].learn_from_peers(armed_us, (FIRST_READING_US + SECOND_READING_US) / 2);
+            let soon_us = 4 * self.attrs.sample_us;
+            let first_us = (FIRST_READING_US + SECOND_READING_US) / 2;
+            self.targets[at].learn_from_peers(armed_us, soon_us, first_us);
         }
     }
 

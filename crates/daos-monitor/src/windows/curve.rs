@@ -5,7 +5,7 @@
 //! are armed at once, and each reading says how many were accessed since. The same goes for the few
 //! pages that stand for a subregion: of many such, the mean tells how many are in all.
 
-use super::estimate::{chance, mean_wait};
+use super::estimate::{Look, chance, mean_wait};
 use daos_core::WITHIN_US;
 use daos_core::pages::Pages;
 
@@ -259,6 +259,15 @@ impl Counts {
             readings.iter().any(|reading| reading.came > 0 && (reading.us <= us) == is_by)
         };
         (came(true) != came(false)).then(|| came(true))
+    }
+
+    /// The look that the first reading was, if that was within so many microseconds, at those that came since.
+    pub fn look_by(&self, us: u64) -> Option<Look> {
+        let readings = &self.readings[..self.nr_readings];
+        let first = readings.first().filter(|first| first.us <= us)?;
+        let all: u32 = readings.iter().map(|reading| reading.came).sum();
+        let exposure = first.us as f64 / 1e6;
+        Some(Look { waiting: f64::from(all), accessed: f64::from(first.came), exposure })
     }
 
     /// Corrects when that was.

@@ -1,81 +1,110 @@
 //! What page tables tell of others that were armed with them and accessed as they were.
 //!
 //! Once all of a target was armed at once, each page table is read twice, and then not again for some seconds: that
-//! took what there is. Where all pages of a table came by the same reading, that hardly tells how often they are
-//! accessed: thirty times a second or five hundred. But of some tables more is known, since they were read
-//! sooner, or before; and those near by that came by the same reading are most likely used in the same way.
+//! took what there is. Where all pages of a table had come by the first reading, that hardly tells how often they are
+//! accessed: thirty times a second or five hundred. But some were read sooner, and how many of their pages had come
+//! by then tells it of those near by, too.
+//!
+//! Memory that is gone over comes table by table. Then some of those that were read sooner had come whole and the
+//! others not at all, and of those that came later the same is true.
 
-use super::estimate::Estimate;
+use super::estimate::Look;
 use super::subregion::{IDLE_RATE, Subregion};
 use super::target::TargetSubregions;
 
-/// Accesses that a table's rate rests on from which on it tells of others, and below which it is told. Chosen: where
-/// all came by one reading it rests on two.
+/// Accesses from which on a table tells for itself. Chosen: where all came by one reading its rate rests on two.
 const ENOUGH: f64 = 4.0;
-/// What came in one part in so many of the time of the first reading was read sooner: that is known better than of others,
-/// though it also is the least only. Chosen.
-const SOON_PART: u64 = 16;
-/// How many of the nearest are asked. Chosen: the one in the middle of them is hardly one of which a few odd looks tell.
-const NEAREST: usize = 5;
+/// How many of the nearest tell of a table. Chosen: of blocks that are used more or less often, most are larger.
+const NEAREST: usize = 16;
+/// The part of the variance of shares that are all or none from which on pages are taken to come together. Chosen: of 50
+/// pages that come at random times it is a fiftieth.
+const TOGETHER: f64 = 0.5;
 
 impl TargetSubregions {
-    /// Lets page tables of which all had been armed at `armed_us` learn from each other. What came within
-    /// `first_us` microseconds came by the first reading, the rest by the second.
-    pub fn learn_from_peers(&mut self, armed_us: u64, first_us: u64) {
-        for by_first in [true, false] {
-            let came_so = |subregion: &Subregion| {
-                let counts = &subregion.counts;
-                let is_used = subregion.table.is_some() && subregion.estimate.rate() >= IDLE_RATE;
-                is_used
-                    && counts.are_since(armed_us)
-                    && counts.all_came_by(first_us) == Some(by_first)
-            };
-            let knows = |subregion: &Subregion| {
-                let came_soon = subregion.counts.all_came_by(first_us / SOON_PART) == Some(true);
-                came_soon || subregion.estimate.rests_on(ENOUGH)
-            };
-            let all = self.subregions.iter_mut().enumerate().filter(|(_, s)| came_so(s));
-            let (peers, others): (Vec<_>, Vec<_>) = all.partition(|(_, s)| knows(s));
-            let peers: Vec<_> = peers.iter().map(|(at, s)| (*at, s.estimate)).collect();
-            for (at, subregion) in others {
-                if let Some(estimate) = middle_of_nearest(&peers, at) {
-                    subregion.learn(estimate);
-                }
+    /// Lets page tables of which all had been armed at `armed_us` learn from each other. Some were read within `soon_us`
+    /// microseconds, all for the first time within `first_us`.
+    pub fn learn_from_peers(&mut self, armed_us: u64, soon_us: u64, first_us: u64) {
+        let has_counts = |s: &Subregion| {
+            s.table.is_some() && s.counts.are_since(armed_us) && s.estimate.rate() >= IDLE_RATE
+        };
+        let all_came_first =
+            |s: &Subregion| if has_counts(s) { s.counts.all_came_by(first_us) } else { None };
+        let came_soon = |s: &Subregion| {
+            let look = s.counts.look_by(soon_us).filter(|_| has_counts(s))?;
+            // Where most had come they may not have been read with all others.
+            let is_first = all_came_first(s) == Some(true) || 2.0 * look.accessed > look.waiting;
+            is_first.then_some(look)
+        };
+        let subregions = || self.subregions.iter().enumerate();
+        let soon: Vec<_> = subregions().filter_map(|(at, s)| Some((at, came_soon(s)?))).collect();
+        let first = subregions().filter(|(_, s)| all_came_first(s) == Some(true));
+        let waits = first.filter_map(|(_, s)| s.counts.look_by(first_us)).map(|look| look.exposure);
+        let Some(wait) = waits.max_by(f64::total_cmp).filter(|_| !soon.is_empty()) else { return };
+        let passes = passes(&soon).map(|rate| rate.max(1.0 / wait));
+        for (at, subregion) in self.subregions.iter_mut().enumerate() {
+            let Some(is_first) = all_came_first(subregion) else { continue };
+            let at_random = || is_first.then(|| rate_of(nearest(&soon, at)));
+            let rate = passes.or_else(at_random).filter(|rate| *rate >= IDLE_RATE);
+            if let Some(rate) = rate.filter(|_| !subregion.estimate.rests_on(ENOUGH)) {
+                subregion.learn(rate);
             }
         }
     }
 }
 
-/// Of those nearest to an index, by rising ones, the one with as many of a higher rate as of a lower.
-fn middle_of_nearest(peers: &[(usize, Estimate)], to: usize) -> Option<Estimate> {
-    let next = peers.partition_point(|(at, _)| *at < to);
-    let from = next.saturating_sub(NEAREST.div_ceil(2)).min(peers.len().saturating_sub(NEAREST));
-    let nearest = &peers[from..peers.len().min(from + NEAREST)];
-    let mut nearest: Vec<Estimate> = nearest.iter().map(|(_, estimate)| *estimate).collect();
-    nearest.sort_unstable_by(|one, other| one.rate().total_cmp(&other.rate()));
-    nearest.get(nearest.len() / 2).copied()
+/// How often a second they are gone over, if they are.
+fn passes(looks: &[(usize, Look)]) -> Option<f64> {
+    let nr = looks.len() as f64;
+    let share = |look: &Look| look.accessed / look.waiting;
+    let mean = looks.iter().map(|(_, look)| share(look)).sum::<f64>() / nr;
+    let variance = looks.iter().map(|(_, look)| (share(look) - mean).powi(2)).sum::<f64>() / nr;
+    let exposure = looks.iter().map(|(_, look)| look.exposure).sum::<f64>() / nr;
+    (variance > TOGETHER * mean * (1.0 - mean)).then_some(mean / exposure)
+}
+
+/// Accesses a second, if they come at random times.
+fn rate_of(looks: &[(usize, Look)]) -> f64 {
+    let sum = |of: fn(&Look) -> f64| looks.iter().map(|(_, look)| of(look)).sum::<f64>();
+    let waiting = sum(|look| look.waiting);
+    let exposure = sum(|look| look.waiting * look.exposure) / waiting;
+    Look { waiting, accessed: sum(|look| look.accessed), exposure }.rate()
+}
+
+/// Those nearest to an index; `looks` are by rising ones.
+fn nearest(looks: &[(usize, Look)], to: usize) -> &[(usize, Look)] {
+    let next = looks.partition_point(|(at, _)| *at < to);
+    let from = next.saturating_sub(NEAREST / 2).min(looks.len().saturating_sub(NEAREST));
+    &looks[from..looks.len().min(from + NEAREST)]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::windows::estimate::Look;
+
+    fn looks(accessed: impl Fn(usize) -> f64) -> Vec<(usize, Look)> {
+        let look = |at| Look { waiting: 50.0, accessed: accessed(at), exposure: 0.005 };
+        (0..100).map(|at| (3 * at, look(at))).collect()
+    }
+
+    fn is_near(rate: f64, expected: f64) -> bool {
+        (rate / expected - 1.0).abs() < 0.05
+    }
 
     #[test]
-    fn the_middle_one_of_the_nearest_tells() {
-        let of_rate = |rate: f64| {
-            let mut estimate = Estimate::of(Look { waiting: 8.0, accessed: 8.0, exposure: 1.0 });
-            estimate.set_rate(rate, 8.0);
-            estimate
-        };
-        // Low rates below, high ones above, and an odd one on each side.
-        let rates = [1.0, 1.2, 1.1, 900.0, 1.0, 100.0, 110.0, 0.1, 120.0, 110.0];
-        let peers: Vec<_> = (0..).step_by(3).zip(rates.map(of_rate)).collect();
-        let told = |at: usize| middle_of_nearest(&peers, at).unwrap().rate();
-        assert!((told(0) - 1.1).abs() < 0.01, "{}", told(0));
-        assert!((told(8) - 1.1).abs() < 0.01, "{}", told(8));
-        assert!((told(28) - 110.0).abs() < 0.1, "{}", told(28));
-        assert!(middle_of_nearest(&[], 3).is_none());
-        assert!((middle_of_nearest(&peers[..1], 30).unwrap().rate() - 1.0).abs() < 0.01);
+    fn those_nearest_tell() {
+        // Hardly any came by then below, most above.
+        let looks = looks(|at| if at < 40 { 2.0 } else { 45.0 });
+        let told = |at: usize| rate_of(nearest(&looks, at));
+        assert!(is_near(told(10), 8.2) && is_near(told(250), 460.0), "{}, {}", told(10), told(250));
+        assert!(is_near(rate_of(nearest(&looks[..1], 300)), 8.2));
+    }
+
+    #[test]
+    fn memory_that_is_gone_over_is_told_from_what_is_used_at_random_times() {
+        // One in ten came whole within five milliseconds.
+        let swept = passes(&looks(|at| if (20..30).contains(&at) { 50.0 } else { 0.0 }));
+        assert!(is_near(swept.unwrap(), 20.0), "{swept:?}");
+        assert_eq!(passes(&looks(|at| [3.0, 5.0, 9.0, 4.0, 6.0][at % 5])), None);
+        assert_eq!(passes(&looks(|_| 0.0)), None);
     }
 }

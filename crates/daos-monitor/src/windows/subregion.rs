@@ -484,12 +484,10 @@ impl Subregion {
         }
     }
 
-    /// Takes what is known of others for what is known of its rate.
-    pub fn learn(&mut self, of_others: Estimate) {
-        self.estimate = of_others;
-        self.estimate.doubt(LEARNED, f64::MAX);
+    /// Takes the rate that others tell for its own.
+    pub fn learn(&mut self, rate: f64) {
+        self.estimate.set_rate(rate, LEARNED);
         self.told = None;
-        let rate = self.estimate.rate();
         (self.curve, self.curve_of) = (self.counts.curve(rate, self.summary.used_share()), rate);
     }
 
