@@ -54,11 +54,12 @@ const PAGES_OF_ONE: u64 = 4;
 /// often. Chosen: what is used all the time shows in some of them.
 const SOON: usize = 64;
 const SOON_ONE_IN: u64 = 8;
+/// Sampling intervals within which these are read, at the latest. Chosen: ticks may come late.
+const SOON_SAMPLES: u64 = 4;
 /// Time from it to the first reading of all, and to the second, in microseconds. Chosen: from how many pages come by both it is
 /// known how often what is accessed once to fifty times a second is.
 const FIRST_READING_US: u64 = 60_000;
 const SECOND_READING_US: u64 = 800_000;
-pub(super) const BETWEEN_READINGS_US: u64 = SECOND_READING_US - FIRST_READING_US;
 /// Time after it in which all is read and nothing else armed, in microseconds. Chosen: the second reading comes in two
 /// rounds.
 const READ_IN_US: u64 = 1_500_000;
@@ -248,6 +249,13 @@ impl Windows {
         self.read(access, now_us)
     }
 
+    /// When what was armed so is to be read next at the soonest; 0 for whenever it is due.
+    pub(super) fn next_reading_us(&self, now_us: u64) -> u64 {
+        let second_us = self.read_again_us;
+        let first_us = second_us.saturating_sub(SECOND_READING_US - FIRST_READING_US);
+        [first_us, second_us].into_iter().find(|reading_us| now_us < *reading_us).unwrap_or(0)
+    }
+
     /// Once all was read after it, lets page tables learn from each other.
     pub(super) fn end_at_once(&mut self, now_us: u64) {
         if now_us < self.all_read_until_us {
@@ -255,7 +263,7 @@ impl Windows {
         }
         let Some((target, armed_us)) = self.learns_from_peers.take() else { return };
         if let Ok(at) = self.targets.binary_search_by_key(&target, |target| target.id) {
-            let soon_us = 4 * self.attrs.sample_us;
+            let soon_us = SOON_SAMPLES * self.attrs.sample_us;
             let first_us = (FIRST_READING_US + SECOND_READING_US) / 2;
             self.targets[at].learn_from_peers(armed_us, soon_us, first_us);
         }
@@ -287,14 +295,14 @@ impl Windows {
         let is_known = rate >= IDLE_RATE && !subregion.unsure;
         let pause_us = if is_known { wait_us(rate, sample_us) } else { FIRST_READING_US };
         let who = Who::Subregion(at, index);
-        let soon = pause_us < 4 * sample_us || self.rng.below(SOON_ONE_IN) == 0;
+        let soon = pause_us < SOON_SAMPLES * sample_us || self.rng.below(SOON_ONE_IN) == 0;
         if soon && self.to_check.len() < SOON {
             subregion.due_us = now_us + sample_us;
             self.check_us = Some(now_us + sample_us);
             self.to_check.push(who);
         } else {
             // In the first round, whenever that comes.
-            subregion.due_us = now_us + 4 * sample_us;
+            subregion.due_us = now_us + SOON_SAMPLES * sample_us;
         }
         self.places.push(Place { who, from: 0, to });
     }

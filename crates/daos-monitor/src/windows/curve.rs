@@ -20,8 +20,8 @@ const ENOUGH: u32 = 4;
 const LAST_PART: u32 = 4;
 /// Pages of which a rate is told before most have come. Chosen.
 const EARLY: u32 = 2;
-/// Pages that a rate rests on of which only the least is known. Chosen: looks at a few decide.
-const LEAST_TOLD: f64 = 2.0;
+/// Pages that a rate rests on of which only the least is known, or what others tell. Chosen: looks at a few decide.
+pub(super) const LEAST_TOLD: f64 = 2.0;
 /// Pages that what was known before weighs as much as. Chosen.
 const FEW: f64 = 0.5;
 /// Rates that they may have, in accesses a second, and the steps in which one is found. Chosen: each
@@ -162,11 +162,20 @@ impl Counts {
         self.present.max(self.counted_before)
     }
 
+    /// The readings of the present count that are kept.
+    fn readings(&self) -> &[Reading] {
+        &self.readings[..self.nr_readings]
+    }
+
+    /// Pages that came by these.
+    fn came(&self) -> u32 {
+        self.readings().iter().map(|reading| reading.came).sum()
+    }
+
     /// How often pages in use are accessed, if the last reading tells: the first one at which most
     /// had come before, and those until then. Most likely if they come at random times, all at one rate.
     pub fn new_rate(&mut self) -> Option<CountedRate> {
-        let readings = &self.readings[..self.nr_readings];
-        let all: u32 = readings.iter().map(|reading| reading.came).sum();
+        let (readings, all) = (self.readings(), self.came());
         let &Reading { came: last, us: over_us, .. } = readings.last()?;
         let is_over = last * LAST_PART <= all;
         // Until then those that came before the last reading tell, though less.
@@ -216,7 +225,7 @@ impl Counts {
     /// Counts anew how many came within each time of the readings, now that their rate is known.
     fn recount(&mut self, rate: f64) {
         for (at, us) in WITHIN_US.into_iter().enumerate().take(self.present) {
-            let next = self.readings[..self.nr_readings].partition_point(|reading| reading.us < us);
+            let next = self.readings().partition_point(|reading| reading.us < us);
             if next == self.nr_readings {
                 break;
             }
@@ -239,7 +248,7 @@ impl Counts {
     /// How often those came that came before the last reading of all, of those and of `later` ones
     /// that came since; about as often as pages in use do, at this rate, where they are few.
     fn rate_before(&self, later: u32, rate: f64) -> f64 {
-        let readings = &self.readings[..self.nr_readings];
+        let readings = self.readings();
         let Some(&Reading { came, us: to_us, .. }) = readings.last() else { return rate };
         let from_us = if readings.len() > 1 { readings[readings.len() - 2].us } else { 0 };
         let waited = (f64::from(later) + 0.5 * f64::from(came)) * (to_us - from_us) as f64 / 1e6;
@@ -254,20 +263,17 @@ impl Counts {
     /// Whether those that came all did within so many microseconds since all were armed, or none did. `None`:
     /// some did.
     pub fn all_came_by(&self, us: u64) -> Option<bool> {
-        let readings = &self.readings[..self.nr_readings];
         let came = |is_by: bool| {
-            readings.iter().any(|reading| reading.came > 0 && (reading.us <= us) == is_by)
+            self.readings().iter().any(|reading| reading.came > 0 && (reading.us <= us) == is_by)
         };
         (came(true) != came(false)).then(|| came(true))
     }
 
     /// The look that the first reading was, if that was within so many microseconds, at those that came since.
     pub fn look_by(&self, us: u64) -> Option<Look> {
-        let readings = &self.readings[..self.nr_readings];
-        let first = readings.first().filter(|first| first.us <= us)?;
-        let all: u32 = readings.iter().map(|reading| reading.came).sum();
+        let first = self.readings().first().filter(|first| first.us <= us)?;
         let exposure = first.us as f64 / 1e6;
-        Some(Look { waiting: f64::from(all), accessed: f64::from(first.came), exposure })
+        Some(Look { waiting: f64::from(self.came()), accessed: f64::from(first.came), exposure })
     }
 
     /// Corrects when that was.

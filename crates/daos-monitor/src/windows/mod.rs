@@ -361,6 +361,7 @@ impl Windows {
         let aggregation_us = self.aggregation_us();
         // Whoever calls late ends all that is over at once.
         let end_us = if now_us < self.end_us + aggregation_us { self.end_us } else { now_us };
+        // Before runs of pages are found, which then stay as they are for seconds.
         self.end_at_once(end_us);
         let aggregation = regions::Aggregation {
             nr_regions: (self.attrs.min_regions as usize, self.attrs.max_regions as usize),

@@ -37,15 +37,21 @@ impl TargetSubregions {
         };
         let subregions = || self.subregions.iter().enumerate();
         let soon: Vec<_> = subregions().filter_map(|(at, s)| Some((at, came_soon(s)?))).collect();
+        if soon.is_empty() {
+            return;
+        }
         let first = subregions().filter(|(_, s)| all_came_first(s) == Some(true));
         let waits = first.filter_map(|(_, s)| s.counts.look_by(first_us)).map(|look| look.exposure);
-        let Some(wait) = waits.max_by(f64::total_cmp).filter(|_| !soon.is_empty()) else { return };
-        let passes = passes(&soon).map(|rate| rate.max(1.0 / wait));
+        // All came within that.
+        let once = waits.max_by(f64::total_cmp).map(|wait| 1.0 / wait);
+        let passes = passes(&soon).zip(once).map(|(rate, once)| rate.max(once));
         for (at, subregion) in self.subregions.iter_mut().enumerate() {
             let Some(is_first) = all_came_first(subregion) else { continue };
+            if subregion.estimate.rests_on(ENOUGH) {
+                continue;
+            }
             let at_random = || is_first.then(|| rate_of(nearest(&soon, at)));
-            let rate = passes.or_else(at_random).filter(|rate| *rate >= IDLE_RATE);
-            if let Some(rate) = rate.filter(|_| !subregion.estimate.rests_on(ENOUGH)) {
+            if let Some(rate) = passes.or_else(at_random).filter(|rate| *rate >= IDLE_RATE) {
                 subregion.learn(rate);
             }
         }
@@ -54,11 +60,13 @@ impl TargetSubregions {
 
 /// How often a second they are gone over, if they are.
 fn passes(looks: &[(usize, Look)]) -> Option<f64> {
-    let nr = looks.len() as f64;
+    let mean_of = |of: &dyn Fn(&Look) -> f64| {
+        looks.iter().map(|(_, look)| of(look)).sum::<f64>() / looks.len() as f64
+    };
     let share = |look: &Look| look.accessed / look.waiting;
-    let mean = looks.iter().map(|(_, look)| share(look)).sum::<f64>() / nr;
-    let variance = looks.iter().map(|(_, look)| (share(look) - mean).powi(2)).sum::<f64>() / nr;
-    let exposure = looks.iter().map(|(_, look)| look.exposure).sum::<f64>() / nr;
+    let mean = mean_of(&share);
+    let variance = mean_of(&|look| (share(look) - mean).powi(2));
+    let exposure = mean_of(&|look| look.exposure);
     (variance > TOGETHER * mean * (1.0 - mean)).then_some(mean / exposure)
 }
 

@@ -5,7 +5,6 @@
 //! tick of its own; all else when a later round comes.
 
 use super::Windows;
-use super::at_once::BETWEEN_READINGS_US;
 use super::looks::{BETWEEN_LOOKS_US, BETWEEN_TABLES_US, key};
 use super::subregion::{Subregion, Taken};
 use daos_core::{AccessCheck, Observation, Window};
@@ -288,6 +287,7 @@ impl Windows {
             }
             Who::Subregion(at, index) => (at, index),
         };
+        let next_reading_us = self.next_reading_us(now_us);
         let target = &mut self.targets[at];
         let subregion = &mut target.subregions[index];
         if seen.present == 0 && seen.unobservable == 0 {
@@ -318,11 +318,7 @@ impl Windows {
         // Where neighbours tell of each other, each can be looked at more seldom.
         let between_us = if self.fits_tables { BETWEEN_TABLES_US } else { BETWEEN_LOOKS_US };
         subregion.due_us = subregion.next_due_us(sample_us, between_us, now_us);
-        if now_us < self.read_again_us {
-            let first_us = self.read_again_us.saturating_sub(BETWEEN_READINGS_US);
-            let next_us = if now_us < first_us { first_us } else { self.read_again_us };
-            subregion.due_us = subregion.due_us.max(next_us);
-        }
+        subregion.due_us = subregion.due_us.max(next_reading_us);
         let pause_us = subregion.due_us.saturating_sub(now_us);
         if now_us >= self.read_again_us && pause_us > BETWEEN_LOOKS_US {
             // Not all in the same round, so that in each some show whether anything changed.

@@ -4,7 +4,7 @@
 //! Subregions are small where there is something to find out and large where there is not,
 //! and they are aggregated into regions.
 
-use super::curve::{CountedRate, Counts, Curve};
+use super::curve::{CountedRate, Counts, Curve, LEAST_TOLD};
 use super::estimate::{Estimate, Look};
 use super::page_runs::Told;
 use super::seen::{Accessed, Seen, Waiting};
@@ -32,8 +32,6 @@ const MOST_COUNTED: f64 = 16.0;
 /// Standard deviations by which a rate of which it is not known yet whether it is too low is to be higher than
 /// one that rests on more. Chosen: one in fifty is by chance.
 const CHANCE: f64 = 2.0;
-/// Accesses that what others tell is worth. Chosen: looks at a few decide.
-const LEARNED: f64 = 2.0;
 /// Pages of a table that a look counts for at most. Chosen: as many as are armed of it, so that a
 /// look at all does not decide what those have told in minutes.
 const MOST_PAGES: f64 = 16.0;
@@ -486,7 +484,7 @@ impl Subregion {
 
     /// Takes the rate that others tell for its own.
     pub fn learn(&mut self, rate: f64) {
-        self.estimate.set_rate(rate, LEARNED);
+        self.estimate.set_rate(rate, LEAST_TOLD);
         self.told = None;
         (self.curve, self.curve_of) = (self.counts.curve(rate, self.summary.used_share()), rate);
     }
