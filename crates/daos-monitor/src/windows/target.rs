@@ -49,6 +49,8 @@ pub(super) struct TargetSubregions {
     /// What was resident when that had grown by a part, and when it last did.
     grown_to: u64,
     grown_us: u64,
+    /// That was read more than once: how it came to what it had at first is not known.
+    was_seen: bool,
 }
 
 impl TargetSubregions {
@@ -68,23 +70,27 @@ impl TargetSubregions {
             at_once_from_us: 0,
             grown_to: 0,
             grown_us: 0,
+            was_seen: false,
         }
     }
 
     /// Takes in how much of it is resident.
     pub fn set_resident(&mut self, bytes: Option<u64>, now_us: u64) {
+        self.was_seen = self.resident_bytes.is_some();
         self.resident_bytes = bytes;
         let bytes = bytes.unwrap_or(0);
         if bytes > self.grown_to + self.grown_to / GROWN {
-            // How it came to what it has when it is first seen is not known.
-            self.grown_us = if self.grown_to > 0 { now_us } else { 0 };
+            self.grown_us = if self.was_seen { now_us } else { 0 };
             self.grown_to = bytes;
         }
     }
 
-    /// Whether it has filled much of its memory of late: what is known of it then does not hold for long.
+    /// Whether it has filled much of its memory of late, or may have, as one that was seen once and has more mapped than
+    /// it has filled: what is known of it then does not hold for long.
     pub fn is_growing(&self, now_us: u64) -> bool {
-        self.grown_us > 0 && now_us < self.grown_us + GROWING_US
+        let may_grow = |bytes: u64| !self.was_seen && bytes + bytes / GROWN < self.bytes();
+        self.resident_bytes.is_some_and(may_grow)
+            || self.grown_us > 0 && now_us < self.grown_us + GROWING_US
     }
 
     /// Bytes mapped.
@@ -373,6 +379,26 @@ fn tables(range: &AddrRange) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_target_may_be_growing_until_it_was_seen_twice() {
+        const S: u64 = 1_000_000;
+        let all = AddrRange::new(HUGE_PAGE_SIZE, 101 * HUGE_PAGE_SIZE);
+        let seen = |readings: &[Option<u64>]| {
+            let mut target = TargetSubregions::new(TargetId(0));
+            for (second, tables) in (0..).zip(readings) {
+                target.set_resident(tables.map(|tables| tables * HUGE_PAGE_SIZE), second * S);
+                target.fit(vec![all], second * S);
+            }
+            target
+        };
+        assert!(!seen(&[None]).is_growing(0), "nothing speaks for it");
+        assert!(!seen(&[Some(100)]).is_growing(0), "it has all that it can have");
+        assert!(seen(&[Some(20)]).is_growing(0));
+        assert!(!seen(&[Some(20), Some(21)]).is_growing(S));
+        let growing = seen(&[Some(20), Some(60)]);
+        assert!(growing.is_growing(S) && !growing.is_growing(S + GROWING_US));
+    }
 
     #[test]
     fn a_survey_tells_of_what_it_was_drawn_from() {
