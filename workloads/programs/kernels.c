@@ -194,11 +194,49 @@ static double scene(size_t mib, int rounds) {
     return sum;
 }
 
+/* Points of 128 coordinates: some come, and are compared with sixty of them in turn. */
+static double cluster(size_t mib, int rounds) {
+    const size_t dimensions = 128, n = (mib << 18) / dimensions;
+    float *point = get(n * dimensions * sizeof *point), sum = 0;
+    while (rounds--) {
+        for (size_t i = 0; i < n * dimensions; i++) point[i] = rnd() % 1024;
+        for (int centre = 0; centre < 60; centre++) {
+            const float *other = point + rnd() % n * dimensions;
+            for (size_t i = 0; i < n; i++)
+                for (size_t d = 0; d < dimensions; d++)
+                    sum += fabsf(point[i * dimensions + d] - other[d]);
+        }
+    }
+    return sum;
+}
+
+/* Rows are worked on between transpositions from one square to the other. */
+static double transform(size_t mib, int rounds) {
+    size_t side = 16;
+    while (side * side * 4 * 16 <= mib << 20) side *= 2;
+    double *from = get(side * side * 8), *to = get(side * side * 8);
+    for (size_t i = 0; i < side * side; i++) from[i] = i % 255;
+    while (rounds--) {
+        for (size_t row = 0; row < side; row += 16)
+            for (size_t column = 0; column < side; column += 16)
+                for (size_t i = row; i < row + 16; i++)
+                    for (size_t j = column; j < column + 16; j++) to[j * side + i] = from[i * side + j];
+        for (size_t row = 0; row < side; row++)
+            for (size_t half = 1; half < side; half *= 2)
+                for (size_t j = 0; j + half < side; j++)
+                    to[row * side + j] = 0.7 * (to[row * side + j] + to[row * side + j + half]);
+        double *swap = from;
+        from = to, to = swap;
+    }
+    return from[side];
+}
+
 int main(int argc, char **argv) {
     const struct { const char *name; double (*run)(size_t, int); } kernels[] = {
         {"options", options}, {"steps", steps}, {"slowsteps", slowsteps},
         {"multigrid", multigrid}, {"anneal", anneal}, {"lu", lu},
-        {"radix", radix}, {"pipeline", pipeline}, {"tree", tree}, {"scene", scene}};
+        {"radix", radix}, {"pipeline", pipeline}, {"tree", tree}, {"scene", scene},
+        {"cluster", cluster}, {"transform", transform}};
     if (argc != 4) return fprintf(stderr, "usage: kernels NAME MIB ROUNDS\n"), 2;
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
         if (!strcmp(kernels[i].name, argv[1]))

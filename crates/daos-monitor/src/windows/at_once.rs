@@ -51,7 +51,7 @@ const WITHIN_SECONDS: usize = 5;
 /// the runs that they make. Measured on tables of which a tenth is in use, singly.
 const PAGES_OF_ONE: u64 = 4;
 /// Page tables that are read as soon as can be at most, and one in how many is beside those that are accessed that
-/// often. Chosen: what is used all the time shows in some of them.
+/// often, or one in more where they are many. Chosen: what is used all the time shows in some of them.
 const SOON: usize = 64;
 const SOON_ONE_IN: u64 = 8;
 /// Sampling intervals within which these are read, at the latest. Chosen: ticks may come late.
@@ -202,8 +202,11 @@ impl Windows {
         let times = (PUT_BY / self.part_of_all(price_us)).floor().max(1.0);
         let next_us = now_us + (BOUND_OVER * 1e6 / times) as u64;
         self.targets[at].at_once_from_us = next_us;
-        for index in 0..self.targets[at].subregions.len() {
-            self.was_armed_at_once(at, index, next_us, now_us);
+        let subregions = self.targets[at].subregions.len();
+        let soon_one_in = SOON_ONE_IN.max(subregions.div_ceil(SOON) as u64);
+        for index in 0..subregions {
+            let soon = self.rng.below(soon_one_in) == 0;
+            self.was_armed_at_once(at, index, soon, next_us, now_us);
         }
         (self.armed_us, self.just_armed, self.was_at_once) = (now_us, true, true);
         // From when it is over, as far as can be said.
@@ -269,8 +272,16 @@ impl Windows {
         }
     }
 
-    /// Notes that a subregion is armed with all else, and when it is to be read. `next_us`: when it may be so again.
-    fn was_armed_at_once(&mut self, at: usize, index: usize, next_us: u64, now_us: u64) {
+    /// Notes that a subregion is armed with all else, and when it is to be read: `soon`, or if it is accessed so often.
+    /// `next_us`: when it may be so again.
+    fn was_armed_at_once(
+        &mut self,
+        at: usize,
+        index: usize,
+        soon: bool,
+        next_us: u64,
+        now_us: u64,
+    ) {
         let sample_us = self.attrs.sample_us;
         let may_be_table = self.may_be_table(&self.targets[at].subregions[index]);
         let subregion = &mut self.targets[at].subregions[index];
@@ -295,8 +306,8 @@ impl Windows {
         let is_known = rate >= IDLE_RATE && !subregion.unsure;
         let pause_us = if is_known { wait_us(rate, sample_us) } else { FIRST_READING_US };
         let who = Who::Subregion(at, index);
-        let soon = pause_us < SOON_SAMPLES * sample_us || self.rng.below(SOON_ONE_IN) == 0;
-        if soon && self.to_check.len() < SOON {
+        let is_soon = soon || pause_us < SOON_SAMPLES * sample_us;
+        if is_soon && self.to_check.len() < SOON {
             subregion.due_us = now_us + sample_us;
             self.check_us = Some(now_us + sample_us);
             self.to_check.push(who);
