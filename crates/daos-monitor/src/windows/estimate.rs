@@ -37,6 +37,10 @@ const MOST_QUIET: f64 = 10.0;
 const SOME_ACCESSES: f64 = 2.0;
 /// Rates that differ by less than this factor are not worth a border. Chosen.
 const ALIKE_FACTOR: f64 = 1.25;
+/// Of pages that are accessed all at once, so many tell as much as one. Chosen: those of a probe.
+const AS_ONE: f64 = 8.0;
+/// The chance that something comes that always did, at most. Chosen.
+const ALMOST_SURE: f64 = 0.95;
 
 /// Looks at pages that were waiting for an access.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -78,6 +82,11 @@ impl Evidence {
         Self { accesses: keep * self.accesses, waited: keep * self.waited }
     }
 
+    /// Both together.
+    pub fn with(self, other: Self) -> Self {
+        Self { accesses: self.accesses + other.accesses, waited: self.waited + other.waited }
+    }
+
     /// Rates that it might be, at a standard deviation from what it is most likely.
     fn bounds(self) -> (f64, f64) {
         let off = self.accesses.sqrt();
@@ -96,9 +105,7 @@ impl Evidence {
                 0.0
             }
         };
-        let both =
-            Self { accesses: self.accesses + other.accesses, waited: self.waited + other.waited };
-        2.0 * (log_likelihood(self) + log_likelihood(other) - log_likelihood(both))
+        2.0 * (log_likelihood(self) + log_likelihood(other) - log_likelihood(self.with(other)))
     }
 }
 
@@ -122,6 +129,14 @@ impl Look {
     /// How many pages tell as much: neighbours are often accessed together, or not at all.
     fn independent(self) -> f64 {
         self.waiting.powf(1.0 / 3.0).max(1.0).min(self.waiting)
+    }
+
+    /// The same of pages that are gone over so many times a second, which are accessed all at once.
+    fn surprise_of_one(self, rate: f64) -> f64 {
+        let share = (self.accessed / self.waiting).clamp(0.0, 1.0);
+        let chance = (rate * self.exposure).clamp(1e-12, ALMOST_SURE);
+        let (all, none) = (-2.0 * libm::log(chance), 2.0 * libm::log1p(-chance));
+        if share > 0.5 { all } else { none }
     }
 
     /// How unlikely it is at any rate between these: twice the log of how much likelier it is
@@ -218,9 +233,10 @@ impl Estimate {
         self.together.rate().is_some()
     }
 
-    /// Takes in, beside what it says of each page, what a look says of all of them.
-    pub fn add_at_all(&mut self, look: LookAtAll) {
-        self.together.add(look, self.rate());
+    /// Takes in, beside what it says of each page, what a look says of all of them. `is_usual`: most memory in use of the
+    /// target is gone over.
+    pub fn add_at_all(&mut self, look: LookAtAll, is_usual: bool) {
+        self.together.add(look, self.rate(), is_usual);
     }
 
     /// Whether the last looks were odd, though not so much that they must be of another rate.
@@ -242,7 +258,10 @@ impl Estimate {
             *self = Self::of(look);
             return false;
         }
-        let mut new = look.surprise(self.evidence.bounds());
+        let mut new = match self.together.rate() {
+            Some(rate) => look.surprise_of_one(rate),
+            None => look.surprise(self.evidence.bounds()),
+        };
         if self.evidence.accesses > 0.0 {
             // Pages that are swept are accessed all at once, and not again for long.
             new = new.min(AT_ONCE);
@@ -302,7 +321,8 @@ impl Estimate {
 
     /// How far it is from another, as twice a log likelihood ratio.
     pub fn distance(&self, other: &Self) -> f64 {
-        self.evidence.distance(other.evidence)
+        let part = if self.is_together() || other.is_together() { 1.0 / AS_ONE } else { 1.0 };
+        self.evidence.part(part).distance(other.evidence.part(part))
     }
 
     /// Whether it rests on enough to be told from other rates: some accesses, or none for so
@@ -313,13 +333,11 @@ impl Estimate {
 
     /// Both together.
     pub fn with(&self, other: &Self) -> Self {
-        let evidence = Evidence {
-            accesses: self.evidence.accesses + other.evidence.accesses,
-            waited: self.evidence.waited + other.evidence.waited,
-        };
+        let evidence = self.evidence.with(other.evidence);
+        let together = self.together.with(&other.together);
         let are_quiet = self.quiet > 0.0 && other.quiet > 0.0;
         let quiet = if are_quiet { self.quiet + other.quiet } else { 0.0 };
-        let mut both = Self { evidence, quiet, ..Self::default() };
+        let mut both = Self { evidence, quiet, together, ..Self::default() };
         both.rest_on_at_most(MOST_ACCESSES, MOST_PAGE_SECONDS);
         both
     }
@@ -355,6 +373,24 @@ pub(super) fn chance(rate: f64, seconds: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_what_is_gone_over_a_probe_tells_as_much_as_a_page() {
+        let look = |accessed, exposure| Look { waiting: 16.0, accessed, exposure };
+        let mut swept = Estimate::of(look(16.0, 0.3));
+        for (nth, share) in (0..20).zip([1.0, 0.0].into_iter().cycle()) {
+            let exposure = if nth % 3 == 0 { 0.1 } else { 0.3 };
+            swept.add_at_all(LookAtAll { pages: 16.0, share, from: 0.0, to: exposure }, false);
+        }
+        let mut random = Estimate::of(look(12.0, 0.5));
+        (0..5).for_each(|_| assert!(!random.add(look(12.0, 0.5))));
+        assert!(swept.is_together() && !random.is_together());
+        // Where the sweep has just been, in passing.
+        let passed = Estimate::of(look(16.0, 0.005));
+        assert!(swept.is_like(&passed) && !random.is_like(&passed));
+        assert!(!swept.add(look(16.0, 0.005)), "once is by chance");
+        assert!((0..4).any(|_| swept.add(look(16.0, 0.005))), "again and again is another rate");
+    }
 
     #[test]
     fn what_was_taken_apart_is_not_put_together_since_little_is_known() {

@@ -4,7 +4,7 @@ use super::IDLE_PAGES;
 use super::estimate::Estimate;
 use super::subregion::Subregion;
 use super::survey::Survey;
-use super::together::LookAtAll;
+use super::together::{LookAtAll, Together};
 use crate::fitting::pieces;
 use daos_core::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE, PageRuns, TargetId, WITHIN_US, WorkingSets};
 
@@ -19,8 +19,8 @@ const MOST_BETWEEN_US: f64 = 1_000_000.0;
 /// A target grows that has one part in so many more than before, and so long after that, in microseconds. Chosen.
 const GROWN: u64 = 8;
 const GROWING_US: u64 = 3_000_000;
-/// Page tables on each side that are gone over with one, at most, if they are accessed as often within this factor.
-/// Chosen: what is gone over is some ten mebibytes and more.
+/// Subregions on each side, page tables or as large as one is, that are gone over with it, at most, if they are accessed as often
+/// within this factor. Chosen: what is gone over is some ten mebibytes and more.
 const TOGETHER: usize = 4;
 const ABOUT: f64 = 3.0;
 
@@ -42,6 +42,8 @@ pub(super) struct TargetSubregions {
     /// much; and when it is to be added up anew.
     pub working_sets: Option<WorkingSets>,
     working_sets_due_us: u64,
+    /// Whether its memory is gone over, by looks at all of it.
+    together: Together,
     /// Places drawn from all of it, where it is not known page by page.
     pub survey: Survey,
     /// When it may be planned to arm it at once.
@@ -66,6 +68,7 @@ impl TargetSubregions {
             runs_due_us: 0,
             working_sets: None,
             working_sets_due_us: 0,
+            together: Together::default(),
             survey: Survey::default(),
             at_once_from_us: 0,
             grown_to: 0,
@@ -167,16 +170,20 @@ impl TargetSubregions {
     }
 
     /// What the last look at a subregion says of whether pages are accessed together, it says of others that are near
-    /// and accessed about as often, too: what is gone over is larger than a page table.
+    /// and accessed about as often, too: what is gone over is larger than a page table. And of all of the target, whether most
+    /// of what is in use is gone over.
     pub fn note_at_all(&mut self, at: usize, look: LookAtAll) {
         let this = &self.subregions[at];
         let (start, rate) = (this.range.start, this.estimate.rate());
+        let reach = TOGETHER as u64 * this.range.len().max(HUGE_PAGE_SIZE);
+        self.together.add(look, rate, false);
+        let is_usual = self.together.rate().is_some();
         let end = (at + 1 + TOGETHER).min(self.subregions.len());
         for subregion in &mut self.subregions[at.saturating_sub(TOGETHER)..end] {
             let own = subregion.estimate.rate();
-            let is_near = subregion.range.start.abs_diff(start) <= TOGETHER as u64 * HUGE_PAGE_SIZE;
+            let is_near = subregion.range.start.abs_diff(start) <= reach;
             if is_near && own.max(rate) < ABOUT * own.min(rate) {
-                subregion.estimate.add_at_all(look);
+                subregion.estimate.add_at_all(look, is_usual);
             }
         }
     }

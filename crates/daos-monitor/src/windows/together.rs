@@ -16,6 +16,8 @@ const SURE: f64 = 3.0;
 /// Most that one look adds to it, or takes off, and most that is kept. Chosen: two of each kind decide.
 const AT_ONCE: f64 = 2.0;
 const MOST: f64 = 8.0;
+/// How much is enough where most memory is gone over: a look that fits it, since the last that did not. Chosen.
+const FITS: f64 = 1.5;
 /// What each look leaves of what is known of both. Chosen: some fifty count.
 const KEEP: f64 = 0.98;
 /// Of pages in a sweep, so many are passed while they are being armed or read. Chosen.
@@ -45,6 +47,8 @@ pub(super) struct Together {
     /// How much likelier that is, by looks that found all accessed, and by those that found none.
     by_all: f64,
     by_none: f64,
+    /// Most memory in use of the target is gone over: less is enough to tell it of this.
+    is_usual: bool,
     /// The time is the sum of those within which they had none.
     evidence: Evidence,
 }
@@ -52,7 +56,9 @@ pub(super) struct Together {
 impl Together {
     /// Accesses a second, if they are accessed together.
     pub fn rate(&self) -> Option<f64> {
-        (self.by_all.min(self.by_none) > SURE).then(|| self.evidence.rate())
+        let is_sure = self.by_all.min(self.by_none) > SURE;
+        let fits = self.is_usual && self.by_all + self.by_none > FITS;
+        (is_sure || fits).then(|| self.evidence.rate())
     }
 
     /// The same of other pages, or more closely: one look decides whether it holds.
@@ -62,13 +68,26 @@ impl Together {
         self.rest_on_at_most(1.0);
     }
 
+    /// Both together: where either is not, nor are both.
+    pub fn with(&self, other: &Self) -> Self {
+        let mut both = Self {
+            by_all: self.by_all.min(other.by_all),
+            by_none: self.by_none.min(other.by_none),
+            is_usual: self.is_usual,
+            evidence: self.evidence.with(other.evidence),
+        };
+        both.rest_on_at_most(MOST_ACCESSES);
+        both
+    }
+
     fn rest_on_at_most(&mut self, accesses: f64) {
         let keep = (accesses / self.evidence.accesses.max(1e-9)).min(1.0);
         self.evidence = self.evidence.part(keep);
     }
 
-    /// Takes in a look; `rate`: accesses a second, as far as is known.
-    pub fn add(&mut self, look: LookAtAll, rate: f64) {
+    /// Takes in a look; `rate`: accesses a second, as far as is known; `is_usual`: most memory in use of the target is gone over.
+    pub fn add(&mut self, look: LookAtAll, rate: f64, is_usual: bool) {
+        self.is_usual = is_usual;
         let LookAtAll { pages, share, from, to } = look;
         // That a page is accessed in it at random times.
         let chance = chance(rate, to - from);
@@ -133,7 +152,7 @@ mod tests {
                 let share = came.iter().filter(|came| **came < to).count() as f64 / 16.0;
                 let look = LookAtAll { pages: 16.0, share, from, to };
                 let rate = together.rate().unwrap_or(random);
-                together.add(look, rate);
+                together.add(look, rate, false);
                 from = to;
                 if share > 0.0 {
                     break;
@@ -153,6 +172,33 @@ mod tests {
                 assert!((rate * period - 1.0).abs() < 0.4, "{rate} of {}", 1.0 / period);
             }
         }
+    }
+
+    fn sweep(rng: &mut Rng) -> [f64; 16] {
+        [0.5 * fraction(rng); 16]
+    }
+
+    #[test]
+    fn what_is_known_of_a_sweep_holds_for_both_of_its_parts() {
+        let swept = watch(2.0, sweep);
+        let rate = swept.with(&swept).rate().expect("both are gone over");
+        assert!((rate / swept.rate().unwrap() - 1.0).abs() < 0.01);
+        assert_eq!(swept.with(&Together::default()).rate(), None, "the other may not be");
+    }
+
+    #[test]
+    fn where_most_memory_is_gone_over_a_look_that_fits_is_enough() {
+        let looks = |shares: &[f64], is_usual: bool| {
+            let mut together = Together::default();
+            for share in shares {
+                let look = LookAtAll { pages: 16.0, share: *share, from: 0.0, to: 0.2 };
+                together.add(look, 2.0, is_usual);
+            }
+            together.rate()
+        };
+        assert!(looks(&[1.0], true).is_some() && looks(&[0.0], true).is_some());
+        assert_eq!(looks(&[1.0], false), None);
+        assert_eq!(looks(&[1.0, 0.4], true), None, "some came and others did not");
     }
 
     #[test]
