@@ -256,7 +256,7 @@ mod tests {
         let workloads = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workloads");
         assert_eq!(Suite::read(&workloads.join("store.toml")).unwrap().workloads.len(), 1);
         assert_eq!(Suite::read(&workloads.join("periods.toml")).unwrap().workloads.len(), 1);
-        assert_eq!(Suite::read(&workloads.join("kernels.toml")).unwrap().workloads.len(), 10);
+        assert_eq!(Suite::read(&workloads.join("kernels.toml")).unwrap().workloads.len(), 12);
         let seeds = Suite::read(&workloads.join("parsec3.toml")).unwrap();
         assert_eq!(seeds.workloads.len(), 24);
         assert!(seeds.workloads.iter().all(|w| w.install.is_some() && !w.needs.is_empty()));
