@@ -39,7 +39,7 @@ const SOME_ACCESSES: f64 = 2.0;
 const ALIKE_FACTOR: f64 = 1.25;
 /// Of pages that are accessed all at once, so many tell as much as one. Chosen: those of a probe.
 const AS_ONE: f64 = 8.0;
-/// The chance that something comes that always did, at most. Chosen.
+/// The chance of an access that is due, at most. Chosen.
 const ALMOST_SURE: f64 = 0.95;
 
 /// Looks at pages that were waiting for an access.
@@ -131,7 +131,7 @@ impl Look {
         self.waiting.powf(1.0 / 3.0).max(1.0).min(self.waiting)
     }
 
-    /// The same of pages that are gone over so many times a second, which are accessed all at once.
+    /// How unlikely a look is at pages that are gone over so many times a second, which are accessed all at once.
     fn surprise_of_one(self, rate: f64) -> f64 {
         let share = (self.accessed / self.waiting).clamp(0.0, 1.0);
         let chance = (rate * self.exposure).clamp(1e-12, ALMOST_SURE);

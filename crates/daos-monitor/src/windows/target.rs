@@ -51,7 +51,7 @@ pub(super) struct TargetSubregions {
     /// What was resident when that had grown by a part, and when it last did.
     grown_to: u64,
     grown_us: u64,
-    /// That was read more than once: how it came to what it had at first is not known.
+    /// What is resident was read more than once: how it came to what it had at first is not known.
     was_seen: bool,
 }
 
@@ -79,7 +79,7 @@ impl TargetSubregions {
 
     /// Takes in how much of it is resident.
     pub fn set_resident(&mut self, bytes: Option<u64>, now_us: u64) {
-        self.was_seen = self.resident_bytes.is_some();
+        self.was_seen |= self.resident_bytes.is_some();
         self.resident_bytes = bytes;
         let bytes = bytes.unwrap_or(0);
         if bytes > self.grown_to + self.grown_to / GROWN {
@@ -211,8 +211,8 @@ impl TargetSubregions {
         }
         let (before, now) = (self.bytes(), ranges.iter().map(AddrRange::len).sum());
         if before.abs_diff(now) > before / GROWN {
-            // It was drawn from other memory.
-            self.survey = Survey::default();
+            // They were drawn from other memory.
+            (self.survey, self.together) = Default::default();
         }
         let mut fitted = Vec::with_capacity(self.subregions.len() + 16);
         let mut rest = std::mem::take(&mut self.subregions).into_iter().peekable();

@@ -16,7 +16,7 @@ const SURE: f64 = 3.0;
 /// Most that one look adds to it, or takes off, and most that is kept. Chosen: two of each kind decide.
 const AT_ONCE: f64 = 2.0;
 const MOST: f64 = 8.0;
-/// How much is enough where most memory is gone over: a look that fits it, since the last that did not. Chosen.
+/// How much is enough by those that found all, where most memory is gone over: one, since the last that did not fit. Chosen.
 const FITS: f64 = 1.5;
 /// What each look leaves of what is known of both. Chosen: some fifty count.
 const KEEP: f64 = 0.98;
@@ -57,7 +57,8 @@ impl Together {
     /// Accesses a second, if they are accessed together.
     pub fn rate(&self) -> Option<f64> {
         let is_sure = self.by_all.min(self.by_none) > SURE;
-        let fits = self.is_usual && self.by_all + self.by_none > FITS;
+        // What is used seldom is mostly found unused.
+        let fits = self.is_usual && self.by_all > FITS;
         (is_sure || fits).then(|| self.evidence.rate())
     }
 
@@ -73,7 +74,7 @@ impl Together {
         let mut both = Self {
             by_all: self.by_all.min(other.by_all),
             by_none: self.by_none.min(other.by_none),
-            is_usual: self.is_usual,
+            is_usual: self.is_usual && other.is_usual,
             evidence: self.evidence.with(other.evidence),
         };
         both.rest_on_at_most(MOST_ACCESSES);
@@ -183,7 +184,10 @@ mod tests {
         let swept = watch(2.0, sweep);
         let rate = swept.with(&swept).rate().expect("both are gone over");
         assert!((rate / swept.rate().unwrap() - 1.0).abs() < 0.01);
-        assert_eq!(swept.with(&Together::default()).rate(), None, "the other may not be");
+        let unknown = Together { is_usual: true, ..Together::default() };
+        for both in [swept.with(&unknown), unknown.with(&swept)] {
+            assert_eq!(both.rate(), None, "the other may not be");
+        }
     }
 
     #[test]
@@ -196,8 +200,9 @@ mod tests {
             }
             together.rate()
         };
-        assert!(looks(&[1.0], true).is_some() && looks(&[0.0], true).is_some());
+        assert!(looks(&[1.0], true).is_some() && looks(&[0.0, 1.0, 0.0], true).is_some());
         assert_eq!(looks(&[1.0], false), None);
+        assert_eq!(looks(&[0.0; 20], true), None, "what is used seldom at random times may be so");
         assert_eq!(looks(&[1.0, 0.4], true), None, "some came and others did not");
     }
 
