@@ -5,7 +5,7 @@
 //! golden ratio do; those at borders narrow down where two subregions that differ meet.
 
 use super::Windows;
-use super::estimate::{Estimate, chance};
+use super::estimate::{AS_ONE, Estimate, chance};
 use super::subregion::{IDLE_RATE, Subregion};
 use super::survey::{SURVEYED_US, Visit};
 use super::target::TargetSubregions;
@@ -16,6 +16,9 @@ const PAGES: u64 = 16;
 /// How long a scout stays out at most, in microseconds, if nothing was accessed there: eight
 /// pages that are each accessed in two seconds had four accesses by then.
 const OUT_US: u64 = 1_000_000;
+/// The same in periods where memory is gone over, and at most: a place that was left alone for three is idle.
+const PERIODS: f64 = 3.0;
+const MOST_OUT_US: u64 = 6_000_000;
 /// One in so many scouts that explore waits for what is accessed seldom, too. Chosen: others
 /// may be back within a sampling interval, and so be many times as many.
 const PATIENT: u64 = 4;
@@ -70,8 +73,13 @@ impl Scout {
             && host.estimate.rate() < IDLE_RATE
             && estimate.rate() > 0.0
             && host.estimate.is_like(estimate);
+        let (expected, most_us) = match host.estimate.is_together() {
+            // What is gone over is nowhere else for most of a period.
+            true => (expected / AS_ONE, periods_us(host.estimate.rate())),
+            false => (expected, OUT_US),
+        };
         let is_enough = estimate.is_enough(expected) && !may_differ;
-        out_us >= OUT_US || self.place.absent || (out_us > 0 && is_enough)
+        out_us >= most_us || self.place.absent || (out_us > 0 && is_enough)
     }
 
     /// If it is due for a survey, it comes first: late, it would tell little.
@@ -335,6 +343,11 @@ impl Windows {
         let apart = self.bytes() / (self.nr_explored + 1).max(1);
         (apart / PAGE_SIZE).max(1) * PAGE_SIZE
     }
+}
+
+/// How long a scout stays out in memory that is gone over so often a second.
+fn periods_us(rate: f64) -> u64 {
+    ((PERIODS / rate * 1e6) as u64).clamp(OUT_US, MOST_OUT_US)
 }
 
 /// Pages at a place at which memory that is accessed so often shows within a sampling interval

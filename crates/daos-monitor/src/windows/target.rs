@@ -23,6 +23,10 @@ const GROWING_US: u64 = 3_000_000;
 /// within this factor. Chosen: what is gone over is some ten mebibytes and more.
 const TOGETHER: usize = 4;
 const ABOUT: f64 = 3.0;
+/// What the last look counts for in the share of those that are mixed, and up to which share most memory in use is gone
+/// over. Chosen: of what is used by turns, which comes and goes as a whole, more are.
+const LATEST: f64 = 0.02;
+const FEW_MIXED: f64 = 0.1;
 
 /// Sorted, disjoint subregions that cover what a target has mapped.
 #[derive(Debug, Clone)]
@@ -42,8 +46,10 @@ pub(super) struct TargetSubregions {
     /// much; and when it is to be added up anew.
     pub working_sets: Option<WorkingSets>,
     working_sets_due_us: u64,
-    /// Whether its memory is gone over, by looks at all of it.
+    /// Whether its memory is gone over, by looks at all of it; and which share, 0 to 1, of those that found any accessed
+    /// found others that were not.
     together: Together,
+    mixed: f64,
     /// Places drawn from all of it, where it is not known page by page.
     pub survey: Survey,
     /// When it may be planned to arm it at once.
@@ -69,6 +75,7 @@ impl TargetSubregions {
             working_sets: None,
             working_sets_due_us: 0,
             together: Together::default(),
+            mixed: 1.0,
             survey: Survey::default(),
             at_once_from_us: 0,
             grown_to: 0,
@@ -177,7 +184,10 @@ impl TargetSubregions {
         let (start, rate) = (this.range.start, this.estimate.rate());
         let reach = TOGETHER as u64 * this.range.len().max(HUGE_PAGE_SIZE);
         self.together.add(look, rate, false);
-        let is_usual = self.together.rate().is_some();
+        if let Some(is_mixed) = look.is_mixed() {
+            self.mixed += (f64::from(u8::from(is_mixed)) - self.mixed) * LATEST;
+        }
+        let is_usual = self.together.rate().is_some() && self.mixed < FEW_MIXED;
         let end = (at + 1 + TOGETHER).min(self.subregions.len());
         for subregion in &mut self.subregions[at.saturating_sub(TOGETHER)..end] {
             let own = subregion.estimate.rate();
@@ -212,7 +222,8 @@ impl TargetSubregions {
         let (before, now) = (self.bytes(), ranges.iter().map(AddrRange::len).sum());
         if before.abs_diff(now) > before / GROWN {
             // They were drawn from other memory.
-            (self.survey, self.together) = Default::default();
+            (self.survey, self.together, self.mixed) =
+                (Survey::default(), Together::default(), 1.0);
         }
         let mut fitted = Vec::with_capacity(self.subregions.len() + 16);
         let mut rest = std::mem::take(&mut self.subregions).into_iter().peekable();
@@ -385,6 +396,7 @@ fn tables(range: &AddrRange) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::estimate::Look;
     use super::*;
 
     #[test]
@@ -405,6 +417,27 @@ mod tests {
         assert!(!seen(&[Some(20), Some(21)]).is_growing(S));
         let growing = seen(&[Some(20), Some(60)]);
         assert!(growing.is_growing(S) && !growing.is_growing(S + GROWING_US));
+    }
+
+    #[test]
+    fn what_is_found_accessed_in_part_speaks_against_a_sweep_all_over() {
+        let told = |share_of_every_fourth: f64| {
+            let mut target = TargetSubregions::new(TargetId(0));
+            target.fit(vec![AddrRange::new(0, 64 * HUGE_PAGE_SIZE)], 0);
+            target.split_at_tables(64, 0);
+            let look = Look { waiting: 16.0, accessed: 8.0, exposure: 0.3 };
+            target.subregions.iter_mut().for_each(|s| s.estimate = Estimate::of(look));
+            for nth in 0..400_usize {
+                let share = [share_of_every_fourth, 0.0, 1.0, 0.0][nth % 4];
+                let look = LookAtAll { pages: 16.0, share, from: 0.0, to: 0.2 };
+                target.note_at_all(4 * nth % 64, look);
+            }
+            // One that was never looked at, nor any near it, but for once.
+            target.subregions[2].estimate = Estimate::of(look);
+            target.note_at_all(2, LookAtAll { pages: 16.0, share: 1.0, from: 0.0, to: 0.2 });
+            target.subregions[2].estimate.is_together()
+        };
+        assert!(told(1.0) && !told(0.5));
     }
 
     #[test]

@@ -41,6 +41,13 @@ pub(super) struct LookAtAll {
     pub to: f64,
 }
 
+impl LookAtAll {
+    /// Whether others were not accessed though some were, as of pages that are accessed at random times; `None` if none was.
+    pub fn is_mixed(&self) -> Option<bool> {
+        (self.share > NONE).then_some(self.share < ALL)
+    }
+}
+
 /// Whether pages are accessed together, and how often.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Together {
