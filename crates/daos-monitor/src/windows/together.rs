@@ -25,6 +25,9 @@ const PARTLY: f64 = 0.05;
 /// The shares of accessed pages from which on it is all, and up to which it is none. Chosen.
 const ALL: f64 = 0.9;
 const NONE: f64 = 0.1;
+/// Of a rate that looks told as if accesses came at random times, what it is if they come in sweeps: looks take 0.8 mean times, in
+/// which 1 - exp(-0.8) have an access.
+const IF_SWEPT: f64 = 0.69;
 /// Accesses that the period rests on at most. Chosen.
 const MOST_ACCESSES: f64 = 32.0;
 /// The part of a period after which a look that finds none hardly fits it. Chosen.
@@ -126,7 +129,7 @@ impl Together {
     /// that found them later for nothing beyond that none had been accessed before.
     fn count(&mut self, look: LookAtAll, known: f64) {
         if self.evidence == Evidence::default() {
-            self.evidence = Evidence { accesses: 1.0, waited: 1.0 / known };
+            self.evidence = Evidence { accesses: 1.0, waited: 1.0 / (IF_SWEPT * known) };
             return;
         }
         let rate = self.evidence.rate();
