@@ -37,7 +37,7 @@ const MOST_QUIET: f64 = 10.0;
 const SOME_ACCESSES: f64 = 2.0;
 /// Rates that differ by less than this factor are not worth a border. Chosen.
 const ALIKE_FACTOR: f64 = 1.25;
-/// Of pages that are accessed all at once, so many tell as much as one. Chosen: those of a probe.
+/// Of pages that are accessed all at once, so many tell as much as one. Chosen: probes have four to sixteen.
 pub(super) const AS_ONE: f64 = 8.0;
 /// The chance of an access that is due, at most. Chosen.
 const ALMOST_SURE: f64 = 0.95;

@@ -4,7 +4,7 @@ use super::IDLE_PAGES;
 use super::estimate::Estimate;
 use super::subregion::Subregion;
 use super::survey::Survey;
-use super::together::{LookAtAll, Together};
+use super::together::{LookAtAll, MostlySwept};
 use crate::fitting::pieces;
 use daos_core::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE, PageRuns, TargetId, WITHIN_US, WorkingSets};
 
@@ -23,10 +23,6 @@ const GROWING_US: u64 = 3_000_000;
 /// within this factor. Chosen: what is gone over is some ten mebibytes and more.
 const TOGETHER: usize = 4;
 const ABOUT: f64 = 3.0;
-/// What the last look counts for in the share of those that are mixed, and up to which share most memory in use is gone
-/// over. Chosen: of what is used by turns, which comes and goes as a whole, more are.
-const LATEST: f64 = 0.02;
-const FEW_MIXED: f64 = 0.1;
 
 /// Sorted, disjoint subregions that cover what a target has mapped.
 #[derive(Debug, Clone)]
@@ -46,10 +42,8 @@ pub(super) struct TargetSubregions {
     /// much; and when it is to be added up anew.
     pub working_sets: Option<WorkingSets>,
     working_sets_due_us: u64,
-    /// Whether its memory is gone over, by looks at all of it; and which share, 0 to 1, of those that found any accessed
-    /// found others that were not.
-    together: Together,
-    mixed: f64,
+    /// Whether most of it in use is gone over.
+    mostly_swept: MostlySwept,
     /// Places drawn from all of it, where it is not known page by page.
     pub survey: Survey,
     /// When it may be planned to arm it at once.
@@ -74,8 +68,7 @@ impl TargetSubregions {
             runs_due_us: 0,
             working_sets: None,
             working_sets_due_us: 0,
-            together: Together::default(),
-            mixed: 1.0,
+            mostly_swept: MostlySwept::default(),
             survey: Survey::default(),
             at_once_from_us: 0,
             grown_to: 0,
@@ -183,11 +176,7 @@ impl TargetSubregions {
         let this = &self.subregions[at];
         let (start, rate) = (this.range.start, this.estimate.rate());
         let reach = TOGETHER as u64 * this.range.len().max(HUGE_PAGE_SIZE);
-        self.together.add(look, rate, false);
-        if let Some(is_mixed) = look.is_mixed() {
-            self.mixed += (f64::from(u8::from(is_mixed)) - self.mixed) * LATEST;
-        }
-        let is_usual = self.together.rate().is_some() && self.mixed < FEW_MIXED;
+        let is_usual = self.mostly_swept.add(look, rate);
         let end = (at + 1 + TOGETHER).min(self.subregions.len());
         for subregion in &mut self.subregions[at.saturating_sub(TOGETHER)..end] {
             let own = subregion.estimate.rate();
@@ -222,8 +211,7 @@ impl TargetSubregions {
         let (before, now) = (self.bytes(), ranges.iter().map(AddrRange::len).sum());
         if before.abs_diff(now) > before / GROWN {
             // They were drawn from other memory.
-            (self.survey, self.together, self.mixed) =
-                (Survey::default(), Together::default(), 1.0);
+            (self.survey, self.mostly_swept) = Default::default();
         }
         let mut fitted = Vec::with_capacity(self.subregions.len() + 16);
         let mut rest = std::mem::take(&mut self.subregions).into_iter().peekable();

@@ -25,6 +25,10 @@ const PARTLY: f64 = 0.05;
 /// The shares of accessed pages from which on it is all, and up to which it is none. Chosen.
 const ALL: f64 = 0.9;
 const NONE: f64 = 0.1;
+/// What the last look counts for in the share of those that found all, and the share from which on most memory in use is
+/// gone over. Chosen: of what is used by turns, which comes and goes as a whole, it is less.
+const LATEST: f64 = 0.02;
+const MOSTLY_WHOLE: f64 = 0.9;
 /// Of a rate that looks told as if accesses came at random times, what it is if they come in sweeps: looks take 0.8 mean times, in
 /// which 1 - exp(-0.8) have an access.
 const IF_SWEPT: f64 = 0.69;
@@ -42,13 +46,6 @@ pub(super) struct LookAtAll {
     /// Seconds from when they were armed until they were read before, and until now.
     pub from: f64,
     pub to: f64,
-}
-
-impl LookAtAll {
-    /// Whether others were not accessed though some were, as of pages that are accessed at random times; `None` if none was.
-    pub fn is_mixed(&self) -> Option<bool> {
-        (self.share > NONE).then_some(self.share < ALL)
-    }
 }
 
 /// Whether pages are accessed together, and how often.
@@ -142,6 +139,27 @@ impl Together {
             *waited = (*waited - none_until(look.from)).max(0.5 * *waited);
         }
         self.rest_on_at_most(MOST_ACCESSES);
+    }
+}
+
+/// Whether most memory in use of a target is gone over, by looks at any of it.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct MostlySwept {
+    together: Together,
+    /// Of looks that found any accessed, the share that found all, 0 to 1. Of pages that are accessed at random times it
+    /// is less.
+    whole: f64,
+}
+
+impl MostlySwept {
+    /// Takes in a look; `rate`: accesses a second, as far as is known. Returns whether it is.
+    pub fn add(&mut self, look: LookAtAll, rate: f64) -> bool {
+        self.together.add(look, rate, false);
+        if look.share > NONE {
+            let is_whole = if look.share >= ALL { 1.0 } else { 0.0 };
+            self.whole += (is_whole - self.whole) * LATEST;
+        }
+        self.together.rate().is_some() && self.whole > MOSTLY_WHOLE
     }
 }
 
