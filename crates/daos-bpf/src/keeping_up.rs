@@ -90,7 +90,7 @@ impl Space {
 
     /// How much memory it has: returns how much is mapped. While it lives, what can't be read now is
     /// as it was.
-    fn weigh(&mut self) -> Option<u64> {
+    pub(crate) fn weigh(&mut self) -> Option<u64> {
         let ProcessSize { mapped_bytes, kinds } = self.process.size()?;
         self.seen.is_news |= self.seen.memory.is_none_or(|before| before.differs_from(&kinds));
         self.seen.memory = Some(kinds);

@@ -524,6 +524,13 @@ impl AccessCheck for VirtualMemory {
         self.place_of(target).map_or(Ok(false), |at| self.arm_all_of(at))
     }
 
+    fn resident_bytes_of(&mut self, target: TargetId) -> Option<u64> {
+        let at = self.place_of(target)?;
+        let space = &mut self.spaces[at];
+        space.weigh()?;
+        space.seen.resident_bytes()
+    }
+
     fn check(&mut self, windows: &[Window], found: &mut Vec<Observation>) -> Result<(), BpfError> {
         let first = found.len();
         found.resize(first + windows.len(), Observation::default());

@@ -207,6 +207,13 @@ pub trait AccessCheck {
         found: &mut Vec<Observation>,
     ) -> Result<(), Self::Error>;
 
+    /// What a target has in memory now, in bytes, where that can be asked for little: [`targets`](Self::targets)
+    /// tells what it was when that was last looked at.
+    fn resident_bytes_of(&mut self, target: TargetId) -> Option<u64> {
+        let _ = target;
+        None
+    }
+
     /// What arming and checking cost here.
     fn prices(&self) -> Prices {
         Prices::default()

@@ -340,6 +340,10 @@ impl AccessCheck for TestMemory {
         Ok(!self.refuses_targets)
     }
 
+    fn resident_bytes_of(&mut self, target: TargetId) -> Option<u64> {
+        self.targets.iter().find(|live| live.id == target)?.resident_bytes
+    }
+
     fn check(
         &mut self,
         windows: &[Window],

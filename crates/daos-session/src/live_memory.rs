@@ -77,6 +77,10 @@ impl AccessCheck for Watched {
         self.0.processes_mut().arm_target(target)
     }
 
+    fn resident_bytes_of(&mut self, target: TargetId) -> Option<u64> {
+        self.0.processes_mut().resident_bytes_of(target)
+    }
+
     fn check(&mut self, windows: &[Window], found: &mut Vec<Observation>) -> Result<(), BpfError> {
         self.0.processes_mut().check(windows, found)
     }
@@ -115,6 +119,10 @@ impl AccessCheck for LiveMemory {
 
     fn arm_target(&mut self, target: TargetId) -> Result<bool, BpfError> {
         either!(self, memory => memory.arm_target(target))
+    }
+
+    fn resident_bytes_of(&mut self, target: TargetId) -> Option<u64> {
+        either!(self, memory => memory.resident_bytes_of(target))
     }
 
     fn check(&mut self, windows: &[Window], found: &mut Vec<Observation>) -> Result<(), BpfError> {

@@ -185,10 +185,15 @@ impl Windows {
             return Ok(false);
         };
         let price_us = plan.price_us();
-        if !self.fits_tables || !self.budget.has_saved(price_us, kept) {
+        let may_grow = self.targets[at].may_grow(now_us);
+        if may_grow || !self.fits_tables || !self.budget.has_saved(price_us, kept) {
             return Ok(false);
         }
         self.at_once = None;
+        if self.has_grown(access, at, now_us) {
+            self.plan_due_us = now_us;
+            return Ok(false);
+        }
         self.read_all_that_waits(access, at, now_us)?;
         self.places.clear();
         // What it takes is known by itself.
@@ -223,6 +228,16 @@ impl Windows {
         self.learns_from_peers = Some((plan.target, now_us));
         self.save(now_us);
         Ok(true)
+    }
+
+    /// Whether a target has filled much since it was planned: it would take as much more, and what is filled next would
+    /// wait long for its turn.
+    fn has_grown<A: AccessCheck + ?Sized>(&mut self, access: &mut A, at: usize, now_us: u64) -> bool {
+        let target = &mut self.targets[at];
+        if let Some(bytes) = access.resident_bytes_of(target.id) {
+            target.set_resident(Some(bytes), now_us);
+        }
+        target.is_growing(now_us)
     }
 
     /// Reads what waits of a target, since nothing is known any more of when it was accessed once it is

@@ -16,9 +16,11 @@ const ADDING_US: f64 = 0.2;
 /// rather than what usually does.
 const FOR_WORKING_SETS: f64 = 0.04;
 const MOST_BETWEEN_US: f64 = 1_000_000.0;
-/// A target grows that has one part in so many more than before, and so long after that, in microseconds. Chosen.
+/// A target grows that has one part in so many more than before, and so long after that, in microseconds; and it may so
+/// long after it was seen for the first time, when it is not known how it came to what it has. Chosen.
 const GROWN: u64 = 8;
 const GROWING_US: u64 = 3_000_000;
+const MAY_GROW_US: u64 = 1_000_000;
 /// Subregions on each side, page tables or as large as one is, that are gone over with it, at most, if they are accessed as often
 /// within this factor. Chosen: what is gone over is some ten mebibytes and more.
 const TOGETHER: usize = 4;
@@ -48,11 +50,11 @@ pub(super) struct TargetSubregions {
     pub survey: Survey,
     /// When it may be planned to arm it at once.
     pub at_once_from_us: u64,
-    /// What was resident when that had grown by a part, and when it last did.
+    /// What was resident when that had last grown by a part, until when it counts as growing for it, and until when it
+    /// is not known whether it does.
     grown_to: u64,
-    grown_us: u64,
-    /// What is resident was read more than once: how it came to what it had at first is not known.
-    was_seen: bool,
+    growing_until_us: u64,
+    may_grow_until_us: u64,
 }
 
 impl TargetSubregions {
@@ -72,28 +74,32 @@ impl TargetSubregions {
             survey: Survey::default(),
             at_once_from_us: 0,
             grown_to: 0,
-            grown_us: 0,
-            was_seen: false,
+            growing_until_us: 0,
+            may_grow_until_us: 0,
         }
     }
 
     /// Takes in how much of it is resident.
     pub fn set_resident(&mut self, bytes: Option<u64>, now_us: u64) {
-        self.was_seen |= self.resident_bytes.is_some();
         self.resident_bytes = bytes;
-        let bytes = bytes.unwrap_or(0);
+        let Some(bytes) = bytes else { return };
         if bytes > self.grown_to + self.grown_to / GROWN {
-            self.grown_us = if self.was_seen { now_us } else { 0 };
+            match self.grown_to {
+                0 => self.may_grow_until_us = now_us + MAY_GROW_US,
+                _ => self.growing_until_us = now_us + GROWING_US,
+            }
             self.grown_to = bytes;
         }
     }
 
-    /// Whether it has filled much of its memory of late, or may have, as one that was seen once and has more mapped than
-    /// it has filled: what is known of it then does not hold for long.
+    /// Whether it has filled much of its memory of late: what is known of it then does not hold for long.
     pub fn is_growing(&self, now_us: u64) -> bool {
-        let may_grow = |bytes: u64| !self.was_seen && bytes + bytes / GROWN < self.bytes();
-        self.resident_bytes.is_some_and(may_grow)
-            || self.grown_us > 0 && now_us < self.grown_us + GROWING_US
+        now_us < self.growing_until_us
+    }
+
+    /// Whether that is not known yet.
+    pub fn may_grow(&self, now_us: u64) -> bool {
+        now_us < self.may_grow_until_us
     }
 
     /// Bytes mapped.
@@ -388,21 +394,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_target_may_be_growing_until_it_was_seen_twice() {
+    fn a_target_may_be_growing_until_it_was_seen_for_a_while() {
         const S: u64 = 1_000_000;
-        let all = AddrRange::new(HUGE_PAGE_SIZE, 101 * HUGE_PAGE_SIZE);
         let seen = |readings: &[Option<u64>]| {
             let mut target = TargetSubregions::new(TargetId(0));
-            for (second, tables) in (0..).zip(readings) {
-                target.set_resident(tables.map(|tables| tables * HUGE_PAGE_SIZE), second * S);
-                target.fit(vec![all], second * S);
+            for (second, bytes) in (0..).zip(readings) {
+                target.set_resident(bytes.map(|tables| tables * HUGE_PAGE_SIZE), second * S);
             }
             target
         };
-        assert!(!seen(&[None]).is_growing(0), "nothing speaks for it");
-        assert!(!seen(&[Some(100)]).is_growing(0), "it has all that it can have");
-        assert!(seen(&[Some(20)]).is_growing(0));
-        assert!(!seen(&[Some(20), Some(21)]).is_growing(S));
+        assert!(!seen(&[None]).may_grow(0), "nothing speaks for it");
+        let seen_once = seen(&[Some(100)]);
+        assert!(seen_once.may_grow(S - 1) && !seen_once.may_grow(S) && !seen_once.is_growing(0));
+        assert!(!seen(&[Some(100), Some(101)]).is_growing(S));
         let growing = seen(&[Some(20), Some(60)]);
         assert!(growing.is_growing(S) && !growing.is_growing(S + GROWING_US));
     }

@@ -123,6 +123,10 @@ impl<S: AccessCheck> AccessCheck for DryRun<'_, S> {
         self.real.arm_target(target)
     }
 
+    fn resident_bytes_of(&mut self, target: TargetId) -> Option<u64> {
+        self.real.resident_bytes_of(target)
+    }
+
     fn check(&mut self, windows: &[Window], found: &mut Vec<Observation>) -> Result<(), S::Error> {
         self.real.check(windows, found)
     }

@@ -2,7 +2,7 @@
 
 use super::run::{Run, attrs, regions};
 use daos_core::testing::{TestMemory, mib, pages};
-use daos_core::{AddrRange, HOT_RATE, PAGE_SIZE, Prices, TargetId};
+use daos_core::{AddrRange, HOT_RATE, MonitorAttrs, PAGE_SIZE, Prices, TargetId};
 
 /// 256 MiB.
 const ALL: AddrRange = AddrRange { start: 16 << 20, end: 272 << 20 };
@@ -82,6 +82,23 @@ fn it_waits_while_a_target_fills_its_memory() {
         run.memory.armed_targets.len()
     };
     assert!(times(true) == 0 && times(false) > 0);
+}
+
+#[test]
+fn what_was_filled_since_it_was_planned_is_noticed() {
+    let armed_at_us = |grows_at_us: Option<u64>| {
+        let seldom = MonitorAttrs { update_us: 60_000_000, ..attrs(10, 1000) };
+        let mut run = Run::new(singles(0.05), seldom, Some(BOUND), 7);
+        while run.memory.armed_targets.is_empty() && run.due_us < 30_000_000 {
+            let mebibytes = if grows_at_us == Some(run.due_us) { 240 } else { 160 };
+            run.memory.targets[0].resident_bytes = Some(mebibytes << 20);
+            run.tick_at(run.due_us);
+        }
+        run.now_us
+    };
+    let armed_us = armed_at_us(None);
+    assert!((1_000_000..20_000_000).contains(&armed_us));
+    assert!(armed_at_us(Some(armed_us)) >= armed_us + 3_000_000);
 }
 
 #[test]
