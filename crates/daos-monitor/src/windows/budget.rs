@@ -212,7 +212,8 @@ impl Budget {
         let part = (self.debt / (self.share * MAX_DEBT_US)).clamp(REPAID, MOST_REPAID);
         let paid = self.debt.min(earned * part);
         self.debt -= paid;
-        let put_by = (self.put_by * (earned - paid)).min((self.wanted - self.saved).max(0.0));
+        let part = if self.left < KEPT_FOR_CHANGE * self.capacity() { 0.0 } else { self.put_by };
+        let put_by = (part * (earned - paid)).min((self.wanted - self.saved).max(0.0));
         // What is not wanted any more comes back.
         let back = if self.wanted > 0.0 { 0.0 } else { self.saved.min(GIVEN_BACK * earned) };
         self.saved += put_by - back;
@@ -222,6 +223,12 @@ impl Budget {
     /// Microseconds of CPU time that may be spent in a second.
     pub fn per_second(&self) -> f64 {
         self.share * 1e6
+    }
+
+    /// The share of a CPU that comes in and is not put by.
+    fn coming_in(&self) -> f64 {
+        let is_saving = self.saved < self.wanted;
+        self.share * (1.0 - if is_saving { self.put_by.min(0.5) } else { 0.0 })
     }
 
     /// What the bucket holds when it is full.
@@ -382,9 +389,9 @@ impl Budget {
     pub fn interval_doublings(&self, aggregation_us: u64, is_learning: bool, costs: f64) -> u32 {
         let ending = costs * (WAKES * self.wake + 4.0 * self.ending);
         // What updates take can't go into ends, too: half of what they leave is to see with.
-        let updates = self.updating / (self.share * self.update_us);
+        let updates = self.updating / (self.coming_in() * self.update_us);
         let ending = ending / (1.0 - updates.min(MOST_FOR_UPDATES));
-        let ending = self.doublings(aggregation_us, ending).min(MOST_FOR_ENDINGS);
+        let ending = doublings(self.coming_in() * aggregation_us as f64, ending).min(MOST_FOR_ENDINGS);
         self.round_doublings(aggregation_us, is_learning, costs).max(ending)
     }
 
@@ -392,18 +399,8 @@ impl Budget {
     pub fn round_doublings(&self, aggregation_us: u64, is_learning: bool, costs: f64) -> u32 {
         let wakes = if is_learning { WAKES_WHILE_LEARNING } else { WAKES };
         let (beside, _) = self.costs.line();
-        self.doublings(aggregation_us, costs * (wakes * self.wake + BESIDE * beside))
-    }
-
-    /// How often an interval must be doubled for so many microseconds to be allowed in it.
-    fn doublings(&self, aggregation_us: u64, wakes: f64) -> u32 {
-        let mut allowed = self.share * aggregation_us as f64;
-        let mut doubled = 0;
-        while allowed < wakes && doubled < 20 {
-            allowed *= 2.0;
-            doubled += 1;
-        }
-        doubled
+        let beside = costs * (wakes * self.wake + BESIDE * beside);
+        doublings(self.share * aggregation_us as f64, beside)
     }
 
     /// To be woken.
@@ -441,6 +438,16 @@ impl Budget {
         let clearing = arm_run * f64::from(runs) + arm_gap * f64::from(gaps) + arm_page * nr;
         Price { monitor: clearing + reading, target: set_again * rate * nr, wakes: 0.0 }
     }
+}
+
+/// How often what an interval allows, in microseconds, must be doubled for so many.
+fn doublings(mut allowed_us: f64, us: f64) -> u32 {
+    let mut doubled = 0;
+    while allowed_us < us && doubled < 20 {
+        allowed_us *= 2.0;
+        doubled += 1;
+    }
+    doubled
 }
 
 #[cfg(test)]

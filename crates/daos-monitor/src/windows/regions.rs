@@ -33,14 +33,16 @@ pub(super) struct Run {
 }
 
 impl Run {
-    fn of(subregion: &Subregion, seconds: f64) -> Self {
+    fn of(subregion: &Subregion, seconds: f64, now_us: u64) -> Self {
         let pages = subregion.range.pages() as f64;
         let nothing_known = subregion.estimate.is_empty() && subregion.table.is_none();
+        let settled_us = subregion.settled_us();
+        let is_idle = subregion.mean_rate() == 0.0;
         let unknown = nothing_known && !subregion.absent && subregion.unobserved == 0.0;
         Self {
             range: subregion.range,
             estimate: subregion.estimate,
-            since_us: subregion.settled_us(),
+            since_us: if is_idle { subregion.told_since_us(settled_us, now_us) } else { settled_us },
             is_mixed: subregion.is_mixed(),
             chance: subregion.mean_chance(seconds) * pages,
             unobserved: if unknown { pages } else { subregion.unobserved * pages },
@@ -49,13 +51,16 @@ impl Run {
     }
 
     /// A part of it, whose pages are all in use, or all idle since then.
-    fn part(&self, subregion: &Subregion, part: TablePart, seconds: f64) -> Self {
+    fn part(&self, subregion: &Subregion, part: TablePart, seconds: f64, now_us: u64) -> Self {
         let range = subregion.pages(part.from, part.to);
         let pages = range.pages() as f64;
         let one = if part.is_used { subregion.estimate.chance(seconds) } else { 0.0 };
         Self {
             range,
-            since_us: if part.is_used { self.since_us } else { part.since_us },
+            since_us: match part.is_used {
+                true => self.since_us,
+                false => subregion.told_since_us(part.since_us, now_us),
+            },
             is_mixed: false,
             chance: one * pages,
             unobserved: self.unobserved * pages / self.pages,
@@ -183,12 +188,12 @@ fn joined(target: &TargetSubregions, seconds: f64, now_us: u64) -> Vec<Run> {
         _ => runs.push(run),
     };
     for subregion in &target.subregions {
-        let whole = Run::of(subregion, seconds);
+        let whole = Run::of(subregion, seconds, now_us);
         let mut parts = subregion.summary.parts().filter(|_| whole.is_mixed).peekable();
         if parts.peek().is_none() {
             push(whole);
         }
-        parts.for_each(|part| push(whole.part(subregion, part, seconds)));
+        parts.for_each(|part| push(whole.part(subregion, part, seconds, now_us)));
     }
     runs
 }

@@ -41,6 +41,9 @@ const SELDOM: f64 = 1.0;
 /// So many pages at the end of what is known to be alike may not be. Chosen: as many as there are at a place that is
 /// looked at to find out.
 const MARGIN_PAGES: u64 = 16;
+/// How many times as long as it was seen to be idle, memory is told to be. Chosen: idle memory is read when four times as
+/// much time has passed, if there is enough to spend.
+const HOLDS_FOR: u64 = 4;
 /// Ages that differ by no more than this are alike, in microseconds. Chosen: one regions
 /// update interval by default.
 pub(super) const AGES_ALIKE_US: u64 = 1_000_000;
@@ -579,6 +582,16 @@ impl Subregion {
         } else {
             self.since_us
         }
+    }
+
+    /// Since when pages that are idle since `since_us` are told to be: a look proves that they were until then, and it is taken
+    /// to hold until the next is due, but no longer.
+    pub fn told_since_us(&self, since_us: u64, now_us: u64) -> u64 {
+        if self.absent {
+            return since_us;
+        }
+        let proven_us = self.read_us.max(self.armed.read_us).saturating_sub(since_us);
+        since_us.max(now_us.saturating_sub(HOLDS_FOR * proven_us))
     }
 
     /// Whether the memory at its end, or at its beginning, is in use, as far as is known.
