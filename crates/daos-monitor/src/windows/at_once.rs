@@ -232,7 +232,12 @@ impl Windows {
 
     /// Whether a target has filled much since it was planned: it would take as much more, and what is filled next would
     /// wait long for its turn.
-    fn has_grown<A: AccessCheck + ?Sized>(&mut self, access: &mut A, at: usize, now_us: u64) -> bool {
+    fn has_grown<A: AccessCheck + ?Sized>(
+        &mut self,
+        access: &mut A,
+        at: usize,
+        now_us: u64,
+    ) -> bool {
         let target = &mut self.targets[at];
         if let Some(bytes) = access.resident_bytes_of(target.id) {
             target.set_resident(Some(bytes), now_us);

@@ -31,6 +31,12 @@ const MOST_REPAID: f64 = 0.85;
 /// The debt from which on so much repays it, as the microseconds in which so much comes in.
 /// Chosen.
 const MAX_DEBT_US: f64 = 1_200_000.0;
+/// The share of a full bucket that has to be there before something is put by. Chosen: half of what is kept; with less,
+/// nothing is read.
+const FIRST: f64 = 0.2;
+/// The part of what comes in without which ends of intervals have to do while something is put by, at most. Chosen: where
+/// it is more, reading waits rather than snapshots.
+const MOST_WITHOUT: f64 = 0.5;
 /// What was put by comes back at this share of what comes in. Chosen: slowly, so that the bound holds.
 const GIVEN_BACK: f64 = 0.1;
 /// What each tick leaves of the costs before it. Chosen: some twenty count.
@@ -212,8 +218,8 @@ impl Budget {
         let part = (self.debt / (self.share * MAX_DEBT_US)).clamp(REPAID, MOST_REPAID);
         let paid = self.debt.min(earned * part);
         self.debt -= paid;
-        let part = if self.left < KEPT_FOR_CHANGE * self.capacity() { 0.0 } else { self.put_by };
-        let put_by = (part * (earned - paid)).min((self.wanted - self.saved).max(0.0));
+        let share = if self.left < FIRST * self.capacity() { 0.0 } else { self.put_by };
+        let put_by = (share * (earned - paid)).min((self.wanted - self.saved).max(0.0));
         // What is not wanted any more comes back.
         let back = if self.wanted > 0.0 { 0.0 } else { self.saved.min(GIVEN_BACK * earned) };
         self.saved += put_by - back;
@@ -225,10 +231,10 @@ impl Budget {
         self.share * 1e6
     }
 
-    /// The share of a CPU that comes in and is not put by.
+    /// The share of a CPU that comes in for ends of intervals and all else that is not put by.
     fn coming_in(&self) -> f64 {
         let is_saving = self.saved < self.wanted;
-        self.share * (1.0 - if is_saving { self.put_by.min(0.5) } else { 0.0 })
+        self.share * (1.0 - if is_saving { self.put_by.min(MOST_WITHOUT) } else { 0.0 })
     }
 
     /// What the bucket holds when it is full.
@@ -391,7 +397,8 @@ impl Budget {
         // What updates take can't go into ends, too: half of what they leave is to see with.
         let updates = self.updating / (self.coming_in() * self.update_us);
         let ending = ending / (1.0 - updates.min(MOST_FOR_UPDATES));
-        let ending = doublings(self.coming_in() * aggregation_us as f64, ending).min(MOST_FOR_ENDINGS);
+        let ending =
+            doublings(self.coming_in() * aggregation_us as f64, ending).min(MOST_FOR_ENDINGS);
         self.round_doublings(aggregation_us, is_learning, costs).max(ending)
     }
 
@@ -490,6 +497,23 @@ mod tests {
             budget.interval_doublings(100_000, false, 1.0)
         };
         assert_eq!((doublings(0.0), doublings(2_500.0)), (4, 5));
+    }
+
+    #[test]
+    fn what_is_put_by_is_not_for_ends_of_intervals_nor_before_there_is_enough_to_read() {
+        let mut budget = Budget::new(0.005 / PLANNED);
+        budget.near_end = u32::MAX;
+        (0..100).for_each(|_| budget.charge(CpuCost { monitor_us: 190.0, target_us: 0.0 }));
+        let before = budget.interval_doublings(100_000, false, 1.0);
+        budget.save_for(20_000.0, 0.6);
+        assert_eq!(budget.interval_doublings(100_000, false, 1.0), before + 1);
+        budget.left = 0.0;
+        budget.fill(200_000);
+        assert_eq!((budget.saved, budget.left), (0.0, 1_000.0));
+        budget.fill(1_000_000);
+        assert!(budget.saved == 0.0 && budget.left > FIRST * budget.capacity());
+        budget.fill(2_000_000);
+        assert_eq!(budget.saved, 0.6 * 5_000.0);
     }
 
     #[test]

@@ -36,13 +36,15 @@ impl Run {
     fn of(subregion: &Subregion, seconds: f64, now_us: u64) -> Self {
         let pages = subregion.range.pages() as f64;
         let nothing_known = subregion.estimate.is_empty() && subregion.table.is_none();
-        let settled_us = subregion.settled_us();
-        let is_idle = subregion.mean_rate() == 0.0;
+        let since_us = match (subregion.settled_us(), subregion.mean_rate() == 0.0) {
+            (since_us, true) => subregion.told_since_us(since_us, now_us),
+            (since_us, false) => since_us,
+        };
         let unknown = nothing_known && !subregion.absent && subregion.unobserved == 0.0;
         Self {
             range: subregion.range,
             estimate: subregion.estimate,
-            since_us: if is_idle { subregion.told_since_us(settled_us, now_us) } else { settled_us },
+            since_us,
             is_mixed: subregion.is_mixed(),
             chance: subregion.mean_chance(seconds) * pages,
             unobserved: if unknown { pages } else { subregion.unobserved * pages },

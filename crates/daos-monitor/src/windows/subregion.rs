@@ -834,6 +834,23 @@ mod tests {
     }
 
     #[test]
+    fn memory_is_told_to_be_idle_for_as_long_as_a_look_holds() {
+        const S: u64 = 1_000_000;
+        let mut subregion = Subregion::new(AddrRange::new(0, HUGE_PAGE_SIZE), 8, S);
+        let told = |subregion: &Subregion, now_us| {
+            now_us - subregion.told_since_us(subregion.settled_us(), now_us)
+        };
+        assert_eq!(told(&subregion, 9 * S), 0);
+        subregion.arm(0, 8, S);
+        subregion.take((0, 8), &seen(0), S + 5_000);
+        assert_eq!((told(&subregion, S + 15_000), told(&subregion, 9 * S)), (15_000, 20_000));
+        subregion.take((0, 8), &seen(0), 4 * S);
+        assert_eq!((told(&subregion, 9 * S), told(&subregion, 99 * S)), (8 * S, 12 * S));
+        subregion.absent = true;
+        assert_eq!(told(&subregion, 99 * S), 98 * S);
+    }
+
+    #[test]
     fn a_probe_that_is_moved_back_is_as_it_was() {
         const S: u64 = 1_000_000;
         let mut subregion = Subregion::new(AddrRange::new(0, 16 * HUGE_PAGE_SIZE), 8, 0);

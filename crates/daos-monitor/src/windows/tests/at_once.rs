@@ -1,8 +1,9 @@
 //! Arming all of a target at once.
 
 use super::run::{Run, attrs, regions};
+use crate::Monitor;
 use daos_core::testing::{TestMemory, mib, pages};
-use daos_core::{AddrRange, HOT_RATE, MonitorAttrs, PAGE_SIZE, Prices, TargetId};
+use daos_core::{AddrRange, CpuCost, HOT_RATE, MonitorAttrs, PAGE_SIZE, Prices, TargetId};
 
 /// 256 MiB.
 const ALL: AddrRange = AddrRange { start: 16 << 20, end: 272 << 20 };
@@ -99,6 +100,21 @@ fn what_was_filled_since_it_was_planned_is_noticed() {
     let armed_us = armed_at_us(None);
     assert!((1_000_000..20_000_000).contains(&armed_us));
     assert!(armed_at_us(Some(armed_us)) >= armed_us + 3_000_000);
+}
+
+#[test]
+fn what_is_gone_over_is_seen_though_most_is_put_by_and_ticks_are_dear() {
+    let mut memory = singles(0.05);
+    memory.prices.set_again = 0.01;
+    let mut run = Run::new(memory, attrs(10, 1000), Some(0.005), 7);
+    while run.due_us < 8_000_000 {
+        run.sweep_and_tick(ALL, 1_500_000);
+        // Whatever is done in it: caches are cold.
+        run.monitor.charge_beside(CpuCost { monitor_us: 300.0, target_us: 0.0 });
+    }
+    let used = regions(run.last()).filter(|region| region.access_rate > 0.0);
+    let used: u64 = used.map(|region| region.range.len()).sum();
+    assert!(used > ALL.len() / 2, "{} MiB", used >> 20);
 }
 
 #[test]
