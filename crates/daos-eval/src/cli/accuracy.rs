@@ -125,6 +125,10 @@ pub struct Accuracy {
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = values::duration_us,
           help_heading = PROGRAMS)]
     pub idle: u64,
+    /// How long a program runs before a monitor is attached to it: it has filled its memory then
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = values::duration_us,
+          help_heading = PROGRAMS)]
+    pub attach: u64,
     /// Command to compare monitors on, behind `--`; it has to do the same whenever it is run
     #[arg(last = true, value_name = "COMMAND",
           conflicts_with_all = ["suite"], conflicts_with_all = ONLY_OF_PATTERNS)]

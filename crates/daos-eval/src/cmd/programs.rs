@@ -61,6 +61,12 @@ fn plan(args: &cli::Accuracy) -> Result<ProgramPlan> {
             Usage("--idle must not be less than --scan, which would not see it".into()).into()
         );
     }
+    if args.attach >= args.seconds {
+        return Err(Usage(
+            "--attach must be less than --seconds, else the program is over before".into(),
+        )
+        .into());
+    }
     let suite = match &args.suite {
         Some(Some(file)) => Suite::read(file),
         Some(None) => Suite::built_in(),
@@ -83,6 +89,7 @@ fn plan(args: &cli::Accuracy) -> Result<ProgramPlan> {
         runs: args.runs,
         length_us: args.seconds,
         warmup_us: args.warmup,
+        attach_us: args.attach,
         scan_us: args.scan,
         idle_us: args.idle,
         attrs,

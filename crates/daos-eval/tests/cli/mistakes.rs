@@ -58,5 +58,7 @@ fn programs_that_make_no_sense() {
     place.misused(&with(&["--scan", "1us", "--", "true"]), "10ms");
     place.misused(&with(&["--idle", "100ms", "--", "true"]), "less than --scan");
     place.misused(&with(&["--seconds", "5", "--", "true"]), "more than --warmup");
+    place.misused(&with(&["--attach", "20s", "--", "true"]), "less than --seconds");
+    place.misused(&with(&["--attach", "4", "--", "true"]), "write 4us, 4ms, 4s");
     place.cannot(&with(&["--suite", "none.toml"]), "cannot read none.toml");
 }

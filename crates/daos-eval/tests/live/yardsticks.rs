@@ -55,6 +55,26 @@ fn monitors_are_compared_on_a_program() {
 
 #[tag(root)]
 #[test]
+fn a_monitor_is_attached_to_a_program_that_runs() {
+    let place = Place::new("daos-eval");
+    let with = |command: &'static str| {
+        let times = ["--seconds", "5", "--warmup", "1", "--attach", "2s", "--scan", "500ms"];
+        let rest = ["--runs", "1", "--monitors", "windows", "--format", "json", "--"];
+        place.run(&[&["accuracy"], &times[..], &rest, &["sh", "-c", command]].concat())
+    };
+    eventually(|| {
+        let list = with("while :; do :; done").succeeded().json();
+        assert_eq!(list[0]["attach_us"], 2_000_000);
+        let first = list[0]["timelines"][0][0]["at_us"].as_u64();
+        assert!((Some(2_000_000)..Some(4_000_000)).contains(&first), "{list}");
+    });
+    let early = with("sleep 1");
+    assert_eq!(early.status, Some(1), "{}", early.stderr);
+    assert!(early.stderr.contains("ended before its time"), "{}", early.stderr);
+}
+
+#[tag(root)]
+#[test]
 fn a_program_that_fails_or_ends_at_once_is_told() {
     let place = Place::new("daos-eval");
     let with = |command: &'static str| {

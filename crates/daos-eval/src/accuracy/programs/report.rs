@@ -27,9 +27,13 @@ const OVERVIEW: [(&str, &str); 11] = [
 /// table of all first, a row for each program and monitor.
 pub fn text(results: &[ProgramResult], plan: &ProgramPlan, out: &mut impl Write) -> io::Result<()> {
     let [scan, idle, warmup] = [plan.scan_us, plan.idle_us, plan.warmup_us].map(display::duration);
+    let attached = match plan.attach_us {
+        0 => String::new(),
+        time_us => format!(" (monitors are attached after {})", display::duration(time_us)),
+    };
     writeln!(
         out,
-        "Accessed within {scan}, and idle for {idle} and more, from {warmup} after the start on; \
+        "Accessed within {scan}, and idle for {idle} and more, from {warmup} after the start on{attached}; \
          {} of at most {}. Truth: a scan of all pages every {scan}, in another run.",
         runs_in_words(plan.runs as usize),
         display::duration(plan.length_us),
@@ -88,6 +92,7 @@ pub fn json(results: &[ProgramResult], plan: &ProgramPlan, out: &mut impl Write)
         idle_us: u64,
         length_us: u64,
         warmup_us: u64,
+        attach_us: u64,
         figures: MetricsJson<'a>,
         timelines: &'a [Vec<Moment>],
     }
@@ -99,6 +104,7 @@ pub fn json(results: &[ProgramResult], plan: &ProgramPlan, out: &mut impl Write)
         idle_us: plan.idle_us,
         length_us: plan.length_us,
         warmup_us: plan.warmup_us,
+        attach_us: plan.attach_us,
         figures: MetricsJson(rows),
         timelines: &result.timelines,
     });
@@ -120,6 +126,7 @@ mod tests {
             runs: 2,
             length_us: 30_000_000,
             warmup_us: 6_000_000,
+            attach_us: 0,
             scan_us: 1_000_000,
             idle_us: 5_000_000,
             attrs: MonitorAttrs::default(),

@@ -33,6 +33,8 @@ pub struct ProgramPlan {
     pub length_us: u64,
     /// What is compared begins so many microseconds after the program does.
     pub warmup_us: u64,
+    /// Monitors begin so many microseconds after the program does.
+    pub attach_us: u64,
     /// From one scan of all pages to the next, in microseconds: within that time memory is
     /// accessed that counts.
     pub scan_us: u64,
