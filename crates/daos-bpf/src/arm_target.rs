@@ -274,8 +274,9 @@ mod tests {
     fn who_has_ended_is_not_armed() {
         let mut child = Target::start(Making::pages(HUGE));
         let (mut memory, id) = watch(&child);
+        assert!(memory.resident_bytes_of(id) >= Some(HUGE));
         child.kill();
-        assert!(!memory.arm_target(id).unwrap());
+        assert!(!memory.arm_target(id).unwrap() && memory.resident_bytes_of(id).is_none());
         assert!(!memory.arm_target(TargetId(77)).unwrap() && !memory.can_arm_target(TargetId(77)));
     }
 }

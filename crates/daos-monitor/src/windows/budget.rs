@@ -218,8 +218,8 @@ impl Budget {
         let part = (self.debt / (self.share * MAX_DEBT_US)).clamp(REPAID, MOST_REPAID);
         let paid = self.debt.min(earned * part);
         self.debt -= paid;
-        let share = if self.left < FIRST * self.capacity() { 0.0 } else { self.put_by };
-        let put_by = (share * (earned - paid)).min((self.wanted - self.saved).max(0.0));
+        let may_put_by = if self.left < FIRST * self.capacity() { 0.0 } else { self.put_by };
+        let put_by = (may_put_by * (earned - paid)).min((self.wanted - self.saved).max(0.0));
         // What is not wanted any more comes back.
         let back = if self.wanted > 0.0 { 0.0 } else { self.saved.min(GIVEN_BACK * earned) };
         self.saved += put_by - back;
@@ -393,12 +393,16 @@ impl Budget {
     /// at most a quarter of what may be spent, or less than a fifth; and for its end to take no more than half of what
     /// updates of targets leave, up to a point; all of that with costs so many times as high as they are.
     pub fn interval_doublings(&self, aggregation_us: u64, is_learning: bool, costs: f64) -> u32 {
-        let ending = costs * (WAKES * self.wake + 4.0 * self.ending);
-        // What updates take can't go into ends, too: half of what they leave is to see with.
-        let updates = self.updating / (self.coming_in() * self.update_us);
-        let ending = ending / (1.0 - updates.min(MOST_FOR_UPDATES));
-        let ending =
-            doublings(self.coming_in() * aggregation_us as f64, ending).min(MOST_FOR_ENDINGS);
+        let doublings_for = |share: f64, us: f64| {
+            // What updates take can't go into ends, too: half of what they leave is to see with.
+            let updates = self.updating / (share * self.update_us);
+            let us = costs * us / (1.0 - updates.min(MOST_FOR_UPDATES));
+            doublings(share * aggregation_us as f64, us)
+        };
+        let ending = doublings_for(self.share, WAKES * self.wake + 4.0 * self.ending);
+        // Of what is not put by, half of all that they take.
+        let saving = doublings_for(self.coming_in(), 4.0 * (self.wake + self.ending));
+        let ending = ending.max(saving).min(MOST_FOR_ENDINGS);
         self.round_doublings(aggregation_us, is_learning, costs).max(ending)
     }
 

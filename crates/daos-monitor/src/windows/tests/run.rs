@@ -14,6 +14,8 @@ pub struct Run {
     /// When the last tick was.
     pub now_us: u64,
     pub snapshots: Vec<Snapshot>,
+    /// Microseconds that each tick takes beside what it does to the memory.
+    pub tick_us: f64,
     /// The targets that the monitor knew when it made each snapshot.
     pub listed: Vec<Vec<Target>>,
     /// When how many microseconds were spent, both sides.
@@ -33,6 +35,7 @@ impl Run {
     ) -> Self {
         let options = MonitorOptions { max_overhead, ..MonitorOptions::default() };
         Self {
+            tick_us: 0.0,
             monitor: Windows::new(attrs, options, seed).unwrap(),
             memory,
             due_us: 0,
@@ -78,7 +81,8 @@ impl Run {
             self.snapshots.push(snapshot);
             self.listed.push(listed);
         }
-        let spent = self.memory.take_spent();
+        let mut spent = self.memory.take_spent();
+        spent.monitor_us += self.tick_us;
         self.costs.push((now_us, spent.monitor_us + spent.target_us));
         self.monitor.charge(spent, now_us);
         let wait_us = self.monitor.wait_us();
