@@ -111,11 +111,14 @@ impl Place<'_> {
         seed: u64,
         record: &Path,
     ) -> Result<u64, SuiteError> {
-        let started = self.start(workload, monitor.name())?;
+        let mut started = self.start(workload, monitor.name())?;
         let ProgramPlan { attrs, options, attach_us, .. } = self.plan;
-        if *attach_us > 0 && !started.runs_for(Duration::from_micros(*attach_us))? {
-            started.end(&[])?;
-            return Err(EvalError::TooEarly(workload.name.clone()).into());
+        if *attach_us > 0 {
+            let attached = Instant::now() + Duration::from_micros(*attach_us);
+            if started.running.wait_until(attached, &self.suite.stop)?.is_some() {
+                started.end(&[])?;
+                return Err(EvalError::TooEarly(workload.name.clone()).into());
+            }
         }
         let program = if monitor.is_yardstick() { &self.suite.eval } else { &self.suite.daos };
         let mut command = Command::new(program);
@@ -140,27 +143,16 @@ impl Place<'_> {
 }
 
 impl Started<'_> {
-    /// Lets it run alone for so long, and says whether it still does.
-    fn runs_for(&self, time: Duration) -> Result<bool, SuiteError> {
-        self.wait_until(Instant::now() + time, || Ok(false))?;
-        Ok(!ends_before(&self.hold, Instant::now()))
-    }
-
     /// Waits for its end, or that of the time. What is beside it must not end before.
-    fn wait(&self, has_ended: impl FnMut() -> Result<bool, EvalError>) -> Result<(), SuiteError> {
-        self.wait_until(self.deadline, has_ended)
-    }
-
-    fn wait_until(
+    fn wait(
         &self,
-        until: Instant,
         mut has_ended: impl FnMut() -> Result<bool, EvalError>,
     ) -> Result<(), SuiteError> {
-        while !ends_before(&self.hold, until.min(Instant::now() + TURN)) {
+        while !ends_before(&self.hold, self.deadline.min(Instant::now() + TURN)) {
             if self.place.suite.stop.load(Ordering::Relaxed) {
                 return Err(EvalError::Interrupted.into());
             }
-            if Instant::now() >= until {
+            if Instant::now() >= self.deadline {
                 return Ok(());
             }
             // It notices the end of the program, too, and says itself what is wrong else.
