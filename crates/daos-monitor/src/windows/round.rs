@@ -300,6 +300,9 @@ impl Windows {
             subregion.unsure = false;
             subregion.absent = subregion.is_in_hole(subregion.probe.start, seen.empty_bytes);
             subregion.due_us = now_us + BETWEEN_ABSENT_US;
+            if !subregion.absent {
+                subregion.leave_probe();
+            }
             return;
         }
         if std::mem::take(&mut subregion.absent) {
@@ -323,6 +326,10 @@ impl Windows {
         if now_us >= self.read_again_us && pause_us > BETWEEN_LOOKS_US {
             // Not all in the same round, so that in each some show whether anything changed.
             subregion.due_us -= self.rng.below(pause_us / 2);
+        }
+        if seen.present == 0 {
+            subregion.leave_probe();
+            subregion.due_us = next_reading_us.max(now_us + BETWEEN_ABSENT_US);
         }
         if !changed && seen.accessed > 0 {
             subregion.moved_from = None;

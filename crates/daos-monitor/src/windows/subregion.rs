@@ -220,6 +220,15 @@ impl Subregion {
         }
     }
 
+    /// Looks at another place next, where there is one: none of the probe's pages is in memory, or none can be
+    /// observed, so they say nothing of the others.
+    pub fn leave_probe(&mut self) {
+        if self.table.is_none() && self.range.pages() > self.probe.pages() {
+            (self.waiting, self.now_waiting) = Default::default();
+            self.unsure = false;
+        }
+    }
+
     /// Puts a probe back that turned out not to be like where it was before. Returns what is where it was, if
     /// that is still of it.
     pub fn move_back(&mut self) -> Option<Self> {

@@ -183,6 +183,21 @@ fn unobservable_memory_is_told_from_cold() {
 }
 
 #[test]
+fn what_is_used_is_found_beside_what_can_not_tell() {
+    // The middle of the first page table can't be observed, and that of the second is not in memory.
+    let (stuck, absent) = (pages(4_096 + 180, 4_096 + 500), pages(4_608 + 180, 4_608 + 500));
+    let used = [pages(4_096, 4_096 + 180), pages(4_608, 4_608 + 180)];
+    let mut memory = TestMemory::new(&[mib(16, 20)], &used);
+    memory.set(&[stuck], |page, inside| page.stuck = inside);
+    memory.set(&[absent], |page, inside| page.present = !inside);
+    let mut run = Run::of(memory);
+    run.until(4.0);
+    for block in used {
+        assert!(hot_share(run.last(), block) >= 0.95, "{block:?} in {:?}", run.last());
+    }
+}
+
+#[test]
 fn targets_come_and_go_at_an_update() {
     let mut run = Run::of(TestMemory::new(&[mib(0, 64)], &[mib(5, 6)]));
     let ids = |run: &Run| run.last().targets.iter().map(|t| t.id.0).collect::<Vec<_>>();
