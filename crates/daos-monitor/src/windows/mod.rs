@@ -110,6 +110,9 @@ const MAX_DOUBLINGS: u32 = 6;
 /// as high. Chosen: they vary, and ages of runs of pages are recorded anew when it changes.
 const SPARE: f64 = 1.5;
 
+/// Targets are updated so many times as often while one of them grows. Chosen: a gigabyte is mostly filled in a few seconds.
+const SOONER: u64 = 4;
+
 /// Watches targets a page table at a time.
 #[derive(Debug, Clone)]
 pub struct Windows {
@@ -179,7 +182,8 @@ pub struct Windows {
     explored_from_us: u64,
     /// Largest window that the primitive takes, in pages.
     most_pages: u32,
-    started: bool,
+    /// When the first tick began.
+    begun_us: Option<u64>,
     /// When the last tick began.
     now_us: u64,
     planned_us: u64,
@@ -243,7 +247,7 @@ impl Windows {
             explored_bytes: 0,
             explored_from_us: 0,
             most_pages: MAX_WINDOW_PAGES,
-            started: false,
+            begun_us: None,
             now_us: 0,
             planned_us: 0,
             wait_us: 0,
@@ -270,6 +274,15 @@ impl Windows {
     /// Bytes mapped, by all targets together.
     fn bytes(&self) -> u64 {
         self.targets.iter().map(TargetSubregions::bytes).sum()
+    }
+
+    /// How long until targets are updated again: less in the first moments, in which programs map most of what they
+    /// have, and while one of them grows.
+    fn until_update_us(&self, now_us: u64) -> u64 {
+        let since_us = now_us.saturating_sub(self.begun_us.unwrap_or(now_us));
+        let grows = self.targets.iter().any(|target| target.is_growing(now_us));
+        let most_us = self.attrs.update_us / if grows { SOONER } else { 1 };
+        since_us.max(self.attrs.aggregation_us).min(most_us)
     }
 
     /// Most bytes of a subregion; larger ones are split.
@@ -434,8 +447,8 @@ impl Monitor for Windows {
         self.now_us = now_us;
         self.budget.fill(now_us);
         self.budget.expect(self.budget.wake());
-        if !self.started {
-            self.started = true;
+        if self.begun_us.is_none() {
+            self.begun_us = Some(now_us);
             self.budget.set_prices(access.prices());
             self.most_pages = access.capabilities().max_window_pages;
             self.begin_interval(now_us);
@@ -471,7 +484,7 @@ impl Monitor for Windows {
                 self.update(access)?;
                 self.budget.note_update(self.attrs.update_us);
                 self.budget.set_arming_prices(access.prices());
-                self.next_update_us = now_us + self.attrs.update_us;
+                self.next_update_us = now_us + self.until_update_us(now_us);
             }
             if now_us >= self.round_us {
                 self.draw_round(now_us);
@@ -516,6 +529,7 @@ impl Monitor for Windows {
             // There is much that was never looked at.
             (self.nr_explored, self.explored_bytes) = (0, bytes);
             self.explored_from_us = now_us;
+            self.astir_until_us = now_us + round::ASTIR_US;
         }
         if !self.fits_tables {
             self.sought = self.rate_in_use();

@@ -120,9 +120,10 @@ impl TargetSubregions {
         let (mut sum, mut rest, mut surveyed) =
             ([0.0; WITHIN_US.len()], [0.0; WITHIN_US.len()], 0.0);
         for subregion in &self.subregions {
-            let bytes = subregion.range.len() as f64;
+            // Shares are of the pages that can be observed.
+            let bytes = subregion.range.len() as f64 * (1.0 - subregion.unobserved);
             let is_surveyed = subregion.may_be_explored();
-            surveyed += if is_surveyed { bytes * (1.0 - subregion.unobserved) } else { 0.0 };
+            surveyed += if is_surveyed { bytes } else { 0.0 };
             let sum = if is_surveyed { &mut sum } else { &mut rest };
             for (sum, share) in sum.iter_mut().zip(subregion.shares_within(now_us)) {
                 *sum += bytes * f64::from(share);
