@@ -200,13 +200,15 @@ pub struct Monitoring {
 /// Bound on what monitoring costs where schemes act, unless the user says otherwise, as a share
 /// of one CPU. Chosen: twice that of monitoring alone, since which pages are idle has to be
 /// known one by one before any is paged out.
-const WHERE_SCHEMES_ACT: f64 = 0.01;
+pub const WHERE_SCHEMES_ACT: f64 = 0.01;
+/// The same of a short look at all processes. Chosen: a fifth of a second in ten, in which gigabytes can be known.
+pub const IN_A_SHORT_LOOK: f64 = 0.02;
 
 impl Monitoring {
-    /// The same with the bound for where schemes act, unless the user gave one.
-    pub fn where_schemes_act(mut self) -> Self {
+    /// The same with this bound on what monitoring costs, unless the user gave one.
+    pub fn bounded_by(mut self, share: f64) -> Self {
         if self.monitor.heeds_options() {
-            self.looking.max_overhead.get_or_insert(WHERE_SCHEMES_ACT);
+            self.looking.max_overhead.get_or_insert(share);
         }
         self
     }
@@ -215,6 +217,11 @@ impl Monitoring {
 /// The help of `--max-overhead` where schemes act.
 fn max_overhead_where_schemes_act(arg: clap::Arg) -> clap::Arg {
     arg.help(daos_cli::max_overhead_help(WHERE_SCHEMES_ACT))
+}
+
+/// The same in a short look at all processes.
+fn max_overhead_in_a_short_look(arg: clap::Arg) -> clap::Arg {
+    arg.help(daos_cli::max_overhead_help(IN_A_SHORT_LOOK))
 }
 
 #[derive(Debug, Subcommand)]
@@ -375,6 +382,7 @@ pub enum By {
 }
 
 #[derive(Debug, Args)]
+#[command(mut_arg("max_overhead", max_overhead_in_a_short_look))]
 #[command(after_help = "Examples:\n  \
     daos owners                            all processes, after a look of ten seconds\n  \
     daos owners --for 70s --by cgroup      what is idle for a minute, by cgroup\n  \

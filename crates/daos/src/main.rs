@@ -17,14 +17,17 @@ fn main() -> ExitCode {
         Command::Doctor(args) => cmd::doctor::run(&args),
         Command::Record(args) => cmd::record::run(&args),
         Command::Apply(mut args) => {
-            args.monitoring = args.monitoring.where_schemes_act();
+            args.monitoring = args.monitoring.bounded_by(cli::WHERE_SCHEMES_ACT);
             cmd::apply::run(&args)
         }
         Command::Tune(mut args) => {
-            args.monitoring = args.monitoring.where_schemes_act();
+            args.monitoring = args.monitoring.bounded_by(cli::WHERE_SCHEMES_ACT);
             cmd::tune::run(&args)
         }
-        Command::Owners(args) => cmd::owners::run(&args),
+        Command::Owners(mut args) => {
+            args.monitoring = args.monitoring.bounded_by(cli::IN_A_SHORT_LOOK);
+            cmd::owners::run(&args)
+        }
         Command::Report(args) => cmd::report::run(&args),
         Command::Bench(args) => cmd::moved::bench(&args),
         Command::Workload(_) => cmd::moved::tell("workload", "workload"),
