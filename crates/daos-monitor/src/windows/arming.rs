@@ -8,14 +8,13 @@ use super::table::Table;
 use super::target::TargetSubregions;
 use super::{IDLE_PAGES, Windows};
 use daos_core::pages::Pages;
-use daos_core::rng::Rng;
 use daos_core::{AccessCheck, PAGE_SIZE};
 use std::cmp::Reverse;
 
 /// Pages in the probe of a subregion that is accessed often, and of one that is accessed
 /// seldom. Chosen: each costs its user something whenever it is accessed after it was armed.
 const BUSY_PAGES: u64 = 4;
-pub(super) const USED_PAGES: u64 = 16;
+const USED_PAGES: u64 = 16;
 /// Pages of a page table that a look at some in use spans, unless it has as few as of memory that
 /// is accessed often. Chosen: those between cost nearly as much to pass over as to arm.
 const MOST_SPAN: u32 = 64;
@@ -59,13 +58,24 @@ impl Windows {
             };
             let (from, to) = match subregion.table.as_deref() {
                 Some(Table { suspect: Some(run), .. }) => *run,
+                // A page in use, and its neighbours.
                 Some(table) => {
-                    let Some(run) = some_in_use(table, &subregion.waiting, pages, &mut self.rng)
-                    else {
+                    let set = table.used().without(&subregion.waiting);
+                    let nth = self.rng.below(u64::from(set.len().max(1))) as u32;
+                    let Some(first) = set.nth(nth) else {
                         subregion.due_us = now_us + BETWEEN_LOOKS_US;
                         continue;
                     };
-                    run
+                    let last = set
+                        .iter()
+                        .skip_while(|page| *page < first)
+                        .take(pages as usize)
+                        .enumerate()
+                        .take_while(|(nth, page)| {
+                            (*nth as u64) < BUSY_PAGES || page - first < MOST_SPAN
+                        })
+                        .last();
+                    (first, last.map_or(first, |(_, last)| last) + 1)
                 }
                 None => {
                     let within = if self.fits_tables { subregion.range } else { subregion.alike() };
@@ -195,21 +205,11 @@ impl Windows {
             };
         subregion.due_us = now_us + wait_us;
         if wait_us < 4 * sample_us {
-            self.check_soon(place.who, now_us);
+            subregion.due_us = now_us + sample_us;
+            self.check_us = Some(now_us + sample_us);
+            self.to_check.push(place.who);
         }
         self.places.push(place);
-    }
-
-    /// What is armed now is to be read after a sampling interval.
-    pub(super) fn check_soon(&mut self, who: Who, now_us: u64) {
-        let check_us = now_us + self.attrs.sample_us;
-        let subregion = match who {
-            Who::Subregion(at, index) => &mut self.targets[at].subregions[index],
-            Who::Scout(at) => &mut self.scouts[at].place,
-        };
-        subregion.due_us = check_us;
-        self.check_us = Some(check_us);
-        self.to_check.push(who);
     }
 
     /// Arms the places of this round.
@@ -259,21 +259,6 @@ impl Windows {
             }
         }
     }
-}
-
-/// A page of a table that is in use and does not wait, and so many of those after it, as far as they are near.
-pub(super) fn some_in_use(
-    table: &Table,
-    waiting: &Pages,
-    pages: u64,
-    rng: &mut Rng,
-) -> Option<(u32, u32)> {
-    let set = table.used().without(waiting);
-    let first = set.nth(rng.below(u64::from(set.len().max(1))) as u32)?;
-    let near = |(nth, page): &(usize, u32)| (*nth as u64) < BUSY_PAGES || page - first < MOST_SPAN;
-    let these = set.iter().skip_while(|page| *page < first).take(pages as usize);
-    let last = these.enumerate().take_while(near).last();
-    Some((first, last.map_or(first, |(_, last)| last) + 1))
 }
 
 /// When it is the turn of a page table that is not known yet: first those in which use begins

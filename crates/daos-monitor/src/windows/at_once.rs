@@ -7,9 +7,8 @@
 //! everything is armed.
 
 use super::Windows;
-use super::arming::{BUSY_RATE, USED_PAGES, is_first, some_in_use};
+use super::arming::{BUSY_RATE, is_first};
 use super::looks::wait_us;
-use super::peers::Peers;
 use super::round::{Place, Who};
 use super::subregion::IDLE_RATE;
 use daos_core::pages::Pages;
@@ -77,14 +76,6 @@ pub(super) struct Plan {
     gain_us: f64,
     /// Something is known of most of it.
     is_ready: bool,
-}
-
-/// A target of which all was armed, when that was, and when those that tell others were again; 0 for not yet.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Learning {
-    target: TargetId,
-    armed_us: u64,
-    again_us: u64,
 }
 
 impl Plan {
@@ -234,8 +225,7 @@ impl Windows {
         target.runs_due_us = target.runs_due_us.max(self.all_read_until_us);
         self.saves_until_us = now_us + (BOUND_OVER * 1e6) as u64;
         self.spent_at_once_us = price_us;
-        self.learns_from_peers =
-            Some(Learning { target: plan.target, armed_us: now_us, again_us: 0 });
+        self.learns_from_peers = Some((plan.target, now_us));
         self.save(now_us);
         Ok(true)
     }
@@ -289,73 +279,17 @@ impl Windows {
         [first_us, second_us].into_iter().find(|reading_us| now_us < *reading_us).unwrap_or(0)
     }
 
-    /// Once all was read after it, lets page tables learn from each other. Before, those that tell others are looked at
-    /// once more: what is used in a moment, again and again, may have been in that one. Says whether they were armed for
-    /// that, and nothing else is to be in this round.
-    pub(super) fn end_at_once<A: AccessCheck + ?Sized>(
-        &mut self,
-        access: &mut A,
-        now_us: u64,
-    ) -> Result<bool, A::Error> {
-        let Some((at, learning)) = self.to_learn(now_us) else { return Ok(false) };
-        if learning.again_us == 0 && self.arm_again(at, learning, now_us) {
-            self.learns_from_peers = Some(Learning { again_us: now_us, ..learning });
-            self.arm(access, now_us)?;
-            return Ok(true);
+    /// Once all was read after it, lets page tables learn from each other.
+    pub(super) fn end_at_once(&mut self, now_us: u64) {
+        if now_us < self.all_read_until_us {
+            return;
         }
-        self.learn_from_peers(at, learning);
-        Ok(false)
-    }
-
-    /// The same before runs of pages are found, if that look was had. Else these wait for it.
-    pub(super) fn end_at_once_before_runs(&mut self, now_us: u64) {
-        match self.to_learn(now_us) {
-            Some((at, learning)) if learning.again_us > 0 => self.learn_from_peers(at, learning),
-            Some((at, _)) => {
-                let target = &mut self.targets[at];
-                target.runs_due_us = target.runs_due_us.max(now_us + 1);
-            }
-            None => {}
+        let Some((target, armed_us)) = self.learns_from_peers.take() else { return };
+        if let Ok(at) = self.targets.binary_search_by_key(&target, |target| target.id) {
+            let soon_us = SOON_SAMPLES * self.attrs.sample_us;
+            let first_us = (FIRST_READING_US + SECOND_READING_US) / 2;
+            self.targets[at].learn_from_peers(armed_us, soon_us, first_us);
         }
-    }
-
-    /// The target whose page tables are to learn from each other now, by index.
-    fn to_learn(&self, now_us: u64) -> Option<(usize, Learning)> {
-        let learning = self.learns_from_peers.filter(|_| now_us >= self.all_read_until_us)?;
-        let at = self.targets.binary_search_by_key(&learning.target, |target| target.id).ok()?;
-        Some((at, learning))
-    }
-
-    fn learn_from_peers(&mut self, target: usize, learning: Learning) {
-        self.learns_from_peers = None;
-        let peers = self.peers(target, learning);
-        self.targets[target].learn_from_peers(&peers, learning.again_us);
-    }
-
-    fn peers(&self, target: usize, learning: Learning) -> Peers {
-        let soon_us = SOON_SAMPLES * self.attrs.sample_us;
-        let first_us = (FIRST_READING_US + SECOND_READING_US) / 2;
-        self.targets[target].peers(learning.armed_us, soon_us, first_us)
-    }
-
-    /// Plans to arm some pages in use of those that tell others, and to read them soon. Says whether there are any.
-    fn arm_again(&mut self, target: usize, learning: Learning, now_us: u64) -> bool {
-        for index in self.peers(target, learning).telling() {
-            let subregion = &self.targets[target].subregions[index];
-            let table = subregion.table.as_deref();
-            let some =
-                table.and_then(|t| some_in_use(t, &subregion.waiting, USED_PAGES, &mut self.rng));
-            let Some((from, to)) = some else { continue };
-            let price = self.budget.sampling(u64::from(to - from), 1.0);
-            if self.places.len() >= self.max_windows() || !self.budget.reserve(price, 0.0) {
-                break;
-            }
-            let who = Who::Subregion(target, index);
-            self.targets[target].subregions[index].arm(from, to, now_us);
-            self.check_soon(who, now_us);
-            self.places.push(Place { who, from, to });
-        }
-        !self.places.is_empty()
     }
 
     /// Notes that a subregion is armed with all else, and when it is to be read: `soon`, or if it is accessed so often.
@@ -394,7 +328,9 @@ impl Windows {
         let who = Who::Subregion(at, index);
         let is_soon = soon || pause_us < SOON_SAMPLES * sample_us;
         if is_soon && self.to_check.len() < SOON {
-            self.check_soon(who, now_us);
+            subregion.due_us = now_us + sample_us;
+            self.check_us = Some(now_us + sample_us);
+            self.to_check.push(who);
         } else {
             // In the first round, whenever that comes.
             subregion.due_us = now_us + SOON_SAMPLES * sample_us;

@@ -66,7 +66,7 @@ use budget::{Budget, KEPT_FOR_CHANGE};
 use daos_core::access::MAX_WINDOW_PAGES;
 use daos_core::{
     AccessCheck, AttrsError, Cost, CpuCost, MonitorAttrs, Observation, PAGE_SIZE, Rng, Snapshot,
-    TargetSnapshot, Window,
+    TargetId, TargetSnapshot, Window,
 };
 use round::{Place, Who};
 use scout::Scout;
@@ -140,7 +140,7 @@ pub struct Windows {
     /// What was spent on the last one, in microseconds.
     spent_at_once_us: f64,
     /// Which it was, and when, until its page tables have learned from each other.
-    learns_from_peers: Option<at_once::Learning>,
+    learns_from_peers: Option<(TargetId, u64)>,
     /// When what was armed so is to be read for the second time.
     read_again_us: u64,
     /// What is read or was armed in this tick.
@@ -380,7 +380,7 @@ impl Windows {
         // Whoever calls late ends all that is over at once.
         let end_us = if now_us < self.end_us + aggregation_us { self.end_us } else { now_us };
         // Before runs of pages are found, which then stay as they are for seconds.
-        self.end_at_once_before_runs(end_us);
+        self.end_at_once(end_us);
         let aggregation = regions::Aggregation {
             nr_regions: (self.attrs.min_regions as usize, self.attrs.max_regions as usize),
             seconds: self.attrs.sample_us as f64 / 1e6,
