@@ -8,6 +8,7 @@ use super::table::Table;
 use super::target::TargetSubregions;
 use super::{IDLE_PAGES, Windows};
 use daos_core::pages::Pages;
+use daos_core::rng::Rng;
 use daos_core::{AccessCheck, PAGE_SIZE};
 use std::cmp::Reverse;
 
@@ -58,24 +59,13 @@ impl Windows {
             };
             let (from, to) = match subregion.table.as_deref() {
                 Some(Table { suspect: Some(run), .. }) => *run,
-                // A page in use, and its neighbours.
                 Some(table) => {
-                    let set = table.used().without(&subregion.waiting);
-                    let nth = self.rng.below(u64::from(set.len().max(1))) as u32;
-                    let Some(first) = set.nth(nth) else {
+                    let some = some_in_use(table, &subregion.waiting, pages, &mut self.rng);
+                    let Some(run) = some else {
                         subregion.due_us = now_us + BETWEEN_LOOKS_US;
                         continue;
                     };
-                    let last = set
-                        .iter()
-                        .skip_while(|page| *page < first)
-                        .take(pages as usize)
-                        .enumerate()
-                        .take_while(|(nth, page)| {
-                            (*nth as u64) < BUSY_PAGES || page - first < MOST_SPAN
-                        })
-                        .last();
-                    (first, last.map_or(first, |(_, last)| last) + 1)
+                    run
                 }
                 None => {
                     let within = if self.fits_tables { subregion.range } else { subregion.alike() };
@@ -205,11 +195,21 @@ impl Windows {
             };
         subregion.due_us = now_us + wait_us;
         if wait_us < 4 * sample_us {
-            subregion.due_us = now_us + sample_us;
-            self.check_us = Some(now_us + sample_us);
-            self.to_check.push(place.who);
+            self.check_soon(place.who, now_us);
         }
         self.places.push(place);
+    }
+
+    /// What is armed now is to be read after a sampling interval.
+    pub(super) fn check_soon(&mut self, who: Who, now_us: u64) {
+        let check_us = now_us + self.attrs.sample_us;
+        let subregion = match who {
+            Who::Subregion(at, index) => &mut self.targets[at].subregions[index],
+            Who::Scout(at) => &mut self.scouts[at].place,
+        };
+        subregion.due_us = check_us;
+        self.check_us = Some(check_us);
+        self.to_check.push(who);
     }
 
     /// Arms the places of this round.
@@ -242,7 +242,7 @@ impl Windows {
             self.planned_us += took_us;
             self.wait_us += took_us;
         }
-        let was_at_once = std::mem::take(&mut self.was_at_once);
+        let was_at_once = std::mem::take(&mut self.at_once.was_just_armed);
         let nr = self.places.len().max(1) as u64;
         for (nth, place) in (0..).zip(&self.places) {
             // Armed at once, one comes after the other all the time.
@@ -259,6 +259,17 @@ impl Windows {
             }
         }
     }
+}
+
+/// A page of a table that is in use and does not wait, and the next so many in use, as far as they are near.
+fn some_in_use(table: &Table, waiting: &Pages, pages: u64, rng: &mut Rng) -> Option<(u32, u32)> {
+    let set = table.used().without(waiting);
+    let first = set.nth(rng.below(u64::from(set.len().max(1))) as u32)?;
+    let is_near =
+        |(nth, page): &(usize, u32)| (*nth as u64) < BUSY_PAGES || page - first < MOST_SPAN;
+    let from_first = set.iter().skip_while(|page| *page < first).take(pages as usize);
+    let last = from_first.enumerate().take_while(is_near).last();
+    Some((first, last.map_or(first, |(_, last)| last) + 1))
 }
 
 /// When it is the turn of a page table that is not known yet: first those in which use begins

@@ -78,6 +78,24 @@ pub(super) struct Plan {
     is_ready: bool,
 }
 
+/// What arming at once has to remember.
+#[derive(Debug, Clone, Default)]
+pub(super) struct AtOnce {
+    /// A target that is to be armed at once, and when that is planned next.
+    plan: Option<Plan>,
+    plan_due_us: u64,
+    /// That was the last that was armed, which is not charged yet.
+    pub was_just_armed: bool,
+    /// What was spent on the last one, in microseconds, and until when as much is put by again.
+    spent_us: f64,
+    saves_until_us: u64,
+    /// Until when reading comes first since then, and when it is to be read for the second time.
+    pub all_read_until_us: u64,
+    pub read_again_us: u64,
+    /// Which it was, and when, until its page tables have learned from each other.
+    learning: Option<(TargetId, u64)>,
+}
+
 impl Plan {
     fn price_us(&self) -> f64 {
         self.monitor_us + self.target_us
@@ -88,7 +106,7 @@ impl Windows {
     /// Plans anew which target is to be armed at once, if any, when that is due: all that is known of them has to be
     /// gone through.
     pub(super) fn plan_at_once<A: AccessCheck + ?Sized>(&mut self, access: &A, now_us: u64) {
-        if now_us < self.plan_due_us || now_us < self.all_read_until_us {
+        if now_us < self.at_once.plan_due_us || now_us < self.at_once.all_read_until_us {
             return;
         }
         let may = |at: &usize| self.fits_tables && access.can_arm_target(self.targets[*at].id);
@@ -96,16 +114,18 @@ impl Windows {
         let plans = targets.filter_map(|at| self.plan(at, now_us));
         let plan = plans.max_by(|one, other| one.gain_us.total_cmp(&other.gain_us));
         let is_ready = plan.is_none_or(|plan| plan.is_ready);
-        self.plan_due_us = now_us + if is_ready { BETWEEN_PLANS_US } else { UNTIL_READY_US };
-        self.at_once = plan;
+        self.at_once.plan_due_us =
+            now_us + if is_ready { BETWEEN_PLANS_US } else { UNTIL_READY_US };
+        self.at_once.plan = plan;
         self.save(now_us);
     }
 
     /// Puts by what is wanted for the plan; and after one was carried out, as much again: what was spent was more
     /// than came in meanwhile.
     fn save(&mut self, now_us: u64) {
-        let spent_us = if now_us < self.saves_until_us { self.spent_at_once_us } else { 0.0 };
-        let wanted_us = self.at_once.map_or(0.0, |plan| plan.price_us()).max(spent_us);
+        let spent_us =
+            if now_us < self.at_once.saves_until_us { self.at_once.spent_us } else { 0.0 };
+        let wanted_us = self.at_once.plan.map_or(0.0, |plan| plan.price_us()).max(spent_us);
         self.budget.save_for(wanted_us, PUT_BY.max(self.part_of_all(wanted_us)));
     }
 
@@ -169,7 +189,7 @@ impl Windows {
 
     /// Whether a target is to be armed at once, so that its page tables wait for that.
     pub(super) fn is_to_be_armed_at_once(&self, target: TargetId) -> bool {
-        self.at_once.is_some_and(|plan| plan.target == target)
+        self.at_once.plan.is_some_and(|plan| plan.target == target)
     }
 
     /// Arms a target at once if that is planned and there is enough for it, beside the share `kept` of a
@@ -180,18 +200,16 @@ impl Windows {
         kept: f64,
         now_us: u64,
     ) -> Result<bool, A::Error> {
-        let Some(plan) = self.at_once.filter(|plan| plan.is_ready) else { return Ok(false) };
-        let Ok(at) = self.targets.binary_search_by_key(&plan.target, |target| target.id) else {
-            return Ok(false);
-        };
+        let Some(plan) = self.at_once.plan.filter(|plan| plan.is_ready) else { return Ok(false) };
+        let Some(at) = self.index_of(plan.target) else { return Ok(false) };
         let price_us = plan.price_us();
         let may_grow = self.targets[at].may_grow(now_us);
         if may_grow || !self.fits_tables || !self.budget.has_saved(price_us, kept) {
             return Ok(false);
         }
-        self.at_once = None;
+        self.at_once.plan = None;
         if self.has_grown(access, at, now_us) {
-            self.plan_due_us = now_us;
+            self.at_once.plan_due_us = now_us;
             return Ok(false);
         }
         self.read_all_that_waits(access, at, now_us)?;
@@ -213,19 +231,19 @@ impl Windows {
             let soon = self.rng.below(soon_one_in) == 0;
             self.was_armed_at_once(at, index, soon, next_us, now_us);
         }
-        (self.armed_us, self.just_armed, self.was_at_once) = (now_us, true, true);
+        (self.armed_us, self.just_armed, self.at_once.was_just_armed) = (now_us, true, true);
         // From when it is over, as far as can be said.
         let armed_us = now_us + plan.monitor_us as u64;
         self.round_us = self.round_us.min(armed_us + FIRST_READING_US);
-        self.read_again_us = armed_us + SECOND_READING_US;
-        self.all_read_until_us = armed_us + READ_IN_US;
-        self.astir_until_us = self.all_read_until_us;
+        self.at_once.read_again_us = armed_us + SECOND_READING_US;
+        self.at_once.all_read_until_us = armed_us + READ_IN_US;
+        self.astir_until_us = self.at_once.all_read_until_us;
         // That takes all there is until then.
         let target = &mut self.targets[at];
-        target.runs_due_us = target.runs_due_us.max(self.all_read_until_us);
-        self.saves_until_us = now_us + (BOUND_OVER * 1e6) as u64;
-        self.spent_at_once_us = price_us;
-        self.learns_from_peers = Some((plan.target, now_us));
+        target.runs_due_us = target.runs_due_us.max(self.at_once.all_read_until_us);
+        self.at_once.saves_until_us = now_us + (BOUND_OVER * 1e6) as u64;
+        self.at_once.spent_us = price_us;
+        self.at_once.learning = Some((plan.target, now_us));
         self.save(now_us);
         Ok(true)
     }
@@ -274,22 +292,27 @@ impl Windows {
 
     /// When what was armed so is to be read next at the soonest; 0 for whenever it is due.
     pub(super) fn next_reading_us(&self, now_us: u64) -> u64 {
-        let second_us = self.read_again_us;
+        let second_us = self.at_once.read_again_us;
         let first_us = second_us.saturating_sub(SECOND_READING_US - FIRST_READING_US);
         [first_us, second_us].into_iter().find(|reading_us| now_us < *reading_us).unwrap_or(0)
     }
 
     /// Once all was read after it, lets page tables learn from each other.
     pub(super) fn end_at_once(&mut self, now_us: u64) {
-        if now_us < self.all_read_until_us {
+        if now_us < self.at_once.all_read_until_us {
             return;
         }
-        let Some((target, armed_us)) = self.learns_from_peers.take() else { return };
-        if let Ok(at) = self.targets.binary_search_by_key(&target, |target| target.id) {
+        let Some((id, armed_us)) = self.at_once.learning.take() else { return };
+        if let Some(at) = self.index_of(id) {
             let soon_us = SOON_SAMPLES * self.attrs.sample_us;
             let first_us = (FIRST_READING_US + SECOND_READING_US) / 2;
             self.targets[at].learn_from_peers(armed_us, soon_us, first_us);
         }
+    }
+
+    /// A target, by index.
+    fn index_of(&self, target: TargetId) -> Option<usize> {
+        self.targets.binary_search_by_key(&target, |target| target.id).ok()
     }
 
     /// Notes that a subregion is armed with all else, and when it is to be read: `soon`, or if it is accessed so often.
@@ -328,9 +351,7 @@ impl Windows {
         let who = Who::Subregion(at, index);
         let is_soon = soon || pause_us < SOON_SAMPLES * sample_us;
         if is_soon && self.to_check.len() < SOON {
-            subregion.due_us = now_us + sample_us;
-            self.check_us = Some(now_us + sample_us);
-            self.to_check.push(who);
+            self.check_soon(who, now_us);
         } else {
             // In the first round, whenever that comes.
             subregion.due_us = now_us + SOON_SAMPLES * sample_us;

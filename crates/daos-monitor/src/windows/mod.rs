@@ -61,12 +61,12 @@ mod tests;
 mod together;
 
 use super::{Monitor, MonitorOptions};
-use at_once::Plan;
+use at_once::AtOnce;
 use budget::{Budget, KEPT_FOR_CHANGE};
 use daos_core::access::MAX_WINDOW_PAGES;
 use daos_core::{
     AccessCheck, AttrsError, Cost, CpuCost, MonitorAttrs, Observation, PAGE_SIZE, Rng, Snapshot,
-    TargetId, TargetSnapshot, Window,
+    TargetSnapshot, Window,
 };
 use round::{Place, Who};
 use scout::Scout;
@@ -130,27 +130,13 @@ pub struct Windows {
     is_learning: bool,
     /// Looks that are due wait for long, since there is too little for all.
     is_behind: bool,
-    /// A target that is to be armed at once.
-    at_once: Option<Plan>,
-    /// When that is planned next.
-    plan_due_us: u64,
-    /// Until when reading comes first since one was, and until when for another is put by.
-    all_read_until_us: u64,
-    saves_until_us: u64,
-    /// What was spent on the last one, in microseconds.
-    spent_at_once_us: f64,
-    /// Which it was, and when, until its page tables have learned from each other.
-    learns_from_peers: Option<(TargetId, u64)>,
-    /// When what was armed so is to be read for the second time.
-    read_again_us: u64,
+    at_once: AtOnce,
     /// What is read or was armed in this tick.
     places: Vec<Place>,
     /// When something was last armed.
     armed_us: u64,
     /// That was in the last tick, which is not charged yet.
     just_armed: bool,
-    /// And it was all of a target at once.
-    was_at_once: bool,
     /// When what was armed for a short time is to be read, and what was; `None` if nothing was.
     check_us: Option<u64>,
     to_check: Vec<Who>,
@@ -218,17 +204,10 @@ impl Windows {
             fits_tables: false,
             is_learning: false,
             is_behind: false,
-            at_once: None,
-            plan_due_us: 0,
-            all_read_until_us: 0,
-            saves_until_us: 0,
-            spent_at_once_us: 0.0,
-            learns_from_peers: None,
-            read_again_us: 0,
+            at_once: AtOnce::default(),
             places: Vec::new(),
             armed_us: 0,
             just_armed: false,
-            was_at_once: false,
             check_us: None,
             to_check: Vec::new(),
             interval: 0,

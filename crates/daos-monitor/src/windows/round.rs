@@ -97,7 +97,7 @@ impl Windows {
             return Ok(());
         }
         self.places.clear();
-        if now_us < self.all_read_until_us {
+        if now_us < self.at_once.all_read_until_us {
             return Ok(());
         }
         self.end_at_once(now_us);
@@ -129,7 +129,7 @@ impl Windows {
 
     /// The parts of what there is that reading may take, and reading and looks together.
     fn shares(&self, now_us: u64) -> (f64, f64) {
-        if now_us < self.all_read_until_us {
+        if now_us < self.at_once.all_read_until_us {
             return (1.0, 1.0);
         }
         let places = PLACES_A_REGION * u64::from(self.attrs.max_regions);
@@ -323,7 +323,7 @@ impl Windows {
         subregion.due_us = subregion.next_due_us(sample_us, between_us, now_us);
         subregion.due_us = subregion.due_us.max(next_reading_us);
         let pause_us = subregion.due_us.saturating_sub(now_us);
-        if now_us >= self.read_again_us && pause_us > BETWEEN_LOOKS_US {
+        if now_us >= self.at_once.read_again_us && pause_us > BETWEEN_LOOKS_US {
             // Not all in the same round, so that in each some show whether anything changed.
             subregion.due_us -= self.rng.below(pause_us / 2);
         }
