@@ -109,6 +109,8 @@ pub(super) struct Subregion {
     pub huge: bool,
     /// The share of the probe that could not be observed, 0 to 1.
     pub unobserved: f64,
+    /// The share of its pages that can be observed that were in memory when all were read last.
+    pub present: f32,
     /// Its pages are known one by one: then the probe is all of it.
     pub table: Option<Box<Table>>,
     /// Of the table, as it was when it was last read.
@@ -161,6 +163,7 @@ impl Subregion {
             absent: false,
             huge: false,
             unobserved: 0.0,
+            present: 1.0,
             table: None,
             summary: Summary::default(),
             told: None,
@@ -321,6 +324,8 @@ impl Subregion {
         let is_whole = to - from == self.nr_pages();
         if is_whole {
             self.whole_read_us = now_us;
+            let observable = to - from - seen.unobservable;
+            self.present = seen.present as f32 / observable.max(1) as f32;
         }
         if is_whole || self.table.is_none() {
             self.unobserved = f64::from(seen.unobservable) / pages;
@@ -546,12 +551,19 @@ impl Subregion {
         self.now_waiting = [armed, others];
     }
 
-    /// The shares of its pages that were accessed within each of [`daos_core::WITHIN_US`].
+    /// The shares of its pages that were accessed within each of [`daos_core::WITHIN_US`], and are in memory still.
     pub fn shares_within(&self, now_us: u64) -> impl Iterator<Item = f32> {
+        let present = match self.table {
+            _ if self.absent => 0.0,
+            Some(_) => self.present,
+            // A few pages are not all.
+            None => 1.0,
+        };
         let in_use = if self.table.is_some() { self.summary.used_share() as f32 } else { 1.0 };
         let (armed_us, waiting) = (self.armed.at_us, self.now_waiting);
         let (accessed, usual) = (self.accessed, self.curve);
-        Seen { accessed, armed_us, waiting, in_use, usual }.shares_within(now_us)
+        let seen = Seen { accessed, armed_us, waiting, in_use, usual };
+        seen.shares_within(now_us).map(move |share| share.min(present))
     }
 
     /// Accesses a second of a page, on average over its pages; 0 where there is as good as
