@@ -663,14 +663,23 @@ fn note(
     let bits: &mut PageBits = seen.pages.get_or_insert_default();
     let first = ((part.range.start - start) / PAGE_SIZE) as usize;
     let pages = part.range.pages() as usize;
-    let unknown = &mut seen.unknown;
+    let (unknown, absent) = (&mut seen.unknown, &mut seen.absent);
+    let mut set_absent = |at: usize, pages: u64| {
+        if pages != 0 {
+            absent.get_or_insert_default()[at / 64] |= pages << (at % 64);
+        }
+    };
     let set_unknown = |page: usize| {
         unknown.get_or_insert_default()[page / 64] |= 1 << (page % 64);
     };
     match answer {
-        // What is said is of the block around the window's first page.
-        Answer::Empty(level) if first == 0 => seen.empty_bytes = bytes_mapped(level),
-        Answer::Empty(_) => {}
+        Answer::Empty(level) => {
+            (first..first + pages).for_each(|page| set_absent(page, 1));
+            // What is said is of the block around the window's first page.
+            if first == 0 {
+                seen.empty_bytes = bytes_mapped(level);
+            }
+        }
         Answer::Torn => {
             seen.unobservable += pages as u32;
             (first..first + pages).for_each(set_unknown);
@@ -699,6 +708,7 @@ fn note(
                     present |= u64::from(Entry(*pte).is_present()) << page;
                     young |= u64::from(Entry(*pte).is_young()) << page;
                 }
+                set_absent(at, !present & (u64::MAX >> (64 - these.len())));
                 let is_left = |page: &usize| left(page_of(part, at - first + page).start);
                 let hidden = match (part.is_opaque, may_be_left) {
                     (true, _) => present,
@@ -767,9 +777,11 @@ mod tests {
         let facts = FrameFacts::default();
         let seen = noted(TABLE, part, Answer::Huge(Entry(0xa1), 2, &facts));
         assert_eq!((seen.present, seen.accessed, seen.entries), (4, 4, 1));
+        assert_eq!(seen.absent, None);
         let ptes = [0x21, 0x01, 0, 0x21];
         let seen = noted(TABLE - PAGE_SIZE, part, Answer::Pages(&ptes, &[], &[]));
         assert_eq!((seen.present, seen.accessed, seen.entries), (3, 2, 3));
+        assert_eq!(seen.absent.unwrap()[0], 0b01000);
         assert_eq!(seen.pages.unwrap()[0], 0b10010);
     }
 }

@@ -356,15 +356,17 @@ impl AccessCheck for TestMemory {
             let whole = ranges.iter().any(|r| r.intersect(&window.range()) == Some(window.range()));
             let mut seen = Observation::default();
             let (mut bits, mut unknown) = (PageBits::default(), PageBits::default());
+            let mut absent = PageBits::default();
             let mut last = None;
             for page in 0..window.pages {
                 let address = window.start + u64::from(page) * PAGE_SIZE;
                 let at = (address / PAGE_SIZE) as usize;
                 let Page { present, stuck, .. } = self.pages[at];
+                let (word, bit) = (page as usize / 64, 1 << (page % 64));
                 if !(whole || ranges.iter().any(|r| r.contains(address))) || !present {
+                    absent[word] |= bit;
                     continue;
                 }
-                let (word, bit) = (page as usize / 64, 1 << (page % 64));
                 if stuck {
                     seen.unobservable += 1;
                     unknown[word] |= bit;
@@ -380,6 +382,7 @@ impl AccessCheck for TestMemory {
             }
             seen.pages = Some(bits);
             seen.unknown = (seen.unobservable > 0).then_some(unknown);
+            seen.absent = (seen.present + seen.unobservable < window.pages).then_some(absent);
             if seen.present + seen.unobservable == 0 {
                 seen.empty_bytes = self.empty_bytes(ranges, window.start);
             }

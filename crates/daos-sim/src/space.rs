@@ -458,7 +458,9 @@ impl SimSpace {
                     None => clear.missing(first, count, in_window, &mut pages),
                     Some(residency) => {
                         let absent = residency.absent();
-                        present -= (absent & segment.bits()).count();
+                        let there = segment.bits() - absent;
+                        let gone = found.absent.get_or_insert_default();
+                        present -= there.missing(first, count, in_window, gone);
                         is_untouched |= in_window == 0 && residency.is_untouched();
                         (*clear | absent).missing(first, count, in_window, &mut pages)
                     }
@@ -469,6 +471,7 @@ impl SimSpace {
         }
         self.counters.windows_read += 1;
         found.pages = Some(pages);
+        found.absent = found.absent.filter(|pages| pages.iter().any(|word| *word != 0));
         if found.present == 0 {
             found.empty_bytes = if is_untouched { BLOCK_SIZE } else { self.empty_bytes(window) };
         }

@@ -319,6 +319,10 @@ impl Subregion {
             None if seen.unobservable > 0 => read,
             None => Pages::default(),
         };
+        let used_before = self.table.as_ref().map(|table| *table.used());
+        if let (Some(table), Some(absent)) = (&mut self.table, &seen.absent) {
+            table.lose(&shifted(absent), now_us);
+        }
         let all_read = self.waiting.without(&read).is_empty();
         let pages = f64::from(to - from);
         let is_whole = to - from == self.nr_pages();
@@ -391,12 +395,11 @@ impl Subregion {
                 self.estimate.doubt(1.0, f64::MAX);
                 self.is_saturated |= exposure > SHORT;
             }
-            let before = *table.used();
             let differs = table.take(&fresh, &found_clear, &clear, self.estimate.rate(), now_us);
             // What is found by the first look was not otherwise before.
             changed |= differs && self.summary.is_known;
             table.set_unknown(&read, &unknown);
-            let is_news = *table.used() != before || !found_clear.is_empty();
+            let is_news = Some(*table.used()) != used_before || !found_clear.is_empty();
             if is_news || !self.summary.is_of(table) {
                 self.summary = table.summary(self.probe.pages() as u32);
                 self.told = None;
@@ -728,6 +731,24 @@ mod tests {
         // If that was all, it is over some time.
         subregion.take((0, 8), &seen(1), 30_000_000);
         assert_eq!(subregion.curve, Curve::default());
+    }
+
+    #[test]
+    fn pages_of_a_table_that_are_gone_are_in_use_no_longer() {
+        let mut subregion = Subregion::new(AddrRange::new(0, 8 * PAGE_SIZE), 8, 0);
+        subregion.make_table();
+        subregion.arm(0, 8, 1_000);
+        subregion.take((0, 8), &seen(0xff), 6_000);
+        assert_eq!(subregion.summary.used, 8);
+        let mut gone = PageBits::default();
+        gone[0] = 0x3f;
+        let seen = Observation { present: 2, absent: Some(gone), ..seen(0xc0) };
+        subregion.take((0, 8), &seen, 1_006_000);
+        assert_eq!(subregion.summary.used, 2);
+        let within = |subregion: &Subregion| subregion.shares_within(1_006_000).last();
+        assert_eq!(within(&subregion), Some(0.25));
+        subregion.absent = true;
+        assert_eq!(within(&subregion), Some(0.0));
     }
 
     #[test]

@@ -167,6 +167,13 @@ impl Table {
         new.len() * 4 > before
     }
 
+    /// Notes that these pages are not in memory any more, those in use among them no longer.
+    pub fn lose(&mut self, absent: &Pages, now_us: u64) {
+        let gone = self.used.and(absent);
+        self.set_since(&gone, now_us);
+        self.used = self.used.without(&gone);
+    }
+
     /// Notes that the pages `from..to`, which were in use, were not accessed when they should
     /// have been: those that were in use around them are suspect.
     pub fn suspect_around(&mut self, (from, to): (u32, u32), pages: u32) {
