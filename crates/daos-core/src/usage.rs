@@ -13,8 +13,6 @@ const ALL_SEEN_US: u64 = 10_000_000;
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Usage {
     observed: f64,
-    /// Of which nothing can be said.
-    hidden: f64,
     /// As access rates say.
     accessed: f64,
     /// As the monitor counted.
@@ -51,10 +49,8 @@ impl Usage {
     }
 
     fn add(&mut self, part: &Part, share: f64, within_us: u64) {
-        let all = part.range.len() as f64;
-        let bytes = all * (1.0 - part.unobserved);
+        let bytes = part.range.len() as f64 * (1.0 - part.unobserved);
         self.observed += bytes;
-        self.hidden += all - bytes;
         if part.access_rate > 0.0 {
             self.accessed += bytes * share;
             self.idle += bytes * (1.0 - share);
@@ -72,10 +68,10 @@ impl Usage {
         self.counted.unwrap_or(self.accessed + self.left + self.new)
     }
 
-    /// What was observed of `resident` bytes: of what can and of what can't be, as large a part is taken to be there.
+    /// What was observed of `resident` bytes: what is mapped and was never touched can't be
+    /// observed, or else is idle.
     pub fn observed_of(&self, resident: u64) -> f64 {
-        let all = self.observed + self.hidden;
-        self.observed.min(resident as f64 * (self.observed / all.max(1.0)))
+        self.observed.min(resident as f64)
     }
 
     /// What is idle of `resident` bytes: what is not there of all that is mapped is taken off

@@ -64,20 +64,6 @@ fn mib(bytes: Option<u64>) -> Option<u64> {
 }
 
 #[test]
-fn what_cannot_be_observed_is_not_idle_memory_though_more_is_mapped_than_resident() {
-    let (mut snapshots, infos) = record();
-    for snapshot in &mut snapshots {
-        let region = &mut snapshot.targets[1].regions[0];
-        region.range.end = region.range.start + 16 * MIB;
-        region.unobserved = 0.75;
-    }
-    let options = OwnersOptions { by: OwnersBy::Process, time: None };
-    let Ok(owners) = compute(source(&snapshots), &infos, &options);
-    let small = &owners.owners[1].amounts;
-    assert_eq!((small.unseen, small.idle.map(mib)), (3 * MIB, [Some(1), Some(1), None]));
-}
-
-#[test]
 fn what_was_never_touched_is_not_idle_memory() {
     let owners = of(OwnersBy::Process);
     assert_eq!((owners.at_us, owners.watched_us), (70_000_000, 70_000_000));
