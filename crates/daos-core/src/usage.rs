@@ -15,8 +15,9 @@ pub struct Usage {
     observed: f64,
     /// As access rates say.
     accessed: f64,
-    /// As the monitor counted.
+    /// As the monitor counted; and what it found there that can't be observed.
     counted: Option<f64>,
+    hidden: f64,
     /// Without accesses, but not for so long.
     left: f64,
     /// The same, of what was not watched for long either.
@@ -40,6 +41,7 @@ impl Usage {
         }
         if let Some(sets) = &target.working_sets {
             for (usage, us) in usages.iter_mut().zip(within_us) {
+                usage.hidden = sets.hidden();
                 if us <= sets.longest_us() {
                     usage.counted = Some(sets.within(us));
                 }
@@ -71,7 +73,7 @@ impl Usage {
     /// What was observed of `resident` bytes: what is mapped and was never touched can't be
     /// observed, or else is idle.
     pub fn observed_of(&self, resident: u64) -> f64 {
-        self.observed.min(resident as f64)
+        self.observed.min((resident as f64 - self.hidden).max(0.0))
     }
 
     /// What is idle of `resident` bytes: what is not there of all that is mapped is taken off

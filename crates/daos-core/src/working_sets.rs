@@ -14,6 +14,7 @@ const LEAST_LEFT: f64 = 1e-3;
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct WorkingSets {
     bytes: [f64; WITHIN_US.len()],
+    hidden: f64,
 }
 
 impl WorkingSets {
@@ -25,7 +26,17 @@ impl WorkingSets {
             *bytes = bytes.max(before);
             before = *bytes;
         }
-        Self { bytes }
+        Self { bytes, hidden: 0.0 }
+    }
+
+    /// Beside so many bytes that are in memory and can't be observed.
+    pub fn beside_hidden(self, hidden: f64) -> Self {
+        Self { hidden, ..self }
+    }
+
+    /// The bytes that are in memory and can't be observed.
+    pub fn hidden(&self) -> f64 {
+        self.hidden
     }
 
     /// The bytes within each of [`WITHIN_US`].

@@ -33,9 +33,9 @@ pub const PAGES: u8 = 5;
 pub const DONE: u8 = 6;
 /// JSON of schemes that are new, in front of the first snapshot that they acted in.
 pub const SCHEMES: u8 = 7;
-/// How much of each target is accessed within which time, in front of the snapshot that it
+/// How much of each target is accessed within which time, and how much can't be observed, in front of the snapshot that it
 /// belongs to, as [`working_sets`](crate::codec::working_sets) writes it.
-pub const WORKING_SETS: u8 = 9;
+pub const WORKING_SETS: u8 = 10;
 
 /// Most bytes in a payload: what a reader may have to hold.
 const MAX_PAYLOAD: usize = 32 << 20;

@@ -119,9 +119,12 @@ impl TargetSubregions {
         // Of what can be surveyed, and of the rest.
         let (mut sum, mut rest, mut surveyed) =
             ([0.0; WITHIN_US.len()], [0.0; WITHIN_US.len()], 0.0);
+        let mut hidden = 0.0;
         for subregion in &self.subregions {
             // Shares are of the pages that can be observed.
-            let bytes = subregion.range.len() as f64 * (1.0 - subregion.unobserved);
+            let all = subregion.range.len() as f64;
+            let bytes = all * (1.0 - subregion.unobserved);
+            hidden += if subregion.absent { 0.0 } else { all - bytes };
             let is_surveyed = subregion.may_be_explored();
             surveyed += if is_surveyed { bytes } else { 0.0 };
             let sum = if is_surveyed { &mut sum } else { &mut rest };
@@ -133,7 +136,8 @@ impl TargetSubregions {
             *sum = sum.max(least * surveyed);
         }
         sum.iter_mut().zip(rest).for_each(|(sum, rest)| *sum += rest);
-        self.working_sets = (self.subregions.len() > 1).then(|| WorkingSets::new(sum));
+        let sets = WorkingSets::new(sum).beside_hidden(hidden);
+        self.working_sets = (self.subregions.len() > 1).then_some(sets);
     }
 
     /// Page tables that map it.

@@ -2,7 +2,7 @@
 //!
 //! They stand in a frame of their own in front of their snapshot, so that readers from before
 //! there were any still read the rest. They are kept in pages, each as what it has more than
-//! the one before.
+//! the one before; what can't be observed comes last.
 
 use super::stored::StoredSnapshot;
 use super::varint;
@@ -28,6 +28,7 @@ pub fn encode(snapshot: &StoredSnapshot, out: &mut Vec<u8>) {
             varint::put(out, pages - before);
             before = pages;
         }
+        varint::put(out, (sets.hidden() / PAGE_SIZE as f64).round() as u64);
     }
 }
 
@@ -43,7 +44,8 @@ pub fn decode(mut payload: &[u8]) -> Option<ByTarget> {
             sum = sum.checked_add(varint::take_pages(bytes)?)?;
             *set = sum as f64;
         }
-        if all.insert(id, WorkingSets::new(sets)).is_some() {
+        let hidden = varint::take_pages(bytes)? as f64;
+        if all.insert(id, WorkingSets::new(sets).beside_hidden(hidden)).is_some() {
             return None;
         }
     }
@@ -58,13 +60,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn they_come_back(more in prop::collection::vec(any::<[u32; 7]>(), 0..4)) {
-            let sets = |more: &[u32; 7]| {
+        fn they_come_back(more in prop::collection::vec(any::<([u32; 7], u32)>(), 0..4)) {
+            let sets = |(more, hidden): &([u32; 7], u32)| {
                 let mut sum = 0;
-                WorkingSets::new(more.map(|pages| {
+                let sets = WorkingSets::new(more.map(|pages| {
                     sum += u64::from(pages) * PAGE_SIZE;
                     sum as f64
-                }))
+                }));
+                sets.beside_hidden((u64::from(*hidden) * PAGE_SIZE) as f64)
             };
             let target = |(id, more)| StoredTarget {
                 id: TargetId(id),
@@ -89,7 +92,7 @@ mod tests {
 
     #[test]
     fn a_target_that_comes_twice_is_refused() {
-        let one = [3, 1, 1, 1, 1, 1, 1, 1];
+        let one = [3, 1, 1, 1, 1, 1, 1, 1, 1];
         assert_eq!(decode(&[&[2][..], &one, &one].concat()), None);
         assert!(decode(&[&[1][..], &one].concat()).is_some());
     }

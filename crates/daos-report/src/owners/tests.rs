@@ -1,6 +1,6 @@
 use super::*;
 use crate::testing::{HEAP, MIB, region, snapshot, source, targets, written};
-use daos_core::{PageCache, RegionSnapshot};
+use daos_core::{PageCache, RegionSnapshot, WITHIN_US, WorkingSets};
 
 const STYLE: Style = Style { color: false, unicode: true, width: 100, height: 30 };
 
@@ -61,6 +61,21 @@ fn of(by: OwnersBy) -> Owners {
 
 fn mib(bytes: Option<u64>) -> Option<u64> {
     bytes.map(|bytes| bytes / MIB)
+}
+
+#[test]
+fn what_cannot_be_observed_is_unseen_though_more_is_mapped_than_resident() {
+    let (mut snapshots, infos) = record();
+    for snapshot in &mut snapshots {
+        let sets = WorkingSets::new([0.0; WITHIN_US.len()]);
+        let small = &mut snapshot.targets[1];
+        small.working_sets = Some(sets.beside_hidden((3 * MIB) as f64));
+        small.regions[0].range.end += 12 * MIB;
+    }
+    let options = OwnersOptions { by: OwnersBy::Process, time: None };
+    let Ok(owners) = compute(source(&snapshots), &infos, &options);
+    let small = &owners.owners[1].amounts;
+    assert_eq!((small.unseen, small.idle.map(mib)), (3 * MIB, [Some(1), Some(1), None]));
 }
 
 #[test]
