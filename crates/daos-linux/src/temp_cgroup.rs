@@ -1,4 +1,4 @@
-//! A memory cgroup with a limit, for as long as it is needed.
+//! A memory cgroup, with a limit or without one, for as long as it is needed.
 //!
 //! It lies at the top of the hierarchy: below a cgroup that has processes of its own,
 //! version 2 allows none.
@@ -41,9 +41,9 @@ pub struct TempCgroup {
 }
 
 impl TempCgroup {
-    /// Makes one whose processes may have this many bytes of memory together. `root` is
+    /// Makes one whose processes may have this many bytes of memory together, if there is a limit. `root` is
     /// `/`, or a test's tree. Removes those that users which were killed left behind.
-    pub fn make(root: &Path, limit_bytes: u64) -> Result<Self, CgroupError> {
+    pub fn make(root: &Path, limit_bytes: Option<u64>) -> Result<Self, CgroupError> {
         let mount = Mount::find(root).ok_or(CgroupError::None)?;
         remove_left_behind(root, &mount.dir);
         let dir = mount.dir.join(format!("{PREFIX}{}", std::process::id()));
@@ -57,9 +57,16 @@ impl TempCgroup {
             Version::One => "memory.limit_in_bytes",
             Version::Two => "memory.max",
         });
-        // Where it is not there, the controller is not enabled for this cgroup.
-        fs::write(&limit, limit_bytes.to_string()).map_err(failed(&limit))?;
+        if let Some(bytes) = limit_bytes {
+            // Where it is not there, the controller is not enabled for this cgroup.
+            fs::write(&limit, bytes.to_string()).map_err(failed(&limit))?;
+        }
         Ok(cgroup)
+    }
+
+    /// The end of its path, which no other has.
+    pub fn name(&self) -> String {
+        self.dir.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
     /// The file to which a process writes its number to get in.
@@ -110,7 +117,7 @@ mod tests {
     #[test]
     fn a_host_without_cgroups_says_so() {
         let root = tempfile::tempdir().unwrap();
-        let error = TempCgroup::make(root.path(), 1 << 20).unwrap_err().to_string();
+        let error = TempCgroup::make(root.path(), Some(1 << 20)).unwrap_err().to_string();
         assert!(error.contains("memory controller"), "{error}");
     }
 }

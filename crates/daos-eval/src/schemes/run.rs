@@ -44,7 +44,7 @@ pub fn run(
         Config::parse(configuration.name, &configuration.workload)?.duration_us(),
     );
     let zram_before = zram_bytes(Path::new("/sys"));
-    let make_cgroup = |bytes| TempCgroup::make(Path::new("/"), bytes);
+    let make_cgroup = |bytes| TempCgroup::make(Path::new("/"), Some(bytes));
     let cgroup = configuration.limit_bytes.map(make_cgroup).transpose()?;
 
     let mut args = vec![

@@ -330,12 +330,19 @@ impl Configuration {
     pub fn check_pairs(&self) -> Result<(), SuiteError> {
         let why = match (self.huge_pages, &self.daos) {
             (HugePages::Always, _) => "the policy for huge pages is the whole machine's",
-            (_, Some((_, Watched::Machine))) => "it looks at the memory of the whole machine",
+            (_, Some((Task::Record, Watched::Machine))) => {
+                "it looks at the memory of the whole machine"
+            }
             _ => return Ok(()),
         };
         let why =
             format!("{why}, so it would be of both copies of a pair; leave it or --pairs out");
         Err(SuiteError::Configuration { name: self.name.clone(), why })
+    }
+
+    /// Whether a scheme acts on all of the machine, unless it is told on what.
+    pub fn acts_on_machine(&self) -> bool {
+        matches!(self.daos, Some((Task::Apply(_) | Task::ApplyTuned(_), Watched::Machine)))
     }
 
     /// Which of two programs it is that runs beside the workload: `daos`, or `daos-eval`, which
@@ -475,9 +482,12 @@ mod tests {
         for name in ["rec", "scan", "rec-limit", "ethp", "prcl", "limit", "lock", "prcl-tuned"] {
             assert_eq!(check(name), Ok(()));
         }
+        // It can be told on which copy to act.
+        assert_eq!(check("pprcl"), Ok(()));
+        assert!(parse("pprcl").unwrap().acts_on_machine());
+        assert!(!["prec", "prcl"].iter().any(|name| parse(name).unwrap().acts_on_machine()));
         assert!(check("thp").unwrap_err().contains("policy for huge pages"));
         assert!(check("prec").unwrap_err().contains("leave it or --pairs out"));
-        assert!(check("pprcl").unwrap_err().contains("whole machine"));
         assert_eq!(Configuration::baseline(), parse(BASELINE).unwrap());
     }
 

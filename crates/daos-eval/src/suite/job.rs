@@ -42,6 +42,8 @@ pub struct Job {
     pub side: Side,
     /// The most memory that it may have, in bytes, if it is limited.
     pub limit_bytes: Option<u64>,
+    /// Another copy runs beside it, which is left alone.
+    pub is_in_pair: bool,
     /// Where it runs.
     pub dir: PathBuf,
     /// Where what it says goes.
@@ -57,7 +59,7 @@ pub struct Job {
 }
 
 impl Job {
-    /// Without a limit.
+    /// Without a limit, and without another copy beside it.
     pub fn of(
         plan: &Plan,
         store: &Store,
@@ -72,6 +74,7 @@ impl Job {
             round,
             side,
             limit_bytes: None,
+            is_in_pair: false,
             dir: script::directory(store, workload, side)?,
             log: script::log(store, workload, &side.called(&configuration.name))?,
             daos: plan.daos.clone(),
@@ -90,7 +93,9 @@ impl Job {
 
     /// Runs it as this user, who is [`Job::user`]. Whatever happens, nothing of it stays behind.
     pub fn run(&self, user: Option<&User>, stop: &AtomicBool) -> Result<Measured, SuiteError> {
-        let cgroup = self.limit_bytes.map(|bytes| TempCgroup::make(Path::new("/"), bytes));
+        let is_told_apart = self.is_in_pair && self.configuration.acts_on_machine();
+        let has_cgroup = is_told_apart || self.limit_bytes.is_some();
+        let cgroup = has_cgroup.then(|| TempCgroup::make(Path::new("/"), self.limit_bytes));
         let cgroup = cgroup.transpose()?;
         let scratch = tempfile::tempdir().map_err(EvalError::Scratch)?;
         let text = cgroup.as_ref().map(wait_to_be_in).unwrap_or_default() + &self.workload.command;
@@ -111,12 +116,15 @@ impl Job {
         }
         let record = scratch.path().join("record");
         let words = self.configuration.words(running.pid(), &record, self.round + 1);
+        // Of the machine only this copy.
+        let only = cgroup.as_ref().filter(|_| is_told_apart);
+        let only = only.map(|cgroup| format!("--cgroup=*{}", cgroup.name()));
         let mut daos = match words {
             None => None,
             Some(words) => {
                 let program = self.configuration.program(&self.daos, &self.eval);
                 let mut command = Command::new(program);
-                command.args(words);
+                command.args(words).args(only);
                 Some(Running::start_talkative(command, "daos", Stdio::null())?)
             }
         };

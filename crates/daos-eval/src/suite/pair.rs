@@ -43,6 +43,7 @@ pub fn run(
     let side = Side::of_round(round);
     let job = Job {
         limit_bytes: limit(store, workload, configuration)?,
+        is_in_pair: true,
         ..Job::of(plan, store, workload, configuration, round, side)?
     };
     let alone = Configuration::baseline();

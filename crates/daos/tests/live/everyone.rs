@@ -32,7 +32,7 @@ impl Cgroup {
     pub fn make() -> Self {
         static ALONE: Mutex<()> = Mutex::new(());
         let alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let cgroup = TempCgroup::make(Path::new("/"), 4 << 30).expect("a cgroup can be made");
+        let cgroup = TempCgroup::make(Path::new("/"), None).expect("a cgroup can be made");
         Self { cgroup, _alone: alone }
     }
 

@@ -16,7 +16,7 @@ fn stream(cgroup: &TempCgroup) -> Target {
 /// The least share of the hot memory that was resident, some time after the start.
 fn least_resident(lock: bool) -> f64 {
     let _zram = Zram::start(1 << 30);
-    let cgroup = TempCgroup::make(Path::new("/"), 96 * MIB).expect("a cgroup can be made");
+    let cgroup = TempCgroup::make(Path::new("/"), Some(96 * MIB)).expect("a cgroup can be made");
     let idle = Making::pages(24 * MIB);
     let hot = Target::start_in(&cgroup, idle);
     let mut actor = Actor::on(&hot);
