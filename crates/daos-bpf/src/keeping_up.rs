@@ -376,13 +376,14 @@ mod tests {
         }
         // On a busy host not all of it at once.
         let is_new = |space: &Space| space.seen.look.is_some() || space.seen.memory.is_none();
-        loop {
+        for _ in 0..1000 {
             memory.targets().expect("they run");
             if !memory.spaces.iter().any(is_new) {
                 break;
             }
             thread::sleep(Duration::from_millis(10));
         }
+        assert!(!memory.spaces.iter().any(is_new), "not looked at in ten seconds");
         memory.spaces.iter_mut().for_each(|space| space.seen.next_us = 0);
         memory.keep_up_from = 0;
         // For one step.

@@ -128,7 +128,9 @@ impl Reader {
                         r if entry.is_present() => {
                             Answer::Huge(entry, r.level, &facts[these.start])
                         }
-                        r => Answer::Empty(r.level),
+                        r if entry.is_empty() => Answer::Empty(r.level),
+                        // It is there, but may not be accessed now, or is being moved.
+                        _ => Answer::Torn,
                     },
                 );
             }

@@ -674,7 +674,12 @@ fn note(
     };
     match answer {
         Answer::Empty(level) => {
-            (first..first + pages).for_each(|page| set_absent(page, 1));
+            let ends = (first / 64 + 1..=(first + pages - 1) / 64).map(|word| word * 64);
+            let mut from = first;
+            for to in ends.chain([first + pages]) {
+                set_absent(from, u64::MAX >> (64 - (to - from)));
+                from = to;
+            }
             // What is said is of the block around the window's first page.
             if first == 0 {
                 seen.empty_bytes = bytes_mapped(level);
@@ -703,12 +708,15 @@ fn note(
             while !entries.is_empty() {
                 // As many as are in the same word.
                 let (these, rest) = entries.split_at(entries.len().min(64 - at % 64));
-                let (mut present, mut young) = (0u64, 0u64);
+                let (mut present, mut young, mut gone) = (0u64, 0u64, 0u64);
                 for (page, pte) in these.iter().enumerate() {
-                    present |= u64::from(Entry(*pte).is_present()) << page;
-                    young |= u64::from(Entry(*pte).is_young()) << page;
+                    let entry = Entry(*pte);
+                    present |= u64::from(entry.is_present()) << page;
+                    young |= u64::from(entry.is_young()) << page;
+                    // Others are there, but may not be accessed now, or are being moved.
+                    gone |= u64::from(entry.is_empty() || entry.is_swapped()) << page;
                 }
-                set_absent(at, !present & (u64::MAX >> (64 - these.len())));
+                set_absent(at, gone);
                 let is_left = |page: &usize| left(page_of(part, at - first + page).start);
                 let hidden = match (part.is_opaque, may_be_left) {
                     (true, _) => present,
@@ -781,7 +789,14 @@ mod tests {
         let ptes = [0x21, 0x01, 0, 0x21];
         let seen = noted(TABLE - PAGE_SIZE, part, Answer::Pages(&ptes, &[], &[]));
         assert_eq!((seen.present, seen.accessed, seen.entries), (3, 2, 3));
-        assert_eq!(seen.absent.unwrap()[0], 0b01000);
-        assert_eq!(seen.pages.unwrap()[0], 0b10010);
+        assert_eq!((seen.absent.unwrap()[0], seen.pages.unwrap()[0]), (0b01000, 0b10010));
+        let none = AddrRange::new(TABLE + 10 * PAGE_SIZE, TABLE + 200 * PAGE_SIZE);
+        let absent = noted(TABLE, none, Answer::Empty(2)).absent.unwrap();
+        let is_absent = |page: usize| absent[page / 64] >> (page % 64) & 1 == 1;
+        assert!((0..512).all(|page| is_absent(page) == (10..200).contains(&page)));
+        // May not be accessed now; in swap.
+        let two = AddrRange::new(TABLE, TABLE + 2 * PAGE_SIZE);
+        let others = noted(TABLE, two, Answer::Pages(&[0x100, 0x400], &[], &[]));
+        assert_eq!((others.present, others.absent.unwrap()[0]), (0, 0b10));
     }
 }

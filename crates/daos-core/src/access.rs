@@ -78,7 +78,8 @@ pub struct Observation {
     pub pages: Option<PageBits>,
     /// Which pages nothing can be said of, where there are any and the primitive knows.
     pub unknown: Option<PageBits>,
-    /// Which pages are not in memory, where there are any and the primitive knows.
+    /// Which pages are not in memory, where there are any and the primitive knows. `None`: as many as are neither
+    /// present nor unobservable, whichever those are.
     pub absent: Option<PageBits>,
 }
 

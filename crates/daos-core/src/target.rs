@@ -77,7 +77,8 @@ pub struct KindsOfMemory {
     pub anonymous_bytes: u64,
     /// Resident pages of files that it maps.
     pub file_bytes: u64,
-    /// Resident pages of memory that is made to be shared (`tmpfs`, System V, `MAP_SHARED`).
+    /// Resident pages of memory that is made to be shared (`tmpfs`, System V, `MAP_SHARED`), and
+    /// what it has of hugetlbfs.
     pub shared_bytes: u64,
     /// Anonymous memory of its in swap.
     pub swapped_bytes: u64,

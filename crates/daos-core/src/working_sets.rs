@@ -7,7 +7,8 @@ pub const WITHIN_US: [u64; 7] = [5_000, 20_000, 80_000, 320_000, 1_000_000, 5_00
 /// The least part of all that is taken to be left: where all came, they came at some rate.
 const LEAST_LEFT: f64 = 1e-3;
 
-/// The bytes that are accessed within each of [`WITHIN_US`]: the curve of the working set.
+/// The bytes that are accessed within each of [`WITHIN_US`]: the curve of the working set. And those beside it of which nothing can be
+/// said.
 ///
 /// Where pages of one region differ, a few of them in use ten times a second and others once
 /// in a few seconds, no one access rate tells this; to count pages does.
@@ -34,7 +35,7 @@ impl WorkingSets {
         Self { hidden, ..self }
     }
 
-    /// The bytes that are in memory and can't be observed.
+    /// The bytes that are in memory and can't be observed; an estimate where pages are not known one by one.
     pub fn hidden(&self) -> f64 {
         self.hidden
     }

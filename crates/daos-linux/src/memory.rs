@@ -87,7 +87,8 @@ fn kinds_of(bytes: &dyn Fn(&str) -> Option<u64>) -> Option<KindsOfMemory> {
     Some(KindsOfMemory {
         anonymous_bytes: bytes("RssAnon")?,
         file_bytes: bytes("RssFile")?,
-        shared_bytes: bytes("RssShmem")?,
+        // That of hugetlbfs is counted apart.
+        shared_bytes: bytes("RssShmem")? + bytes("HugetlbPages").unwrap_or(0),
         swapped_bytes: bytes("VmSwap").unwrap_or(0),
     })
 }

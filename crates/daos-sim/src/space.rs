@@ -420,7 +420,14 @@ impl SimSpace {
         {
             let empty_bytes = if residency.is_untouched() { BLOCK_SIZE } else { 0 };
             let pages = Some(PageBits::default());
-            return Observation { pages, empty_bytes, ..Observation::default() };
+            let mut absent = PageBits::default();
+            absent[0] = 1;
+            return Observation {
+                pages,
+                absent: Some(absent),
+                empty_bytes,
+                ..Observation::default()
+            };
         }
         let armed = self.blocks.get(segment.block).is_some_and(|block| {
             self.counters.entries_set_again +=

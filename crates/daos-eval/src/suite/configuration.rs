@@ -477,7 +477,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_of_the_whole_machine_has_no_pairs() {
+    fn what_is_of_both_copies_has_no_pairs() {
         let check = |name: &str| parse(name).unwrap().check_pairs().map_err(|err| err.to_string());
         for name in ["rec", "scan", "rec-limit", "ethp", "prcl", "limit", "lock", "prcl-tuned"] {
             assert_eq!(check(name), Ok(()));

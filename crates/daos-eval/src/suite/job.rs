@@ -42,8 +42,8 @@ pub struct Job {
     pub side: Side,
     /// The most memory that it may have, in bytes, if it is limited.
     pub limit_bytes: Option<u64>,
-    /// Another copy runs beside it, which is left alone.
-    pub is_in_pair: bool,
+    /// Another copy runs beside it, on which nothing may act.
+    pub is_beside_another: bool,
     /// Where it runs.
     pub dir: PathBuf,
     /// Where what it says goes.
@@ -59,7 +59,7 @@ pub struct Job {
 }
 
 impl Job {
-    /// Without a limit, and without another copy beside it.
+    /// Without a limit, and alone.
     pub fn of(
         plan: &Plan,
         store: &Store,
@@ -74,7 +74,7 @@ impl Job {
             round,
             side,
             limit_bytes: None,
-            is_in_pair: false,
+            is_beside_another: false,
             dir: script::directory(store, workload, side)?,
             log: script::log(store, workload, &side.called(&configuration.name))?,
             daos: plan.daos.clone(),
@@ -93,7 +93,7 @@ impl Job {
 
     /// Runs it as this user, who is [`Job::user`]. Whatever happens, nothing of it stays behind.
     pub fn run(&self, user: Option<&User>, stop: &AtomicBool) -> Result<Measured, SuiteError> {
-        let is_told_apart = self.is_in_pair && self.configuration.acts_on_machine();
+        let is_told_apart = self.is_beside_another && self.configuration.acts_on_machine();
         let has_cgroup = is_told_apart || self.limit_bytes.is_some();
         let cgroup = has_cgroup.then(|| TempCgroup::make(Path::new("/"), self.limit_bytes));
         let cgroup = cgroup.transpose()?;
@@ -118,7 +118,7 @@ impl Job {
         let words = self.configuration.words(running.pid(), &record, self.round + 1);
         // Of the machine only this copy.
         let only = cgroup.as_ref().filter(|_| is_told_apart);
-        let only = only.map(|cgroup| format!("--cgroup=*{}", cgroup.name()));
+        let only = only.map(|cgroup| format!("--cgroup=*/{}", cgroup.name()));
         let mut daos = match words {
             None => None,
             Some(words) => {
@@ -191,8 +191,6 @@ impl Job {
 /// What a script does first, before it starts anything: waits until it was put into a cgroup,
 /// which takes root.
 fn wait_to_be_in(cgroup: &TempCgroup) -> String {
-    let path = cgroup.processes();
-    let name = path.parent().and_then(Path::file_name).unwrap_or_default();
-    let name = quoted(&name.to_string_lossy());
+    let name = quoted(&cgroup.name());
     format!("until grep -qF {name} /proc/$$/cgroup; do sleep 0.01; done\n")
 }

@@ -43,7 +43,7 @@ pub fn run(
     let side = Side::of_round(round);
     let job = Job {
         limit_bytes: limit(store, workload, configuration)?,
-        is_in_pair: true,
+        is_beside_another: true,
         ..Job::of(plan, store, workload, configuration, round, side)?
     };
     let alone = Configuration::baseline();

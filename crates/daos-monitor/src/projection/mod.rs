@@ -264,14 +264,13 @@ impl Projection {
     }
 }
 
-/// How much all targets together access within which time, and how much of them can't be observed.
+/// How much all targets together access within which time.
 fn working_sets(snapshot: &Snapshot) -> WorkingSets {
     let within = |us| {
         let of = |target| snapshot.bytes_accessed(target, us);
         snapshot.targets.iter().map(of).sum()
     };
-    let sets = snapshot.targets.iter().filter_map(|target| target.working_sets);
-    WorkingSets::new(WITHIN_US.map(within)).beside_hidden(sets.map(|sets| sets.hidden()).sum())
+    WorkingSets::new(WITHIN_US.map(within))
 }
 
 #[cfg(test)]

@@ -92,7 +92,7 @@ impl Subregion {
         let is_mixed = self.is_probe_mixed();
         let is_idle = self.estimate.rate() == 0.0 && self.is_waiting() && !is_mixed;
         let idle_since_us = is_idle.then_some(self.since_us);
-        self.probe = self.range;
+        (self.probe, self.present) = (self.range, 1.0);
         (self.known, self.moved_from) = (self.range, None);
         (self.waiting, self.now_waiting) = Default::default();
         self.table = Some(Box::new(Table::new(idle_since_us)));

@@ -328,8 +328,10 @@ impl Subregion {
         let is_whole = to - from == self.nr_pages();
         if is_whole {
             self.whole_read_us = now_us;
-            let observable = to - from - seen.unobservable;
-            self.present = seen.present as f32 / observable.max(1) as f32;
+            let observable = (to - from - seen.unobservable).max(1);
+            let absent = seen.absent.as_ref().map(|absent| shifted(absent).len());
+            let there = absent.map_or(seen.present, |absent| observable.saturating_sub(absent));
+            self.present = there as f32 / observable as f32;
         }
         if is_whole || self.table.is_none() {
             self.unobserved = f64::from(seen.unobservable) / pages;
@@ -558,7 +560,8 @@ impl Subregion {
     pub fn shares_within(&self, now_us: u64) -> impl Iterator<Item = f32> {
         let present = match self.table {
             _ if self.absent => 0.0,
-            Some(_) => self.present,
+            // Others may have come since.
+            Some(_) => self.present.max(self.summary.used_share() as f32),
             // A few pages are not all.
             None => 1.0,
         };

@@ -119,12 +119,15 @@ impl TargetSubregions {
         // Of what can be surveyed, and of the rest.
         let (mut sum, mut rest, mut surveyed) =
             ([0.0; WITHIN_US.len()], [0.0; WITHIN_US.len()], 0.0);
-        let mut hidden = 0.0;
+        let (mut hidden, mut there) = (0.0, 0.0);
         for subregion in &self.subregions {
             // Shares are of the pages that can be observed.
             let all = subregion.range.len() as f64;
             let bytes = all * (1.0 - subregion.unobserved);
-            hidden += if subregion.absent { 0.0 } else { all - bytes };
+            if !subregion.absent {
+                hidden += all - bytes;
+                there += bytes * f64::from(subregion.present);
+            }
             let is_surveyed = subregion.may_be_explored();
             surveyed += if is_surveyed { bytes } else { 0.0 };
             let sum = if is_surveyed { &mut sum } else { &mut rest };
@@ -136,6 +139,9 @@ impl TargetSubregions {
             *sum = sum.max(least * surveyed);
         }
         sum.iter_mut().zip(rest).for_each(|(sum, rest)| *sum += rest);
+        // What a few pages tell of many may add up to more than there is.
+        let most = self.resident_bytes.map_or(f64::MAX, |bytes| bytes as f64);
+        let hidden = hidden * (most / (hidden + there).max(1.0)).min(1.0);
         let sets = WorkingSets::new(sum).beside_hidden(hidden);
         self.working_sets = (self.subregions.len() > 1).then_some(sets);
     }

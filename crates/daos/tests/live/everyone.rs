@@ -43,9 +43,7 @@ impl Cgroup {
 
     /// Its name as a pattern: from which hierarchy's root its path is told is no matter then.
     pub fn pattern(&self) -> String {
-        let dir = self.cgroup.processes();
-        let name = dir.parent().and_then(Path::file_name).expect("it is a directory");
-        format!("*/{}", name.to_str().expect("text"))
+        format!("*/{}", self.cgroup.name())
     }
 }
 
