@@ -20,6 +20,7 @@ use crate::target_cost::TargetCost;
 use crate::to_arm::{FolioToArm, Rules, ToArm};
 use crate::upkeep::Upkeep;
 use daos_core::access::MAX_WINDOW_PAGES;
+use daos_core::pages::Pages;
 use daos_core::{
     AccessCheck, AddrRange, Capabilities, KindsOfMemory, Mapping, Observation, PAGE_SIZE, PageBits,
     Prices, Target, TargetId, TargetInfo, Window,
@@ -646,7 +647,7 @@ fn others_clear() -> bool {
 fn set_unknown(window: &Window, seen: &mut Observation) {
     seen.unobservable = window.pages;
     let unknown = seen.unknown.get_or_insert_default();
-    (0..window.pages as usize).for_each(|page| unknown[page / 64] |= 1 << (page % 64));
+    *unknown = Pages(*unknown).or(&Pages::range(0, window.pages)).0;
 }
 
 /// Adds what the tables say of a part of a window to the observation of the window, which
@@ -663,23 +664,11 @@ fn note(
     let bits: &mut PageBits = seen.pages.get_or_insert_default();
     let first = ((part.range.start - start) / PAGE_SIZE) as usize;
     let pages = part.range.pages() as usize;
-    let (unknown, absent) = (&mut seen.unknown, &mut seen.absent);
-    let mut set_absent = |at: usize, pages: u64| {
-        if pages != 0 {
-            absent.get_or_insert_default()[at / 64] |= pages << (at % 64);
-        }
-    };
-    let set_unknown = |page: usize| {
-        unknown.get_or_insert_default()[page / 64] |= 1 << (page % 64);
-    };
+    let all = Pages::range(first as u32, (first + pages) as u32);
+    let add_all = |bits: &mut PageBits| *bits = Pages(*bits).or(&all).0;
     match answer {
         Answer::Empty(level) => {
-            let ends = (first / 64 + 1..=(first + pages - 1) / 64).map(|word| word * 64);
-            let mut from = first;
-            for to in ends.chain([first + pages]) {
-                set_absent(from, u64::MAX >> (64 - (to - from)));
-                from = to;
-            }
+            add_all(seen.absent.get_or_insert_default());
             // What is said is of the block around the window's first page.
             if first == 0 {
                 seen.empty_bytes = bytes_mapped(level);
@@ -687,20 +676,20 @@ fn note(
         }
         Answer::Torn => {
             seen.unobservable += pages as u32;
-            (first..first + pages).for_each(set_unknown);
+            add_all(seen.unknown.get_or_insert_default());
         }
         Answer::Huge(entry, level, _) => {
             let is_left = || entry.is_young() && left(huge_page(part.range.start, level).start);
             if part.is_opaque || is_left() {
                 seen.unobservable += pages as u32;
-                (first..first + pages).for_each(set_unknown);
+                add_all(seen.unknown.get_or_insert_default());
                 return;
             }
             seen.present += pages as u32;
             seen.entries += 1;
             if entry.is_young() {
                 seen.accessed += pages as u32;
-                (first..first + pages).for_each(|page| bits[page / 64] |= 1 << (page % 64));
+                add_all(bits);
             }
         }
         Answer::Pages(ptes, ..) => {
@@ -716,7 +705,9 @@ fn note(
                     // Others are there, but may not be accessed now, or are being moved.
                     gone |= u64::from(entry.is_empty() || entry.is_swapped()) << page;
                 }
-                set_absent(at, gone);
+                if gone != 0 {
+                    seen.absent.get_or_insert_default()[at / 64] |= gone << (at % 64);
+                }
                 let is_left = |page: &usize| left(page_of(part, at - first + page).start);
                 let hidden = match (part.is_opaque, may_be_left) {
                     (true, _) => present,
@@ -728,7 +719,7 @@ fn note(
                 };
                 if hidden != 0 {
                     seen.unobservable += hidden.count_ones();
-                    unknown.get_or_insert_default()[at / 64] |= hidden << (at % 64);
+                    seen.unknown.get_or_insert_default()[at / 64] |= hidden << (at % 64);
                 }
                 let (present, young) = (present & !hidden, young & !hidden);
                 bits[at / 64] |= young << (at % 64);

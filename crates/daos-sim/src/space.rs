@@ -16,6 +16,7 @@ use crate::physical::Frames;
 use crate::residency::{BlockResidency, Residency};
 use crate::workload::{Segment, Workload};
 use daos_core::access::MAX_WINDOW_PAGES;
+use daos_core::pages::Pages;
 use daos_core::{
     AccessCheck, AddrRange, Capabilities, Mapping, Observation, Ownership, PAGE_SIZE, PageBits,
     Prices, Target, TargetId, TargetInfo, Window,
@@ -420,14 +421,8 @@ impl SimSpace {
         {
             let empty_bytes = if residency.is_untouched() { BLOCK_SIZE } else { 0 };
             let pages = Some(PageBits::default());
-            let mut absent = PageBits::default();
-            absent[0] = 1;
-            return Observation {
-                pages,
-                absent: Some(absent),
-                empty_bytes,
-                ..Observation::default()
-            };
+            let absent = Some(Pages::range(0, 1).0);
+            return Observation { pages, absent, empty_bytes, ..Observation::default() };
         }
         let armed = self.blocks.get(segment.block).is_some_and(|block| {
             self.counters.entries_set_again +=
@@ -450,6 +445,7 @@ impl SimSpace {
         }
         let mut found = Observation::default();
         let mut pages = PageBits::default();
+        let (mut gone, mut nr_gone) = (PageBits::default(), 0);
         let mut is_untouched = false;
         for segment in self.workload.segments(window) {
             let Segment { first, pages: count, in_window, .. } = segment;
@@ -466,8 +462,8 @@ impl SimSpace {
                     Some(residency) => {
                         let absent = residency.absent();
                         let there = segment.bits() - absent;
-                        let gone = found.absent.get_or_insert_default();
-                        present -= there.missing(first, count, in_window, gone);
+                        let nr = there.missing(first, count, in_window, &mut gone);
+                        (present, nr_gone) = (present - nr, nr_gone + nr);
                         is_untouched |= in_window == 0 && residency.is_untouched();
                         (*clear | absent).missing(first, count, in_window, &mut pages)
                     }
@@ -478,7 +474,7 @@ impl SimSpace {
         }
         self.counters.windows_read += 1;
         found.pages = Some(pages);
-        found.absent = found.absent.filter(|pages| pages.iter().any(|word| *word != 0));
+        found.absent = (nr_gone > 0).then_some(gone);
         if found.present == 0 {
             found.empty_bytes = if is_untouched { BLOCK_SIZE } else { self.empty_bytes(window) };
         }

@@ -330,7 +330,7 @@ impl Configuration {
     pub fn check_pairs(&self) -> Result<(), SuiteError> {
         let why = match (self.huge_pages, &self.daos) {
             (HugePages::Always, _) => "the policy for huge pages is the whole machine's",
-            (_, Some((Task::Record, Watched::Machine))) => {
+            (_, Some((_, Watched::Machine))) if !self.acts_on_machine() => {
                 "it looks at the memory of the whole machine"
             }
             _ => return Ok(()),

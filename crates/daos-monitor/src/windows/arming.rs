@@ -180,10 +180,7 @@ impl Windows {
     /// Notes that a place is armed in this round, and when it is to be read.
     pub(super) fn push_armed(&mut self, place: Place, now_us: u64) {
         let sample_us = self.attrs.sample_us;
-        let subregion = match place.who {
-            Who::Subregion(at, index) => &mut self.targets[at].subregions[index],
-            Who::Scout(at) => &mut self.scouts[at].place,
-        };
+        let subregion = self.at_mut(place.who);
         subregion.arm(place.from, place.to, now_us);
         let rate = subregion.estimate.rate();
         let all = place.to - place.from == subregion.nr_pages();
@@ -203,11 +200,7 @@ impl Windows {
     /// What is armed now is to be read after a sampling interval.
     pub(super) fn check_soon(&mut self, who: Who, now_us: u64) {
         let check_us = now_us + self.attrs.sample_us;
-        let subregion = match who {
-            Who::Subregion(at, index) => &mut self.targets[at].subregions[index],
-            Who::Scout(at) => &mut self.scouts[at].place,
-        };
-        subregion.due_us = check_us;
+        self.at_mut(who).due_us = check_us;
         self.check_us = Some(check_us);
         self.to_check.push(who);
     }

@@ -310,11 +310,6 @@ impl Windows {
         }
     }
 
-    /// A target, by index.
-    fn index_of(&self, target: TargetId) -> Option<usize> {
-        self.targets.binary_search_by_key(&target, |target| target.id).ok()
-    }
-
     /// Notes that a subregion is armed with all else, and when it is to be read: `soon`, or if it is accessed so often.
     /// `next_us`: when it may be so again.
     fn was_armed_at_once(

@@ -66,7 +66,7 @@ use budget::{Budget, KEPT_FOR_CHANGE};
 use daos_core::access::MAX_WINDOW_PAGES;
 use daos_core::{
     AccessCheck, AttrsError, Cost, CpuCost, MonitorAttrs, Observation, PAGE_SIZE, Rng, Snapshot,
-    TargetSnapshot, Window,
+    TargetId, TargetSnapshot, Window,
 };
 use round::{Place, Who};
 use scout::Scout;
@@ -273,6 +273,11 @@ impl Windows {
     fn max_subregions(&self) -> usize {
         let ranges: usize = self.targets.iter().map(TargetSubregions::nr_ranges).sum();
         SUBREGIONS_PER_REGION * self.attrs.max_regions as usize + ranges
+    }
+
+    /// A target, by index.
+    fn index_of(&self, target: TargetId) -> Option<usize> {
+        self.targets.binary_search_by_key(&target, |target| target.id).ok()
     }
 
     fn nr_subregions(&self) -> usize {

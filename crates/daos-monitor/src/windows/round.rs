@@ -230,6 +230,13 @@ impl Windows {
         of_targets.chain(scouts.map(|(at, scout)| (Who::Scout(at), &scout.place)))
     }
 
+    pub(super) fn at_mut(&mut self, who: Who) -> &mut Subregion {
+        match who {
+            Who::Subregion(at, index) => &mut self.targets[at].subregions[index],
+            Who::Scout(at) => &mut self.scouts[at].place,
+        }
+    }
+
     fn at(&self, who: Who) -> &Subregion {
         match who {
             Who::Subregion(at, index) => &self.targets[at].subregions[index],

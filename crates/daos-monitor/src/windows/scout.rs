@@ -209,8 +209,7 @@ impl Windows {
     pub(super) fn recall_scouts(&mut self, now_us: u64) {
         let mut out = Vec::with_capacity(self.scouts.len());
         for scout in std::mem::take(&mut self.scouts) {
-            let target = self.targets.binary_search_by_key(&scout.target, |target| target.id);
-            let Ok(at) = target else { continue };
+            let Some(at) = self.index_of(scout.target) else { continue };
             let Some(index) = self.targets[at].find(scout.place.range.start) else { continue };
             let host = &self.targets[at].subregions[index];
             // It was moved else, or a border was since.

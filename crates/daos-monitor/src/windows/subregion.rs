@@ -319,9 +319,10 @@ impl Subregion {
             None if seen.unobservable > 0 => read,
             None => Pages::default(),
         };
+        let absent = seen.absent.as_ref().map(shifted);
         let used_before = self.table.as_ref().map(|table| *table.used());
-        if let (Some(table), Some(absent)) = (&mut self.table, &seen.absent) {
-            table.lose(&shifted(absent), now_us);
+        if let (Some(table), Some(absent)) = (&mut self.table, &absent) {
+            table.lose(absent, now_us);
         }
         let all_read = self.waiting.without(&read).is_empty();
         let pages = f64::from(to - from);
@@ -329,8 +330,8 @@ impl Subregion {
         if is_whole {
             self.whole_read_us = now_us;
             let observable = (to - from - seen.unobservable).max(1);
-            let absent = seen.absent.as_ref().map(|absent| shifted(absent).len());
-            let there = absent.map_or(seen.present, |absent| observable.saturating_sub(absent));
+            let there =
+                absent.map_or(seen.present, |absent| observable.saturating_sub(absent.len()));
             self.present = there as f32 / observable as f32;
         }
         if is_whole || self.table.is_none() {
@@ -558,18 +559,14 @@ impl Subregion {
 
     /// The shares of its pages that were accessed within each of [`daos_core::WITHIN_US`], and are in memory still.
     pub fn shares_within(&self, now_us: u64) -> impl Iterator<Item = f32> {
-        let present = match self.table {
-            _ if self.absent => 0.0,
-            // Others may have come since.
-            Some(_) => self.present.max(self.summary.used_share() as f32),
-            // A few pages are not all.
-            None => 1.0,
-        };
+        // A few pages are not all.
         let in_use = if self.table.is_some() { self.summary.used_share() as f32 } else { 1.0 };
+        // Since all were read last, others may have come.
+        let most = if self.absent { 0.0 } else { self.present.max(in_use) };
         let (armed_us, waiting) = (self.armed.at_us, self.now_waiting);
         let (accessed, usual) = (self.accessed, self.curve);
         let seen = Seen { accessed, armed_us, waiting, in_use, usual };
-        seen.shares_within(now_us).map(move |share| share.min(present))
+        seen.shares_within(now_us).map(move |share| share.min(most))
     }
 
     /// Accesses a second of a page, on average over its pages; 0 where there is as good as
