@@ -39,6 +39,9 @@ const FEW: usize = 8;
 /// Page tables in which use begins or ends are armed one by one before, if they are no more than one in so many: where blocks
 /// are in use, these tell most. Chosen.
 const FEW_EDGES: usize = 4;
+/// How many times as much as it should cost it takes at least to arm page tables one by one that were never armed. Measured: 1.2
+/// times on an AMD EPYC, 1.8 to 2.8 on an Intel Xeon, as few are armed in a round.
+const DEARER: f64 = 1.5;
 /// The share of pages that are taken to be accessed where nothing is known. Chosen: where it is more, that is known
 /// before there is enough.
 const MAY_BE_USED: f64 = 0.1;
@@ -156,7 +159,10 @@ impl Windows {
             if is_new || is_due && subregion.may_differ() {
                 let used = PAGES_OF_ONE * u64::from(subregion.summary.used);
                 let armed = if subregion.table.is_some() { all.min(used) } else { all };
-                one_by_one_us += self.budget.real(self.budget.sampling(armed, chance));
+                let known_us = self.budget.real(self.budget.sampling(armed, chance));
+                let dearer = (DEARER / self.budget.factor()).max(1.0);
+                one_by_one_us +=
+                    if subregion.table.is_some() { known_us } else { dearer * known_us };
             }
         }
         let resident = target.resident_bytes.map_or(pages, |bytes| bytes / PAGE_SIZE);

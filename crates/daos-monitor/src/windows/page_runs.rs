@@ -1,7 +1,8 @@
 //! Runs of pages, where more is known than regions say: of page tables whose pages differ, and of
 //! what was joined to others since there may be only so many regions.
 //!
-//! Those of a table are found again when something new is known of it.
+//! Those of a table are found again when something new is known of it. How often those in use are used changes with
+//! each look; a new rate is told without finding them again.
 
 use super::regions::Run;
 use super::subregion::Subregion;
@@ -15,8 +16,9 @@ pub(super) const MAX_RUNS: usize = 1 << 18;
 /// time; and what it costs to keep those of a table. Measured, with cold caches.
 const RUN_US: f64 = 0.15;
 const BLOCK_US: f64 = 0.15;
-/// The share of what may be spent that finding runs may take. Chosen.
+/// The share of what may be spent that finding runs may take, and new rates of those that are as they were. Chosen.
 const FOR_RUNS: f64 = 0.12;
+const FOR_RATES: f64 = 0.03;
 /// Access rates of a table that differ by no more than this part are told as one. Chosen: looks at a few
 /// pages at a time change them by as much.
 const RATES_ALIKE: f64 = 0.1;
@@ -36,8 +38,6 @@ pub(super) struct FoundAt {
 pub(super) struct Told {
     runs: RunBlock,
     at_us: u64,
-    /// The chance then that one in use is accessed in a sampling interval.
-    chance: f64,
 }
 
 /// Brings the runs of a target up to date when that is due: `joined` is what is known more finely
@@ -52,6 +52,7 @@ pub(super) fn update<'a>(
     target.runs.grow(now_us.saturating_sub(target.runs_at_us));
     target.runs_at_us = now_us;
     if now_us < target.runs_due_us {
+        update_rates(target, found_at);
         *room = room.saturating_sub(target.runs.len());
         return;
     }
@@ -80,6 +81,33 @@ pub(super) fn update<'a>(
     target.runs = found.blocks.into_iter().collect();
 }
 
+/// Brings the rates of tables up to date, whose runs stay as they were, when that is due.
+fn update_rates(target: &mut TargetSubregions, found_at: FoundAt) {
+    let FoundAt { seconds, per_second, now_us } = found_at;
+    if now_us < target.rates_due_us {
+        return;
+    }
+    let mut subregions = target.subregions.iter().peekable();
+    let mut differ = false;
+    let with_rate = |block: RunBlock| {
+        let Some(rate) = block.used_rate() else { return block };
+        while subregions.next_if(|s| s.range.end <= block.start()).is_some() {}
+        let is_of = |s: &&&Subregion| s.is_mixed() && s.range.start <= block.start();
+        let chance = subregions.peek().filter(is_of).map(|s| s.estimate.chance(seconds));
+        let Some(chance) = chance.filter(|chance| !are_rates_alike(rate, *chance)) else {
+            return block;
+        };
+        differ = true;
+        block.with_used_rate(chance)
+    };
+    let blocks: Vec<_> = target.runs.blocks().map(with_rate).collect();
+    let cost_us = blocks.len() as f64 * BLOCK_US;
+    if differ {
+        target.runs = blocks.into_iter().collect();
+    }
+    target.rates_due_us = now_us + (cost_us * 1e6 / (FOR_RATES * per_second)) as u64;
+}
+
 /// Runs of a target, from below.
 #[derive(Debug, Default)]
 struct Found {
@@ -98,16 +126,19 @@ impl Found {
     fn of_table(&mut self, subregion: &mut Subregion, found_at: FoundAt) -> Option<RunBlock> {
         let FoundAt { seconds, now_us, .. } = found_at;
         let chance = subregion.estimate.chance(seconds);
-        let is_told = |told: &&Told| (told.chance - chance).abs() <= RATES_ALIKE * told.chance;
-        if let Some(told) = subregion.told.as_ref().filter(is_told) {
+        if let Some(told) = &mut subregion.told {
+            let is_alike = |rate| are_rates_alike(rate, chance);
+            if !told.runs.used_rate().is_some_and(is_alike) {
+                told.runs = told.runs.clone().with_used_rate(chance);
+            }
             return Some(told.runs.later(now_us.saturating_sub(told.at_us)));
         }
         let mut runs = Vec::new();
         let table = subregion.table.as_deref()?;
         table.runs(subregion.range.start, chance, now_us, &mut runs);
         self.nr_new += runs.len();
-        let runs = RunBlock::new(&runs);
-        subregion.told = Some(Told { runs: runs.clone(), at_us: now_us, chance });
+        let runs = RunBlock::new(&runs).with_used_rate(chance);
+        subregion.told = Some(Told { runs: runs.clone(), at_us: now_us });
         Some(runs)
     }
 
@@ -148,13 +179,18 @@ fn of_run(run: &Run, now_us: u64) -> PageRun {
     PageRun { range: run.range, access_rate, age_us: if access_rate == 0.0 { idle_us } else { 0 } }
 }
 
+/// Whether the access rates of a table are told as one.
+fn are_rates_alike(told: f64, now: f64) -> bool {
+    (told - now).abs() <= RATES_ALIKE * told
+}
+
 /// Whether `runs` say what is known of `old` ones.
 fn are_alike(old: &RunBlock, runs: &[PageRun]) -> bool {
     let is_like = |(old, run): (PageRun, &PageRun)| {
         old.range == run.range
             && old.age_us == run.age_us
             && (old.access_rate > 0.0) == (run.access_rate > 0.0)
-            && (old.access_rate - run.access_rate).abs() <= RATES_ALIKE * old.access_rate
+            && are_rates_alike(old.access_rate, run.access_rate)
     };
     old.len() == runs.len() && old.iter().zip(runs).all(is_like)
 }
