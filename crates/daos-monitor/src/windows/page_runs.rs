@@ -16,9 +16,12 @@ pub(super) const MAX_RUNS: usize = 1 << 18;
 /// time; and what it costs to keep those of a table. Measured, with cold caches.
 const RUN_US: f64 = 0.15;
 const BLOCK_US: f64 = 0.15;
+/// What it costs to go through those of a table of which some are told to be used more or less than before, here and where
+/// it is recorded. Measured, with cold caches.
+const RATED_BLOCK_US: f64 = 2.0;
 /// The share of what may be spent that finding runs may take, and new rates of those that are as they were. Chosen.
 const FOR_RUNS: f64 = 0.12;
-const FOR_RATES: f64 = 0.03;
+const FOR_RATES: f64 = 0.06;
 /// Access rates of a table that differ by no more than this part are told as one. Chosen: looks at a few
 /// pages at a time change them by as much.
 const RATES_ALIKE: f64 = 0.1;
@@ -101,7 +104,7 @@ fn update_rates(target: &mut TargetSubregions, found_at: FoundAt) {
         block.with_used_rate(chance)
     };
     let blocks: Vec<_> = target.runs.blocks().map(with_rate).collect();
-    let cost_us = blocks.len() as f64 * BLOCK_US;
+    let cost_us = blocks.len() as f64 * if differ { RATED_BLOCK_US } else { BLOCK_US };
     if differ {
         target.runs = blocks.into_iter().collect();
     }

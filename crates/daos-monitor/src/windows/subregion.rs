@@ -29,6 +29,10 @@ const SHORT: f64 = 0.05;
 const CURVES_ALIKE: f64 = 0.05;
 /// Accesses that a rate rests on which was counted. Chosen: some looks at other pages change it.
 const MOST_COUNTED: f64 = 16.0;
+/// Accesses that a rate rests on from which on pages are idle by it; until then by this one at most, in accesses a second. Chosen: two
+/// looks at most of a table may have come while its user went over it.
+const SURE: f64 = 32.0;
+const SURE_RATE: f64 = 10.0;
 /// Standard deviations by which a rate of which it is not known yet whether it is too low is to be higher than
 /// one that rests on more. Chosen: one in fifty is by chance.
 const CHANCE: f64 = 2.0;
@@ -398,7 +402,9 @@ impl Subregion {
                 self.estimate.doubt(1.0, f64::MAX);
                 self.is_saturated |= exposure > SHORT;
             }
-            let differs = table.take(&fresh, &found_clear, &clear, self.estimate.rate(), now_us);
+            let rate = self.estimate.rate();
+            let sure_rate = if self.estimate.rests_on(SURE) { rate } else { rate.min(SURE_RATE) };
+            let differs = table.take(&fresh, &found_clear, &clear, sure_rate, now_us);
             // What is found by the first look was not otherwise before.
             changed |= differs && self.summary.is_known;
             table.set_unknown(&read, &unknown);
