@@ -197,3 +197,60 @@ fn are_alike(old: &RunBlock, runs: &[PageRun]) -> bool {
     };
     old.len() == runs.len() && old.iter().zip(runs).all(is_like)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::windows::estimate::{Estimate, Look};
+    use daos_core::{HUGE_PAGE_SIZE, Observation, TargetId};
+
+    const S: u64 = 1_000_000;
+
+    fn update_at(target: &mut TargetSubregions, now_us: u64) {
+        let found_at = FoundAt { seconds: 0.005, per_second: 4_500.0, now_us };
+        update(target, std::iter::empty(), found_at, &mut { MAX_RUNS });
+    }
+
+    /// Two page tables of which every other page is in use.
+    fn mixed() -> TargetSubregions {
+        let mut target = TargetSubregions::new(TargetId(0));
+        target.fit(vec![AddrRange::new(0, 2 * HUGE_PAGE_SIZE)], 0);
+        target.split_at_tables(64, 0);
+        let accessed = [0x5555_5555_5555_5555; 8];
+        let seen = Observation {
+            present: 512,
+            accessed: 256,
+            pages: Some(accessed),
+            ..Observation::default()
+        };
+        for subregion in &mut target.subregions {
+            subregion.make_table();
+            subregion.arm(0, 512, 0);
+            subregion.take((0, 512), &seen, 100_000);
+        }
+        target
+    }
+
+    #[test]
+    fn another_rate_is_told_while_runs_are_not_found_again() {
+        let mut target = mixed();
+        update_at(&mut target, S);
+        let before: Vec<_> = target.runs.blocks().collect();
+        assert_eq!(before.iter().map(RunBlock::len).collect::<Vec<_>>(), [512, 512]);
+        let look = Look { waiting: 16.0, accessed: 8.0, exposure: 0.01 };
+        target.subregions[1].estimate = Estimate::of(look);
+        target.runs_due_us = 100 * S;
+        target.rates_due_us = 3 * S;
+        update_at(&mut target, 2 * S);
+        assert!(target.runs.blocks().eq(before.iter().map(|block| block.later(S))));
+        update_at(&mut target, 3 * S);
+        let now: Vec<_> = target.runs.blocks().collect();
+        assert!(now[0].is_later(&before[0], 2 * S) && !now[1].is_later(&before[1], 2 * S));
+        assert!(now[1].is_later_but_for_rates(&before[1], 2 * S));
+        assert_eq!(now[1].used_rate(), Some(target.subregions[1].estimate.chance(0.005)));
+        assert!(target.rates_due_us > 3 * S && target.runs_due_us == 100 * S);
+        // What is found anew when that is due has it, too.
+        update_at(&mut target, 100 * S);
+        assert!(target.runs.blocks().nth(1).is_some_and(|block| block.is_later(&now[1], 97 * S)));
+    }
+}

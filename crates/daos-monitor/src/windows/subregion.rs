@@ -899,6 +899,27 @@ mod tests {
     }
 
     #[test]
+    fn one_look_that_came_while_all_were_gone_over_gives_no_page_up() {
+        let mut subregion = Subregion::new(AddrRange::new(0, HUGE_PAGE_SIZE), 8, 0);
+        subregion.make_table();
+        let all = |from: u32, to: u32| Observation {
+            present: 512,
+            accessed: to - from,
+            pages: Some(Pages::range(from, to).0),
+            ..Observation::default()
+        };
+        subregion.arm(0, 512, 0);
+        subregion.take((0, 512), &all(0, 512), 5_000);
+        assert!(subregion.estimate.rate() > 100.0);
+        subregion.arm(0, 512, 10_000);
+        // Half of them come again within 100 ms, the others after it.
+        subregion.take((0, 512), &all(0, 256), 110_000);
+        assert_eq!(subregion.summary.used, 512);
+        subregion.take((0, 512), &all(0, 256), 2_000_000);
+        assert_eq!(subregion.summary.used, 256);
+    }
+
+    #[test]
     fn a_probe_that_is_moved_back_is_as_it_was() {
         const S: u64 = 1_000_000;
         let mut subregion = Subregion::new(AddrRange::new(0, 16 * HUGE_PAGE_SIZE), 8, 0);
