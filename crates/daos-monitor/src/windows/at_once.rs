@@ -22,10 +22,11 @@ const MOST_US: f64 = 25_000.0;
 /// Seconds over which the bound on the overhead is promised.
 const BOUND_OVER: f64 = 10.0;
 /// The share of what may be spent in these that it may take, both sides. Chosen: the rest is to see with.
-const MOST_OF_ALL: f64 = 0.85;
+const MOST_OF_ALL: f64 = 0.9;
 /// The share of what comes in that is put by for it, at least. Chosen: as much as page tables would have, which are
-/// not armed meanwhile.
+/// not armed meanwhile. And at most: waking up, snapshots and what is read take the rest.
 const PUT_BY: f64 = 0.6;
+const MOST_PUT_BY: f64 = 0.85;
 /// Time after which it is tried again where it could not be done, in microseconds. Chosen: it won't be possible then.
 const AGAIN_US: u64 = 60_000_000;
 /// Time from one planning to the next, in microseconds, and as long as too little is known. Chosen: what is known of
@@ -134,7 +135,7 @@ impl Windows {
         let spent_us =
             if now_us < self.at_once.saves_until_us { self.at_once.spent_us } else { 0.0 };
         let wanted_us = self.at_once.plan.map_or(0.0, |plan| plan.price_us()).max(spent_us);
-        self.budget.save_for(wanted_us, PUT_BY.max(self.part_of_all(wanted_us)));
+        self.budget.save_for(wanted_us, self.part_of_all(wanted_us).clamp(PUT_BY, MOST_PUT_BY));
     }
 
     /// A plan to arm this target at once, if that is worth it and can be.
@@ -152,7 +153,11 @@ impl Windows {
             let is_new = subregion.is_new();
             (pages, subregions, new) = (pages + all, subregions + 1, new + usize::from(is_new));
             let within = || subregion.shares_within(now_us).nth(WITHIN_SECONDS);
-            let chance = if is_new { MAY_BE_USED } else { within().map_or(0.0, f64::from) };
+            let mut chance = if is_new { MAY_BE_USED } else { within().map_or(0.0, f64::from) };
+            if subregion.table.is_none() {
+                // That the others of its few pages will be accessed, too, was not seen.
+                chance = chance.min(MAY_BE_USED.max(subregion.accessed.share.into()));
+            }
             target_us += self.budget.setting_again(all as f64 * chance);
             // What waits is read before, and all of it twice afterwards.
             let before = if subregion.waiting.is_empty() { 0 } else { subregion.nr_pages() };
