@@ -22,11 +22,10 @@ const MOST_US: f64 = 25_000.0;
 /// Seconds over which the bound on the overhead is promised.
 const BOUND_OVER: f64 = 10.0;
 /// The share of what may be spent in these that it may take, both sides. Chosen: the rest is to see with.
-const MOST_OF_ALL: f64 = 0.9;
+const MOST_OF_ALL: f64 = 0.85;
 /// The share of what comes in that is put by for it, at least. Chosen: as much as page tables would have, which are
-/// not armed meanwhile. And at most: waking up, snapshots and what is read take the rest.
+/// not armed meanwhile.
 const PUT_BY: f64 = 0.6;
-const MOST_PUT_BY: f64 = 0.85;
 /// Time after which it is tried again where it could not be done, in microseconds. Chosen: it won't be possible then.
 const AGAIN_US: u64 = 60_000_000;
 /// Time from one planning to the next, in microseconds, and as long as too little is known. Chosen: what is known of
@@ -40,9 +39,6 @@ const FEW: usize = 8;
 /// Page tables in which use begins or ends are armed one by one before, if they are no more than one in so many: where blocks
 /// are in use, these tell most. Chosen.
 const FEW_EDGES: usize = 4;
-/// How many times as much as it should cost it takes at least to arm page tables one by one that were never armed. Measured on an
-/// Intel Xeon: 1.6 to 3.3 times, as few are armed in a round.
-const DEARER: f64 = 1.5;
 /// The share of pages that are taken to be accessed where nothing is known. Chosen: where it is more, that is known
 /// before there is enough.
 const MAY_BE_USED: f64 = 0.1;
@@ -135,7 +131,7 @@ impl Windows {
         let spent_us =
             if now_us < self.at_once.saves_until_us { self.at_once.spent_us } else { 0.0 };
         let wanted_us = self.at_once.plan.map_or(0.0, |plan| plan.price_us()).max(spent_us);
-        self.budget.save_for(wanted_us, self.part_of_all(wanted_us).clamp(PUT_BY, MOST_PUT_BY));
+        self.budget.save_for(wanted_us, PUT_BY.max(self.part_of_all(wanted_us)));
     }
 
     /// A plan to arm this target at once, if that is worth it and can be.
@@ -153,11 +149,7 @@ impl Windows {
             let is_new = subregion.is_new();
             (pages, subregions, new) = (pages + all, subregions + 1, new + usize::from(is_new));
             let within = || subregion.shares_within(now_us).nth(WITHIN_SECONDS);
-            let mut chance = if is_new { MAY_BE_USED } else { within().map_or(0.0, f64::from) };
-            if subregion.table.is_none() {
-                // That the others of its few pages will be accessed, too, was not seen.
-                chance = chance.min(MAY_BE_USED.max(subregion.accessed.share.into()));
-            }
+            let chance = if is_new { MAY_BE_USED } else { within().map_or(0.0, f64::from) };
             target_us += self.budget.setting_again(all as f64 * chance);
             // What waits is read before, and all of it twice afterwards.
             let before = if subregion.waiting.is_empty() { 0 } else { subregion.nr_pages() };
@@ -169,10 +161,7 @@ impl Windows {
             if is_new || is_due && subregion.may_differ() {
                 let used = PAGES_OF_ONE * u64::from(subregion.summary.used);
                 let armed = if subregion.table.is_some() { all.min(used) } else { all };
-                let known_us = self.budget.real(self.budget.sampling(armed, chance));
-                let dearer = (DEARER / self.budget.factor()).max(1.0);
-                one_by_one_us +=
-                    if subregion.table.is_some() { known_us } else { dearer * known_us };
+                one_by_one_us += self.budget.real(self.budget.sampling(armed, chance));
             }
         }
         let resident = target.resident_bytes.map_or(pages, |bytes| bytes / PAGE_SIZE);
