@@ -10,7 +10,7 @@ use super::Windows;
 use super::arming::{BUSY_RATE, is_first};
 use super::looks::wait_us;
 use super::round::{Place, Who};
-use super::subregion::{IDLE_RATE, Subregion};
+use super::subregion::IDLE_RATE;
 use daos_core::pages::Pages;
 use daos_core::{AccessCheck, PAGE_SIZE, TargetId};
 use std::cmp::Reverse;
@@ -63,11 +63,6 @@ const SECOND_READING_US: u64 = 800_000;
 /// Time after it in which all is read and nothing else armed, in microseconds. Chosen: the second reading comes in two
 /// rounds.
 const READ_IN_US: u64 = 1_500_000;
-/// By how much that is put off while one page table in so many was not read for the second time, and until when since it was armed, in
-/// microseconds. Chosen: the target may have paid more than was thought, and little be left to read with.
-const READ_LATER_US: u64 = 300_000;
-const FEW_UNREAD: usize = 16;
-const READ_IN_AT_MOST_US: u64 = 4_000_000;
 
 /// Which target is to be armed at once, and what that takes.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -307,32 +302,12 @@ impl Windows {
         if now_us < self.at_once.all_read_until_us {
             return;
         }
-        let Some((id, armed_us)) = self.at_once.learning else { return };
-        let at = self.index_of(id);
-        if let Some(at) = at.filter(|_| now_us < armed_us + READ_IN_AT_MOST_US)
-            && self.is_much_unread(at)
-        {
-            self.at_once.all_read_until_us = now_us + READ_LATER_US;
-            self.astir_until_us = self.at_once.all_read_until_us;
-            let runs_due_us = &mut self.targets[at].runs_due_us;
-            *runs_due_us = (*runs_due_us).max(self.at_once.all_read_until_us);
-            return;
-        }
-        self.at_once.learning = None;
-        if let Some(at) = at {
+        let Some((id, armed_us)) = self.at_once.learning.take() else { return };
+        if let Some(at) = self.index_of(id) {
             let soon_us = SOON_SAMPLES * self.attrs.sample_us;
             let first_us = (FIRST_READING_US + SECOND_READING_US) / 2;
             self.targets[at].learn_from_peers(armed_us, soon_us, first_us);
         }
-    }
-
-    /// Whether more than a few page tables of a target that were armed at once still wait to be read for the second time.
-    fn is_much_unread(&self, at: usize) -> bool {
-        let subregions = &self.targets[at].subregions;
-        let is_unread = |s: &&Subregion| {
-            !s.absent && !s.waiting.is_empty() && s.read_us < self.at_once.read_again_us
-        };
-        subregions.iter().filter(is_unread).count() * FEW_UNREAD > subregions.len()
     }
 
     /// Notes that a subregion is armed with all else, and when it is to be read: `soon`, or if it is accessed so often.

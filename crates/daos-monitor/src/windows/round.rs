@@ -97,10 +97,10 @@ impl Windows {
             return Ok(());
         }
         self.places.clear();
-        self.end_at_once(now_us);
         if now_us < self.at_once.all_read_until_us {
             return Ok(());
         }
+        self.end_at_once(now_us);
         if !(self.wants_round || is_worth_arming) {
             return Ok(());
         }
