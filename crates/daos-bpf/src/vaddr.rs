@@ -646,8 +646,12 @@ fn others_clear() -> bool {
 /// Nothing can be said of a window.
 fn set_unknown(window: &Window, seen: &mut Observation) {
     seen.unobservable = window.pages;
-    let unknown = seen.unknown.get_or_insert_default();
-    *unknown = Pages(*unknown).or(&Pages::range(0, window.pages)).0;
+    add(seen.unknown.get_or_insert_default(), 0, window.pages);
+}
+
+/// Adds the pages `from..to`.
+fn add(bits: &mut PageBits, from: u32, to: u32) {
+    *bits = Pages(*bits).or(&Pages::range(from, to)).0;
 }
 
 /// Adds what the tables say of a part of a window to the observation of the window, which
@@ -664,8 +668,7 @@ fn note(
     let bits: &mut PageBits = seen.pages.get_or_insert_default();
     let first = ((part.range.start - start) / PAGE_SIZE) as usize;
     let pages = part.range.pages() as usize;
-    let all = Pages::range(first as u32, (first + pages) as u32);
-    let add_all = |bits: &mut PageBits| *bits = Pages(*bits).or(&all).0;
+    let add_all = |bits: &mut PageBits| add(bits, first as u32, (first + pages) as u32);
     match answer {
         Answer::Empty(level) => {
             add_all(seen.absent.get_or_insert_default());
