@@ -1,7 +1,7 @@
 //! What a round arms: probes and pages in use that are due, then whole page tables.
 
 use super::estimate::chance;
-use super::looks::{BETWEEN_LOOKS_US, key, wait_us};
+use super::looks::{BETWEEN_LOOKS_US, key_to_arm, wait_us};
 use super::round::{Due, Place, Who};
 use super::subregion::Subregion;
 use super::table::Table;
@@ -35,7 +35,7 @@ impl Windows {
             self.all_due(
                 now_us,
                 |subregion| {
-                    if subregion.is_new() { 0 } else { key(subregion).max(1) }
+                    if subregion.is_new() { 0 } else { key_to_arm(subregion).max(1) }
                 },
             );
         let most = self.max_windows();

@@ -39,6 +39,11 @@ const SOME_ACCESSES: f64 = 2.0;
 const ALIKE_FACTOR: f64 = 1.25;
 /// Of pages that are accessed all at once, so many tell as much as one. Chosen: probes have four to sixteen.
 pub(super) const AS_ONE: f64 = 8.0;
+/// The share of pages that were accessed from which on a look says only that the rate is so high, or higher. Chosen.
+pub(super) const SATURATED: f64 = 0.8;
+/// Accesses that a rate rests on of which only the least is known, once a look says that it is higher. Chosen: one page of a
+/// look counts fifty times as much.
+const LEAST_WEIGHS: f64 = 0.02;
 /// The chance of an access that is due, at most. Chosen.
 const ALMOST_SURE: f64 = 0.95;
 
@@ -120,6 +125,11 @@ impl Look {
         -libm::log(left / self.waiting) / self.exposure
     }
 
+    /// Whether as good as all were accessed, so that it may have been at any time.
+    fn found_nearly_all(self) -> bool {
+        self.accessed > SATURATED * self.waiting
+    }
+
     /// How many pages are taken to have been left where all were accessed: half of one that tells
     /// something of its own.
     fn least_left(self) -> f64 {
@@ -187,6 +197,8 @@ pub(super) struct Estimate {
     surprise: f64,
     /// What was waited since the last look in which any page was accessed, of all.
     quiet: f64,
+    /// All came by the look, or the few, that it rests on: the rate may be any higher one.
+    is_least: bool,
     /// Whether they are accessed all at once, and how often then.
     together: Together,
 }
@@ -195,7 +207,17 @@ impl Estimate {
     /// All that is known is one look.
     pub fn of(look: Look) -> Self {
         let quiet = if look.accessed > 0.0 { 0.0 } else { look.waiting * look.exposure };
-        Self { evidence: Evidence::of(look, 0.0), quiet, ..Self::default() }
+        let is_least = look.found_nearly_all();
+        Self { evidence: Evidence::of(look, 0.0), quiet, is_least, ..Self::default() }
+    }
+
+    /// All that is known are pages that came within a time, of which it is not known when, nor whether others
+    /// are in use that did not.
+    pub fn of_first_in_use(look: Look) -> Self {
+        let mut first = Self::of(look);
+        first.doubt(1.0, f64::MAX);
+        first.is_least = true;
+        first
     }
 
     /// The rate is known otherwise, from so many accesses.
@@ -236,7 +258,7 @@ impl Estimate {
     /// Takes in, beside what it says of each page, what a look says of all of them. `is_usual`: most memory in use of the
     /// target is gone over.
     pub fn add_at_all(&mut self, look: LookAtAll, is_usual: bool) {
-        self.together.add(look, self.rate(), is_usual);
+        self.together.add(look, self.evidence.rate(), is_usual);
     }
 
     /// Whether the last looks were odd, though not so much that they must be of another rate.
@@ -249,6 +271,23 @@ impl Estimate {
         self.evidence.waited <= 0.0
     }
 
+    /// Takes in a look that says that memory is accessed more often where it was only known how often it is at least: that says
+    /// hardly anything then. Returns whether it was so.
+    pub fn raise(&mut self, look: Look) -> bool {
+        let raises = self.is_least && !self.is_together() && look.rate() > self.rate();
+        if !raises {
+            return false;
+        }
+        if look.found_nearly_all() {
+            *self = Self { together: self.together, ..Self::of(look) };
+        } else {
+            self.rest_on_at_most(LEAST_WEIGHS, f64::MAX);
+            self.evidence = self.evidence.with(Evidence::of(look, self.evidence.rate()));
+            (self.quiet, self.surprise, self.is_least) = (0.0, 0.0, false);
+        }
+        true
+    }
+
     /// Takes in a look. Returns whether it says that the rate is another one now.
     pub fn add(&mut self, look: Look) -> bool {
         if look.waiting <= 0.0 || look.exposure <= 0.0 {
@@ -258,6 +297,7 @@ impl Estimate {
             *self = Self::of(look);
             return false;
         }
+        self.is_least &= look.found_nearly_all();
         let mut new = match self.together.rate() {
             Some(rate) => look.surprise_of_one(rate),
             None => look.surprise(self.evidence.bounds()),
@@ -337,7 +377,8 @@ impl Estimate {
         let together = self.together.with(&other.together);
         let are_quiet = self.quiet > 0.0 && other.quiet > 0.0;
         let quiet = if are_quiet { self.quiet + other.quiet } else { 0.0 };
-        let mut both = Self { evidence, quiet, together, ..Self::default() };
+        let is_least = self.is_least && other.is_least;
+        let mut both = Self { evidence, quiet, is_least, together, ..Self::default() };
         both.rest_on_at_most(MOST_ACCESSES, MOST_PAGE_SECONDS);
         both
     }
@@ -390,6 +431,26 @@ mod tests {
         assert!(swept.is_like(&passed) && !random.is_like(&passed));
         assert!(!swept.add(look(16.0, 0.005)), "once is by chance");
         assert!((0..4).any(|_| swept.add(look(16.0, 0.005))), "again and again is another rate");
+    }
+
+    #[test]
+    fn a_rate_that_is_only_known_to_be_so_high_is_raised_by_the_next_look() {
+        let look = |accessed, exposure| Look { waiting: 16.0, accessed, exposure };
+        let raised_by = |accessed: f64| {
+            let mut found = Estimate::of(look(16.0, 5.0));
+            found.raise(look(accessed, 0.005)).then(|| found.rate())
+        };
+        assert!(raised_by(16.0).is_some_and(|rate| rate > 140.0), "{:?}", raised_by(16.0));
+        assert!(
+            raised_by(1.0).is_some_and(|rate| (2.0..20.0).contains(&rate)),
+            "{:?}",
+            raised_by(1.0)
+        );
+        assert_eq!(raised_by(0.0), None);
+        // Once some were left, it was no more often.
+        let mut known = Estimate::of(look(16.0, 5.0));
+        known.add(look(8.0, 2.0));
+        assert!(!known.raise(look(16.0, 0.005)));
     }
 
     #[test]

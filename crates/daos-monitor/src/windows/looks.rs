@@ -26,6 +26,9 @@ const BETWEEN_WHOLE_US: u64 = 8_000_000;
 /// By how much earlier than others, in microseconds, comes what is unsure. Chosen: others
 /// have their turn, too.
 const HEAD_START_US: u64 = 1_000_000;
+/// The same where they are to be armed. Chosen: how often memory is used that has just come into use is worth more than
+/// another look at what is known.
+const HEAD_START_OF_UNSURE_US: u64 = 5_000_000;
 /// The same of page tables that were armed a moment ago. Chosen: of those most is learned by a
 /// reading, and others may wait for seconds where there are many.
 const HEAD_START_OF_NEW_US: u64 = 5_000_000;
@@ -108,7 +111,15 @@ impl Subregion {
     }
 }
 
-/// By what subregions that are due are ordered.
+/// By what subregions that are due are armed: first those of which it is least known how often they are accessed. That
+/// pages are not in use any more may show later.
+pub(super) fn key_to_arm(subregion: &Subregion) -> u64 {
+    let is_suspect = subregion.table.as_ref().is_some_and(|table| table.suspect.is_some());
+    let head_start_us = if subregion.unsure && !is_suspect { HEAD_START_OF_UNSURE_US } else { 0 };
+    subregion.due_us.saturating_sub(head_start_us)
+}
+
+/// By what subregions that are due are read.
 pub(super) fn key(subregion: &Subregion) -> u64 {
     let is_new = subregion.table.is_some()
         && subregion.due_us.saturating_sub(subregion.armed.at_us) < 2 * BETWEEN_TABLES_US;

@@ -155,6 +155,8 @@ pub struct Windows {
     changes: u64,
     /// As many when the interval began.
     changes_before: u64,
+    /// Looks in this interval.
+    looks: u64,
     /// Until when so much changes that what is kept for that is spent.
     astir_until_us: u64,
     /// How often the aggregation interval is doubled to keep to the budget.
@@ -219,6 +221,7 @@ impl Windows {
             wants_round: false,
             changes: 0,
             changes_before: 0,
+            looks: 0,
             astir_until_us: 0,
             doublings: 0,
             explore_place,
@@ -247,7 +250,7 @@ impl Windows {
         self.start_us = start_us;
         self.end_us = start_us + self.aggregation_us();
         self.rounds = 0;
-        self.changes_before = self.changes;
+        (self.changes_before, self.looks) = (self.changes, 0);
     }
 
     /// Bytes mapped, by all targets together.

@@ -26,11 +26,18 @@ const REACH: usize = 8;
 /// may take together with arming what does not. Chosen: the rest is for knowing more.
 const FOR_READING: f64 = 0.3;
 const FOR_LOOKS: f64 = 0.55;
+/// The part of all that is left that reading may take in a round in any case. Chosen: as much of it comes in meanwhile, and
+/// what is kept for changes is of no use where nobody sees that there are any.
+const READ_ANYWAY: f64 = 0.1;
 /// The part that reading may take together with arming what never was. Chosen: a few pages of each
 /// subregion tell for little what most of them are.
 const FOR_FIRST_LOOKS: f64 = 0.8;
 /// One in so many subregions that change in an interval are many. Chosen: a phase begins.
 const MANY_CHANGE: usize = 32;
+/// Changes that are many as well if they are so great a part of all looks of an interval. Chosen: where little can be
+/// looked at, few changes are seen of a phase that begins.
+const SOME: u64 = 4;
+const OF_LOOKS: u64 = 2;
 /// So long it takes then to see what has changed, in microseconds. Chosen: as looks take at memory
 /// that is accessed often.
 pub(super) const ASTIR_US: u64 = 200_000;
@@ -89,7 +96,11 @@ impl Windows {
         let there_is = (self.budget.fullness() - kept).max(0.0);
         let (for_reading, _) = self.shares(now_us);
         self.to_check.clear();
-        self.read_due(access, now_us, kept + there_is * (1.0 - for_reading))?;
+        let left = match there_is > 0.0 {
+            true => kept + there_is * (1.0 - for_reading),
+            false => (1.0 - READ_ANYWAY) * self.budget.fullness(),
+        };
+        self.read_due(access, now_us, left)?;
 
         self.check_us = None;
         self.plan_at_once(access, now_us);
@@ -110,7 +121,10 @@ impl Windows {
         self.arm_due(now_us, kept_beside(FOR_FIRST_LOOKS), kept_beside(for_looks));
         let left = kept.max(KEPT_BY_LEARNING) + there_is * LEFT;
         if self.fits_tables {
-            self.arm_tables(now_us, left);
+            // What is thought to be idle may be in use by now, and cost its user.
+            if !self.is_astir(now_us) {
+                self.arm_tables(now_us, left);
+            }
         } else {
             let first = self.scouts.len();
             self.send_scouts(now_us, left);
@@ -133,7 +147,7 @@ impl Windows {
             return (1.0, 1.0);
         }
         let places = PLACES_A_REGION * u64::from(self.attrs.max_regions);
-        let is_calm = !self.has_changed_one_in(MANY_CHANGE);
+        let is_calm = !self.has_much_changed();
         match self.fits_tables {
             true if self.is_learning && !self.has_changed_one_in(SOME_CHANGE) => WHILE_LEARNING,
             false if is_calm && self.is_behind && self.nr_explored < places => WHILE_BEHIND,
@@ -145,6 +159,13 @@ impl Windows {
     /// Whether one in so many subregions, or more, changed in this interval.
     fn has_changed_one_in(&self, nr: usize) -> bool {
         (self.changes - self.changes_before) as usize * nr >= self.nr_subregions()
+    }
+
+    /// Whether so much changed in this interval that a phase has begun.
+    fn has_much_changed(&self) -> bool {
+        let changes = self.changes - self.changes_before;
+        let is_much_of_looks = changes >= SOME && changes * OF_LOOKS >= self.looks;
+        is_much_of_looks || self.has_changed_one_in(MANY_CHANGE)
     }
 
     /// Reads what was armed for a short time only: that was paid for when it was armed, and to read it
@@ -288,6 +309,7 @@ impl Windows {
         now_us: u64,
     ) {
         let sample_us = self.attrs.sample_us;
+        self.looks += 1;
         let (at, index) = match place.who {
             Who::Scout(at) => {
                 return self.scouts[at].take((place.from, place.to), seen, sample_us, now_us);
@@ -347,7 +369,7 @@ impl Windows {
             target.make_due_around(index, REACH, now_us);
             self.changes += 1;
             self.wants_round = true;
-            let many_change = self.has_changed_one_in(MANY_CHANGE);
+            let many_change = self.has_much_changed();
             let subregion = &mut self.targets[at].subregions[index];
             if many_change {
                 self.astir_until_us = now_us + ASTIR_US;

@@ -106,6 +106,10 @@ impl Seen {
 
     fn share_within(&self, us: u64, now_us: u64) -> f32 {
         let Self { accessed: last, armed_us, waiting, in_use, usual } = self;
+        if usual.used() <= 0.0 && now_us > last.to_us + us {
+            // As most memory of most targets: it is not worth the rest.
+            return 0.0;
+        }
         let waits: f32 = waiting.iter().map(|waiting| waiting.part).sum();
         // Of those that wait it is known until they were read.
         let read_us = waiting.iter().map(|waiting| waiting.read_us).fold(last.to_us, u64::max);

@@ -5,7 +5,7 @@
 //! and they are aggregated into regions.
 
 use super::curve::{CountedRate, Counts, Curve, LEAST_TOLD};
-use super::estimate::{Estimate, Look};
+use super::estimate::{Estimate, Look, SATURATED};
 use super::page_runs::Told;
 use super::seen::{Accessed, Seen, Waiting};
 use super::table::{Summary, Table};
@@ -19,8 +19,6 @@ use daos_core::{AddrRange, HUGE_PAGE_SIZE, Observation, PAGE_SIZE, PageBits, WIT
 pub(super) const IDLE_RATE: f64 = 0.01;
 /// The chance from which on an access that did not come is suspicious. Chosen.
 const LIKELY: f64 = 0.6;
-/// The share of pages that were accessed from which on the rate is not known. Chosen.
-const SATURATED: f64 = 0.8;
 /// The share of the pages of a probe that were accessed at once from which on all are taken to be in use. Chosen: all but one of eight.
 const MOST: f32 = 0.85;
 /// Exposure in seconds that is short: few of the pages in use are accessed in it.
@@ -41,6 +39,9 @@ const SELDOM: f64 = 1.0;
 /// So many pages at the end of what is known to be alike may not be. Chosen: as many as there are at a place that is
 /// looked at to find out.
 const MARGIN_PAGES: u64 = 16;
+/// Microseconds after arming from which on a reading that finds nothing tells whether memory is in use. Chosen: what is used five
+/// times a second is mostly accessed by then.
+const TELLS_US: u64 = 200_000;
 /// How many times as long as it was seen to be idle, memory is told to be. Chosen: idle memory is read when four times as
 /// much time has passed, if there is enough to spend.
 const HOLDS_FOR: u64 = 4;
@@ -131,6 +132,8 @@ pub(super) struct Subregion {
     pub arm_all_us: u64,
     /// When it was not mapped yet, until it is armed; else 0.
     pub unmapped_us: u64,
+    /// The same, also afterwards.
+    pub new_since_us: u64,
 }
 
 impl Subregion {
@@ -174,6 +177,7 @@ impl Subregion {
             now_waiting: Default::default(),
             arm_all_us: 0,
             unmapped_us,
+            new_since_us: unmapped_us,
         };
         new.centre_probe(pages);
         new
@@ -255,6 +259,20 @@ impl Subregion {
     /// Whether it was never armed.
     pub fn is_new(&self) -> bool {
         self.unmapped_us > 0 || self.armed.at_us == 0 && self.estimate.is_empty()
+    }
+
+    /// Whether all that is known of it is that it was filled: it was mapped while it was watched, was read, and was not armed since.
+    pub fn is_only_filled(&self) -> bool {
+        self.unmapped_us > 0 && self.accessed.to_us > 0
+    }
+
+    /// Whether it was mapped no longer than so many microseconds ago, and is known not to be accessed since it was armed for as long
+    /// as tells something, or to be.
+    pub fn was_looked_at_since_filled(&self, for_us: u64, now_us: u64) -> bool {
+        let Armed { at_us, read_us, .. } = self.armed;
+        let is_new = self.new_since_us > 0 && now_us < self.new_since_us + for_us;
+        let tells = read_us >= at_us + TELLS_US || self.accessed.to_us > at_us;
+        is_new && self.unmapped_us == 0 && tells
     }
 
     /// Whether it lies in one page table, so that its pages can be known one by one.
@@ -349,7 +367,7 @@ impl Subregion {
         // Of a table they would be those that are accessed seldom.
         let others = self.table.is_none().then(|| (waiting.without(&window), self.read_us));
         let at_all = self.look_at_all(&armed.0, &set, armed.1, now_us);
-        let mut changed = false;
+        let (mut changed, mut raised) = (false, false);
         self.is_saturated = false;
         for (group, since_us) in std::iter::once(armed).chain(others) {
             // Only pages that are in use tell how often those are accessed.
@@ -371,7 +389,9 @@ impl Subregion {
             self.is_saturated |=
                 accessed > SATURATED * f64::from(tell.len()) && look.exposure > SHORT;
             let missed = accessed == 0.0 && self.estimate.chance(look.exposure) > LIKELY;
-            changed |= seen.present > 0 && self.estimate.add(look);
+            let raises = self.estimate.raise(look);
+            raised |= raises;
+            changed |= !raises && seen.present > 0 && self.estimate.add(look);
             changed |= self.table.is_none() && accessed == 0.0 && self.estimate.give_up(look);
             if let Some(table) = self.table.as_mut().filter(|_| missed && !tell.is_empty()) {
                 table.suspect_around((self.armed.from, self.armed.to), self.probe.pages() as u32);
@@ -394,8 +414,8 @@ impl Subregion {
                 let share =
                     if exposure > SHORT { 0.63 } else { nr_fresh / f64::from(waiting.len()) };
                 let waiting = nr_fresh / share;
-                self.estimate = Estimate::of(Look { waiting, accessed: nr_fresh, exposure });
-                self.estimate.doubt(1.0, f64::MAX);
+                let look = Look { waiting, accessed: nr_fresh, exposure };
+                self.estimate = Estimate::of_first_in_use(look);
                 self.is_saturated |= exposure > SHORT;
             }
             let differs = table.take(&fresh, &found_clear, &clear, self.estimate.rate(), now_us);
@@ -413,7 +433,7 @@ impl Subregion {
             let from_us = if are_of_window { armed.1 } else { armed.1.min(self.read_us) };
             self.note_accessed(&fresh, from_us, now_us);
         }
-        self.count(changed, &fresh, all_read, now_us);
+        self.count((changed, raised), &fresh, all_read, now_us);
         self.waiting = self.waiting.without(&read).or(&clear);
         self.armed.read_us = now_us;
         if all_read {
@@ -449,8 +469,15 @@ impl Subregion {
         Some(LookAtAll { pages, share: accessed / pages, from, to })
     }
 
-    /// Counts those that were accessed, and keeps what is known of how many are.
-    fn count(&mut self, changed: bool, fresh: &Pages, all_read: bool, now_us: u64) {
+    /// Counts those that were accessed, and keeps what is known of how many are. The rate may have `changed`, or turned out to
+    /// be higher than it is at least.
+    fn count(
+        &mut self,
+        (changed, raised): (bool, bool),
+        fresh: &Pages,
+        all_read: bool,
+        now_us: u64,
+    ) {
         let rate = self.estimate.rate();
         let rate = if rate < IDLE_RATE { 0.0 } else { rate };
         let is_other = (rate - self.curve_of).abs() > CURVES_ALIKE * rate.min(self.curve_of);
@@ -462,7 +489,7 @@ impl Subregion {
         // What is accessed seldom may be gone over again and again.
         let is_new_use = (self.estimate.rate() > SELDOM || self.counts.are_of_idle())
             && match has_table {
-                true => changed,
+                true => changed || raised,
                 // Others of its pages may be looked at, which are used in another way though nothing
                 // changed; and most of them are used where use has begun.
                 false => self.counts.has_use_begun() && fresh.len() * 2 > pages,
@@ -500,7 +527,8 @@ impl Subregion {
         } else if self.estimate.is_together() {
             let share = |us: u64| self.mean_chance(us as f64 / 1e6) as f32;
             (self.curve, self.curve_of) = (Curve { shares: WITHIN_US.map(share) }, rate);
-        } else if all_read || changed || was_over || (self.counts.is_empty() && is_other) {
+        } else if all_read || changed || raised || was_over || (self.counts.is_empty() && is_other)
+        {
             (self.curve, self.curve_of) = (self.counts.curve(rate, used_share), rate);
         }
     }
@@ -559,12 +587,17 @@ impl Subregion {
 
     /// The shares of its pages that were accessed within each of [`daos_core::WITHIN_US`], and are in memory still.
     pub fn shares_within(&self, now_us: u64) -> impl Iterator<Item = f32> {
+        self.shares_if(self.curve, now_us)
+    }
+
+    /// The same if so many are usually.
+    pub fn shares_if(&self, usual: Curve, now_us: u64) -> impl Iterator<Item = f32> {
         // A few pages are not all.
         let in_use = if self.table.is_some() { self.summary.used_share() as f32 } else { 1.0 };
         // Since all were read last, others may have come.
         let most = if self.absent { 0.0 } else { self.present.max(in_use) };
         let (armed_us, waiting) = (self.armed.at_us, self.now_waiting);
-        let (accessed, usual) = (self.accessed, self.curve);
+        let accessed = self.accessed;
         let seen = Seen { accessed, armed_us, waiting, in_use, usual };
         seen.shares_within(now_us).map(move |share| share.min(most))
     }

@@ -1,6 +1,7 @@
 //! The subregions of one target.
 
 use super::IDLE_PAGES;
+use super::curve::Curve;
 use super::estimate::Estimate;
 use super::subregion::Subregion;
 use super::survey::Survey;
@@ -21,6 +22,10 @@ const MOST_BETWEEN_US: f64 = 1_000_000.0;
 const GROWN: u64 = 8;
 const GROWING_US: u64 = 3_000_000;
 const MAY_GROW_US: u64 = 1_000_000;
+/// How long memory counts as new, in microseconds, and how many parts of it tell of the others. Chosen: what is filled within so long
+/// is mostly used alike, and of eight parts a share is known to a sixth.
+const NEW_FOR_US: u64 = 30_000_000;
+const SOME_LOOKED_AT: usize = 8;
 /// Subregions on each side, page tables or as large as one is, that are gone over with it, at most, if they are accessed as often
 /// within this factor. Chosen: what is gone over is some ten mebibytes and more.
 const TOGETHER: usize = 4;
@@ -120,6 +125,7 @@ impl TargetSubregions {
         let (mut sum, mut rest, mut surveyed) =
             ([0.0; WITHIN_US.len()], [0.0; WITHIN_US.len()], 0.0);
         let (mut hidden, mut there) = (0.0, 0.0);
+        let new = self.usual_of_new(now_us);
         for subregion in &self.subregions {
             // Shares are of the pages that can be observed.
             let all = subregion.range.len() as f64;
@@ -131,7 +137,8 @@ impl TargetSubregions {
             let is_surveyed = subregion.may_be_explored();
             surveyed += if is_surveyed { bytes } else { 0.0 };
             let sum = if is_surveyed { &mut sum } else { &mut rest };
-            for (sum, share) in sum.iter_mut().zip(subregion.shares_within(now_us)) {
+            let usual = new.filter(|_| subregion.is_only_filled()).unwrap_or(subregion.curve);
+            for (sum, share) in sum.iter_mut().zip(subregion.shares_if(usual, now_us)) {
                 *sum += bytes * f64::from(share);
             }
         }
@@ -144,6 +151,21 @@ impl TargetSubregions {
         let hidden = hidden * (most / (hidden + there).max(1.0)).min(1.0);
         let sets = WorkingSets::new(sum).beside_hidden(hidden);
         self.working_sets = (self.subregions.len() > 1).then_some(sets);
+    }
+
+    /// How many pages of memory that was filled of late are accessed within which time, by those parts of it that were looked at
+    /// since; `None` if these are few. Of the others it is only known that they were accessed once.
+    fn usual_of_new(&self, now_us: u64) -> Option<Curve> {
+        let new =
+            self.subregions.iter().filter(|s| s.was_looked_at_since_filled(NEW_FOR_US, now_us));
+        let (mut sum, mut looked_at) = (Curve::default(), 0);
+        for subregion in new.filter(|s| !s.absent) {
+            let shares = subregion.shares_within(now_us);
+            sum.shares.iter_mut().zip(shares).for_each(|(sum, share)| *sum += share);
+            looked_at += 1;
+        }
+        sum.shares.iter_mut().for_each(|sum| *sum /= looked_at as f32);
+        (looked_at >= SOME_LOOKED_AT).then_some(sum)
     }
 
     /// Page tables that map it.
@@ -403,6 +425,7 @@ fn tables(range: &AddrRange) -> u64 {
 mod tests {
     use super::super::estimate::Look;
     use super::*;
+    use daos_core::Observation;
 
     #[test]
     fn a_target_may_be_growing_until_it_was_seen_for_a_while() {
@@ -441,6 +464,33 @@ mod tests {
             target.subregions[2].estimate.is_together()
         };
         assert!(told(1.0) && !told(0.5));
+    }
+
+    #[test]
+    fn what_was_filled_is_used_as_those_parts_of_it_are_that_were_looked_at_since() {
+        const S: u64 = 1_000_000;
+        let mut target = TargetSubregions::new(TargetId(0));
+        target.fit(vec![AddrRange::new(0, HUGE_PAGE_SIZE)], S);
+        target.fit(vec![AddrRange::new(0, 65 * HUGE_PAGE_SIZE)], 2 * S);
+        target.split_at_tables(65, 2 * S);
+        let seen = |accessed| Observation { present: 8, accessed, ..Observation::default() };
+        for subregion in &mut target.subregions[1..] {
+            subregion.take((0, 8), &seen(8), 2 * S);
+        }
+        let told = |target: &mut TargetSubregions, now_us| {
+            target.add_up_working_sets(1e9, now_us);
+            target.working_sets.expect("counted").within(S) / HUGE_PAGE_SIZE as f64
+        };
+        assert!(told(&mut target, 4 * S) > 32.0, "of none it is known");
+        for subregion in &mut target.subregions[1..17] {
+            subregion.arm(0, 8, 3 * S);
+            subregion.take((0, 8), &seen(0), 4 * S);
+        }
+        assert!(told(&mut target, 5 * S) < 8.0);
+        for subregion in &mut target.subregions[1..17] {
+            subregion.take((0, 8), &seen(8), 5 * S);
+        }
+        assert!(told(&mut target, 6 * S) > 32.0);
     }
 
     #[test]

@@ -29,6 +29,13 @@ const NONE: f64 = 0.1;
 /// gone over. Chosen: of what is used by turns, which comes and goes as a whole, it is less.
 const LATEST: f64 = 0.02;
 const MOSTLY_WHOLE: f64 = 0.9;
+const LATEST_SHORT: f64 = 0.05;
+/// Looks that are read within so many seconds are short, and the share of those that found all from which on memory is not
+/// gone over, or so often that it makes no difference. Chosen: a sweep comes by in one so short by chance only.
+const SHORT: f64 = 0.02;
+const MOST_SHORT: f64 = 0.4;
+/// The chance of a look of which it is not known that it can't be, at least and at most.
+const CHANCES: (f64, f64) = (1e-6, 1.0 - 1e-6);
 /// Of a rate that looks told as if accesses came at random times, what it is if they come in sweeps: looks take 0.8 mean times, in
 /// which 1 - exp(-0.8) have an access.
 const IF_SWEPT: f64 = 0.69;
@@ -63,10 +70,13 @@ pub(super) struct Together {
 impl Together {
     /// Accesses a second, if they are accessed together.
     pub fn rate(&self) -> Option<f64> {
-        let is_sure = self.by_all.min(self.by_none) > SURE;
         // What is used seldom is mostly found unused.
         let fits = self.is_usual && self.by_all > FITS;
-        (is_sure || fits).then(|| self.evidence.rate())
+        (self.is_sure() || fits).then(|| self.evidence.rate())
+    }
+
+    fn is_sure(&self) -> bool {
+        self.by_all.min(self.by_none) > SURE
     }
 
     /// The same of other pages, or more closely: one look decides whether it holds.
@@ -93,32 +103,44 @@ impl Together {
         self.evidence = self.evidence.part(keep);
     }
 
-    /// Takes in a look; `rate`: accesses a second, as far as is known; `is_usual`: most memory in use of the target is gone over.
+    /// Takes in a look; `rate`: accesses a second, if they come at random times; `is_usual`: most memory in use of the target is
+    /// gone over.
     pub fn add(&mut self, look: LookAtAll, rate: f64, is_usual: bool) {
         self.is_usual = is_usual;
+        // That the sweep comes by in it.
+        let comes = match self.evidence == Evidence::default() {
+            true => chance(rate, look.to - look.from),
+            false => self.evidence.rate() * (look.to - look.from),
+        };
+        if self.weigh(look, rate, comes) && !(NONE..ALL).contains(&look.share) {
+            self.count(look, rate);
+        }
+    }
+
+    /// Weighs whether pages are accessed together by a look in which a sweep `comes` by with this chance. Says whether it tells.
+    fn weigh(&mut self, look: LookAtAll, rate: f64, comes: f64) -> bool {
         let LookAtAll { pages, share, from, to } = look;
         // That a page is accessed in it at random times.
         let chance = chance(rate, to - from);
         if pages < 2.0 || !(chance > 0.0 && chance < 1.0) {
-            return;
+            return false;
         }
+        let comes = comes.clamp(CHANCES.0, CHANCES.1);
         (self.by_all, self.by_none) = (KEEP * self.by_all, KEEP * self.by_none);
-        let others = pages - 1.0;
         let so_far =
             |by: &mut f64, more: f64| *by = (*by + more.clamp(-AT_ONCE, AT_ONCE)).clamp(0.0, MOST);
         if share >= ALL {
-            so_far(&mut self.by_all, -others * libm::log(chance));
+            so_far(&mut self.by_all, libm::log(comes) - pages * libm::log(chance));
         } else if share <= NONE {
-            so_far(&mut self.by_none, -others * libm::log1p(-chance));
+            so_far(&mut self.by_none, libm::log1p(-comes) - pages * libm::log1p(-chance));
         } else {
             let random = share * libm::log(share / chance)
                 + (1.0 - share) * libm::log((1.0 - share) / (1.0 - chance));
             let less = (pages * random + libm::log(PARTLY / pages)).min(0.0);
             so_far(&mut self.by_all, less);
             so_far(&mut self.by_none, less);
-            return;
         }
-        self.count(look, rate);
+        true
     }
 
     /// Most likely period of looks that begin at any time of it alike: those that found none by a time `t` count for
@@ -149,17 +171,24 @@ pub(super) struct MostlySwept {
     /// Of looks that found any accessed, the share that found all, 0 to 1. Of pages that are accessed at random times it
     /// is less.
     whole: f64,
+    /// Of short ones, the share that found all.
+    short: f64,
 }
 
 impl MostlySwept {
     /// Takes in a look; `rate`: accesses a second, as far as is known. Returns whether it is.
     pub fn add(&mut self, look: LookAtAll, rate: f64) -> bool {
-        self.together.add(look, rate, false);
+        // How often what is not of one rate.
+        self.together.weigh(look, rate, chance(rate, look.to - look.from));
+        if look.to <= SHORT {
+            let is_whole = if look.share >= ALL { 1.0 } else { 0.0 };
+            self.short += (is_whole - self.short) * LATEST_SHORT;
+        }
         if look.share > NONE {
             let is_whole = if look.share >= ALL { 1.0 } else { 0.0 };
             self.whole += (is_whole - self.whole) * LATEST;
         }
-        self.together.rate().is_some() && self.whole > MOSTLY_WHOLE
+        self.together.is_sure() && self.whole > MOSTLY_WHOLE && self.short < MOST_SHORT
     }
 }
 
@@ -232,6 +261,29 @@ mod tests {
         assert_eq!(looks(&[1.0], false), None);
         assert_eq!(looks(&[0.0; 20], true), None, "what is used seldom at random times may be so");
         assert_eq!(looks(&[1.0, 0.4], true), None, "some came and others did not");
+    }
+
+    #[test]
+    fn memory_that_comes_into_use_and_goes_as_a_whole_is_not_gone_over() {
+        let mut mostly = MostlySwept::default();
+        let mut told = Vec::new();
+        for _ in 0..40 {
+            // Found in use after seconds, used whenever it is looked at again, and then not at all.
+            let look = |share, to| LookAtAll { pages: 16.0, share, from: 0.0, to };
+            told.push(mostly.add(look(1.0, 3.0), 0.2));
+            (0..4).for_each(|_| told.push(mostly.add(look(1.0, 0.005), 300.0)));
+            told.push(mostly.add(look(0.0, 0.005), 300.0));
+        }
+        assert!(!told[120..].contains(&true));
+    }
+
+    #[test]
+    fn a_look_that_a_sweep_would_hardly_come_by_in_speaks_against_one() {
+        let mut together = watch(2.0, sweep);
+        assert!(together.rate().is_some());
+        let again = LookAtAll { pages: 4.0, share: 1.0, from: 0.0, to: 0.005 };
+        (0..4).for_each(|_| together.add(again, 300.0, false));
+        assert_eq!(together.rate(), None);
     }
 
     #[test]
