@@ -29,12 +29,13 @@ const NONE: f64 = 0.1;
 /// gone over. Chosen: of what is used by turns, which comes and goes as a whole, it is less.
 const LATEST: f64 = 0.02;
 const MOSTLY_WHOLE: f64 = 0.9;
-const LATEST_SHORT: f64 = 0.05;
-/// Looks that are read within so many seconds are short, and the share of those that found all from which on memory is not
-/// gone over, or so often that it makes no difference. Chosen: a sweep comes by in one so short by chance only.
+/// Looks that are read within so many seconds are short; what the last one counts for in the share of those that found all, and
+/// that from which on memory is not gone over, or so often that it makes no difference. Chosen: a sweep comes by in one so short by
+/// chance only, and some twenty looks tell that.
 const SHORT: f64 = 0.02;
+const LATEST_SHORT: f64 = 0.05;
 const MOST_SHORT: f64 = 0.4;
-/// The chance of a look of which it is not known that it can't be, at least and at most.
+/// The chance that a sweep comes by in a look, at least and at most. Chosen: none is impossible.
 const CHANCES: (f64, f64) = (1e-6, 1.0 - 1e-6);
 /// Of a rate that looks told as if accesses came at random times, what it is if they come in sweeps: looks take 0.8 mean times, in
 /// which 1 - exp(-0.8) have an access.
@@ -112,7 +113,8 @@ impl Together {
             true => chance(rate, look.to - look.from),
             false => self.evidence.rate() * (look.to - look.from),
         };
-        if self.weigh(look, rate, comes) && !(NONE..ALL).contains(&look.share) {
+        let is_whole = look.share >= ALL || look.share <= NONE;
+        if self.weigh(look, rate, comes) && is_whole {
             self.count(look, rate);
         }
     }
@@ -178,7 +180,7 @@ pub(super) struct MostlySwept {
 impl MostlySwept {
     /// Takes in a look; `rate`: accesses a second, as far as is known. Returns whether it is.
     pub fn add(&mut self, look: LookAtAll, rate: f64) -> bool {
-        // How often what is not of one rate.
+        // Of memory that is accessed more or less often: each look by its own rate.
         self.together.weigh(look, rate, chance(rate, look.to - look.from));
         if look.to <= SHORT {
             let is_whole = if look.share >= ALL { 1.0 } else { 0.0 };
