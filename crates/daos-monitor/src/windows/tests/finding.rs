@@ -3,7 +3,7 @@
 use super::run::{Run, attrs, hot, hot_share, middle, region_at, regions};
 use crate::Monitor;
 use daos_core::testing::{TestMemory, mib, pages, target};
-use daos_core::{AddrRange, Snapshot};
+use daos_core::{AddrRange, Prices, Snapshot};
 
 /// 256 MiB.
 const ALL: AddrRange = AddrRange { start: 16 << 20, end: 272 << 20 };
@@ -304,4 +304,27 @@ fn what_is_mapped_and_written_was_accessed() {
     assert!(within(&run) > 0.5, "{} once it is seen", within(&run));
     run.until(9.0);
     assert!(within(&run) < 0.1, "{} long after", within(&run));
+}
+
+#[test]
+fn a_block_that_moves_is_followed_where_bits_are_dear_to_set_anew() {
+    let all = mib(16, 528);
+    let block = |nth: u64| mib(32 + 52 * nth, 84 + 52 * nth);
+    let mut shares = Vec::new();
+    for seed in 0..24 {
+        let mut memory = TestMemory::new(&[all], &[block(0)]);
+        memory.prices = Prices { set_again: 0.43, ..memory.prices };
+        let mut run = Run::new(memory, attrs(10, 1000), Some(0.003), seed);
+        // To wake up takes long where others use the caches.
+        run.tick_us = 100.0;
+        for nth in 1..6 {
+            run.until(5.0 * nth as f64);
+            run.memory.set_used(&[block(nth)]);
+            run.until(5.0 * nth as f64 + 2.5);
+            shares.push(hot_share(run.last(), block(nth)));
+        }
+    }
+    let mean = shares.iter().sum::<f64>() / shares.len() as f64;
+    // 0.67 where page tables are learned meanwhile, and what comes into use is looked at in its turn.
+    assert!(mean > 0.75, "{mean}: {shares:?}");
 }
