@@ -114,8 +114,8 @@ impl Subregion {
 /// By what subregions that are due are armed: first those of which it is least known how often they are accessed. That
 /// pages are not in use any more may show later.
 pub(super) fn key_to_arm(subregion: &Subregion) -> u64 {
-    let is_suspect = subregion.table.as_ref().is_some_and(|table| table.suspect.is_some());
-    let head_start_us = if subregion.unsure && !is_suspect { HEAD_START_OF_UNSURE_US } else { 0 };
+    let head_start_us =
+        if subregion.unsure && !subregion.is_suspect() { HEAD_START_OF_UNSURE_US } else { 0 };
     subregion.due_us.saturating_sub(head_start_us)
 }
 

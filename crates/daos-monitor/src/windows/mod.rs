@@ -151,11 +151,9 @@ pub struct Windows {
     rounds: u32,
     /// Something was found that is worth another round at once.
     wants_round: bool,
-    /// Subregions that turned out to be other than they were thought to be.
+    /// Subregions that turned out to be other than they were thought to be, in this interval.
     changes: u64,
-    /// As many when the interval began.
-    changes_before: u64,
-    /// Looks in this interval.
+    /// Looks in it.
     looks: u64,
     /// Until when so much changes that what is kept for that is spent.
     astir_until_us: u64,
@@ -220,7 +218,6 @@ impl Windows {
             rounds: 0,
             wants_round: false,
             changes: 0,
-            changes_before: 0,
             looks: 0,
             astir_until_us: 0,
             doublings: 0,
@@ -250,7 +247,7 @@ impl Windows {
         self.start_us = start_us;
         self.end_us = start_us + self.aggregation_us();
         self.rounds = 0;
-        (self.changes_before, self.looks) = (self.changes, 0);
+        (self.changes, self.looks) = (0, 0);
     }
 
     /// Bytes mapped, by all targets together.

@@ -158,13 +158,12 @@ impl Windows {
 
     /// Whether one in so many subregions, or more, changed in this interval.
     fn has_changed_one_in(&self, nr: usize) -> bool {
-        (self.changes - self.changes_before) as usize * nr >= self.nr_subregions()
+        self.changes as usize * nr >= self.nr_subregions()
     }
 
     /// Whether so much changed in this interval that a phase has begun.
     fn has_much_changed(&self) -> bool {
-        let changes = self.changes - self.changes_before;
-        let is_much_of_looks = changes >= SOME && changes * OF_LOOKS >= self.looks;
+        let is_much_of_looks = self.changes >= SOME && self.changes * OF_LOOKS >= self.looks;
         is_much_of_looks || self.has_changed_one_in(MANY_CHANGE)
     }
 

@@ -275,6 +275,11 @@ impl Subregion {
         is_new && self.unmapped_us == 0 && tells
     }
 
+    /// Whether some of its pages in use were not accessed when they should have been.
+    pub fn is_suspect(&self) -> bool {
+        self.table.as_ref().is_some_and(|table| table.suspect.is_some())
+    }
+
     /// Whether it lies in one page table, so that its pages can be known one by one.
     pub fn is_in_one_table(&self) -> bool {
         self.range.start / HUGE_PAGE_SIZE == (self.range.end - 1) / HUGE_PAGE_SIZE
@@ -294,7 +299,7 @@ impl Subregion {
     pub fn arm(&mut self, from: u32, to: u32, now_us: u64) {
         self.unmapped_us = 0;
         let window = Pages::range(from, to);
-        let is_overdue = self.table.as_ref().is_some_and(|table| table.suspect.is_some());
+        let is_overdue = self.is_suspect();
         if let Some(table) = &mut self.table {
             table.arm(&window.without(&self.waiting), now_us);
         }
@@ -433,7 +438,7 @@ impl Subregion {
             let from_us = if are_of_window { armed.1 } else { armed.1.min(self.read_us) };
             self.note_accessed(&fresh, from_us, now_us);
         }
-        self.count((changed, raised), &fresh, all_read, now_us);
+        self.count(changed || raised, &fresh, all_read, now_us);
         self.waiting = self.waiting.without(&read).or(&clear);
         self.armed.read_us = now_us;
         if all_read {
@@ -469,15 +474,9 @@ impl Subregion {
         Some(LookAtAll { pages, share: accessed / pages, from, to })
     }
 
-    /// Counts those that were accessed, and keeps what is known of how many are. The rate may have `changed`, or turned out to
-    /// be higher than it is at least.
-    fn count(
-        &mut self,
-        (changed, raised): (bool, bool),
-        fresh: &Pages,
-        all_read: bool,
-        now_us: u64,
-    ) {
+    /// Counts those that were accessed, and keeps what is known of how many are. `changed`: the rate is another, or higher than it
+    /// was known to be at least.
+    fn count(&mut self, changed: bool, fresh: &Pages, all_read: bool, now_us: u64) {
         let rate = self.estimate.rate();
         let rate = if rate < IDLE_RATE { 0.0 } else { rate };
         let is_other = (rate - self.curve_of).abs() > CURVES_ALIKE * rate.min(self.curve_of);
@@ -489,7 +488,7 @@ impl Subregion {
         // What is accessed seldom may be gone over again and again.
         let is_new_use = (self.estimate.rate() > SELDOM || self.counts.are_of_idle())
             && match has_table {
-                true => changed || raised,
+                true => changed,
                 // Others of its pages may be looked at, which are used in another way though nothing
                 // changed; and most of them are used where use has begun.
                 false => self.counts.has_use_begun() && fresh.len() * 2 > pages,
@@ -527,8 +526,7 @@ impl Subregion {
         } else if self.estimate.is_together() {
             let share = |us: u64| self.mean_chance(us as f64 / 1e6) as f32;
             (self.curve, self.curve_of) = (Curve { shares: WITHIN_US.map(share) }, rate);
-        } else if all_read || changed || raised || was_over || (self.counts.is_empty() && is_other)
-        {
+        } else if all_read || changed || was_over || (self.counts.is_empty() && is_other) {
             (self.curve, self.curve_of) = (self.counts.curve(rate, used_share), rate);
         }
     }

@@ -154,18 +154,20 @@ impl TargetSubregions {
     }
 
     /// How many pages of memory that was filled of late are accessed within which time, by those parts of it that were looked at
-    /// since; `None` if these are few. Of the others it is only known that they were accessed once.
+    /// since; `None` if these are few, or there are no others. Of the others it is only known that they were accessed once.
     fn usual_of_new(&self, now_us: u64) -> Option<Curve> {
-        let new =
-            self.subregions.iter().filter(|s| s.was_looked_at_since_filled(NEW_FOR_US, now_us));
-        let (mut sum, mut looked_at) = (Curve::default(), 0);
-        for subregion in new.filter(|s| !s.absent) {
+        if !self.subregions.iter().any(Subregion::is_only_filled) {
+            return None;
+        }
+        let tells = |s: &&Subregion| !s.absent && s.was_looked_at_since_filled(NEW_FOR_US, now_us);
+        let (mut sum, mut looked_at) = ([0.0; WITHIN_US.len()], 0);
+        for subregion in self.subregions.iter().filter(tells) {
             let shares = subregion.shares_within(now_us);
-            sum.shares.iter_mut().zip(shares).for_each(|(sum, share)| *sum += share);
+            sum.iter_mut().zip(shares).for_each(|(sum, share)| *sum += share);
             looked_at += 1;
         }
-        sum.shares.iter_mut().for_each(|sum| *sum /= looked_at as f32);
-        (looked_at >= SOME_LOOKED_AT).then_some(sum)
+        let mean = || Curve { shares: sum.map(|sum| sum / looked_at as f32) };
+        (looked_at >= SOME_LOOKED_AT).then(mean)
     }
 
     /// Page tables that map it.

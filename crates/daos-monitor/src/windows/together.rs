@@ -56,71 +56,36 @@ pub(super) struct LookAtAll {
     pub to: f64,
 }
 
+/// How much likelier it is that pages are accessed together, by looks that found all accessed, and by those that found none.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+struct Weights {
+    by_all: f64,
+    by_none: f64,
+}
+
 /// Whether pages are accessed together, and how often.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Together {
-    /// How much likelier that is, by looks that found all accessed, and by those that found none.
-    by_all: f64,
-    by_none: f64,
+    weights: Weights,
     /// Most memory in use of the target is gone over: less is enough to tell it of this.
     is_usual: bool,
     /// The time is the sum of those within which they had none.
     evidence: Evidence,
 }
 
-impl Together {
-    /// Accesses a second, if they are accessed together.
-    pub fn rate(&self) -> Option<f64> {
-        // What is used seldom is mostly found unused.
-        let fits = self.is_usual && self.by_all > FITS;
-        (self.is_sure() || fits).then(|| self.evidence.rate())
-    }
-
-    fn is_sure(&self) -> bool {
+impl Weights {
+    fn are_sure(&self) -> bool {
         self.by_all.min(self.by_none) > SURE
     }
 
-    /// The same of other pages, or more closely: one look decides whether it holds.
-    pub fn doubt(&mut self) {
-        self.by_all = self.by_all.min(SURE + 0.5 * AT_ONCE);
-        self.by_none = self.by_none.min(SURE + 0.5 * AT_ONCE);
-        self.rest_on_at_most(1.0);
+    /// No more than these.
+    fn at_most(&self, most: &Self) -> Self {
+        Self { by_all: self.by_all.min(most.by_all), by_none: self.by_none.min(most.by_none) }
     }
 
-    /// Both together: where either is not, nor are both.
-    pub fn with(&self, other: &Self) -> Self {
-        let mut both = Self {
-            by_all: self.by_all.min(other.by_all),
-            by_none: self.by_none.min(other.by_none),
-            is_usual: self.is_usual && other.is_usual,
-            evidence: self.evidence.with(other.evidence),
-        };
-        both.rest_on_at_most(MOST_ACCESSES);
-        both
-    }
-
-    fn rest_on_at_most(&mut self, accesses: f64) {
-        let keep = (accesses / self.evidence.accesses.max(1e-9)).min(1.0);
-        self.evidence = self.evidence.part(keep);
-    }
-
-    /// Takes in a look; `rate`: accesses a second, if they come at random times; `is_usual`: most memory in use of the target is
-    /// gone over.
-    pub fn add(&mut self, look: LookAtAll, rate: f64, is_usual: bool) {
-        self.is_usual = is_usual;
-        // That the sweep comes by in it.
-        let comes = match self.evidence == Evidence::default() {
-            true => chance(rate, look.to - look.from),
-            false => self.evidence.rate() * (look.to - look.from),
-        };
-        let is_whole = look.share >= ALL || look.share <= NONE;
-        if self.weigh(look, rate, comes) && is_whole {
-            self.count(look, rate);
-        }
-    }
-
-    /// Weighs whether pages are accessed together by a look in which a sweep `comes` by with this chance. Says whether it tells.
-    fn weigh(&mut self, look: LookAtAll, rate: f64, comes: f64) -> bool {
+    /// Takes in a look in which a sweep `comes` by with this chance; `rate`: accesses a second, if they come at random times. Says
+    /// whether it tells.
+    fn add(&mut self, look: LookAtAll, rate: f64, comes: f64) -> bool {
         let LookAtAll { pages, share, from, to } = look;
         // That a page is accessed in it at random times.
         let chance = chance(rate, to - from);
@@ -143,6 +108,53 @@ impl Together {
             so_far(&mut self.by_none, less);
         }
         true
+    }
+}
+
+impl Together {
+    /// Accesses a second, if they are accessed together.
+    pub fn rate(&self) -> Option<f64> {
+        // What is used seldom is mostly found unused.
+        let fits = self.is_usual && self.weights.by_all > FITS;
+        (self.weights.are_sure() || fits).then(|| self.evidence.rate())
+    }
+
+    /// The same of other pages, or more closely: one look decides whether it holds.
+    pub fn doubt(&mut self) {
+        let most = SURE + 0.5 * AT_ONCE;
+        self.weights = self.weights.at_most(&Weights { by_all: most, by_none: most });
+        self.rest_on_at_most(1.0);
+    }
+
+    /// Both together: where either is not, nor are both.
+    pub fn with(&self, other: &Self) -> Self {
+        let mut both = Self {
+            weights: self.weights.at_most(&other.weights),
+            is_usual: self.is_usual && other.is_usual,
+            evidence: self.evidence.with(other.evidence),
+        };
+        both.rest_on_at_most(MOST_ACCESSES);
+        both
+    }
+
+    fn rest_on_at_most(&mut self, accesses: f64) {
+        let keep = (accesses / self.evidence.accesses.max(1e-9)).min(1.0);
+        self.evidence = self.evidence.part(keep);
+    }
+
+    /// Takes in a look; `rate`: accesses a second, if they come at random times; `is_usual`: most memory in use of the target is
+    /// gone over.
+    pub fn add(&mut self, look: LookAtAll, rate: f64, is_usual: bool) {
+        self.is_usual = is_usual;
+        // That the sweep comes by in it.
+        let comes = match self.evidence == Evidence::default() {
+            true => chance(rate, look.to - look.from),
+            false => self.evidence.rate() * (look.to - look.from),
+        };
+        let is_whole = look.share >= ALL || look.share <= NONE;
+        if self.weights.add(look, rate, comes) && is_whole {
+            self.count(look, rate);
+        }
     }
 
     /// Most likely period of looks that begin at any time of it alike: those that found none by a time `t` count for
@@ -169,7 +181,7 @@ impl Together {
 /// Whether most memory in use of a target is gone over, by looks at any of it.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct MostlySwept {
-    together: Together,
+    weights: Weights,
     /// Of looks that found any accessed, the share that found all, 0 to 1. Of pages that are accessed at random times it
     /// is less.
     whole: f64,
@@ -181,16 +193,15 @@ impl MostlySwept {
     /// Takes in a look; `rate`: accesses a second, as far as is known. Returns whether it is.
     pub fn add(&mut self, look: LookAtAll, rate: f64) -> bool {
         // Of memory that is accessed more or less often: each look by its own rate.
-        self.together.weigh(look, rate, chance(rate, look.to - look.from));
+        self.weights.add(look, rate, chance(rate, look.to - look.from));
+        let is_whole = if look.share >= ALL { 1.0 } else { 0.0 };
         if look.to <= SHORT {
-            let is_whole = if look.share >= ALL { 1.0 } else { 0.0 };
             self.short += (is_whole - self.short) * LATEST_SHORT;
         }
         if look.share > NONE {
-            let is_whole = if look.share >= ALL { 1.0 } else { 0.0 };
             self.whole += (is_whole - self.whole) * LATEST;
         }
-        self.together.is_sure() && self.whole > MOSTLY_WHOLE && self.short < MOST_SHORT
+        self.weights.are_sure() && self.whole > MOSTLY_WHOLE && self.short < MOST_SHORT
     }
 }
 
