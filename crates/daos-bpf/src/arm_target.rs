@@ -30,6 +30,19 @@ const ENOUGH: u64 = 8192;
 /// Page tables with young pages of which some are armed once more, where only that flushes the TLB.
 /// Chosen: in one of them two pages are accessed that are far enough apart.
 const TO_FLUSH_BY: usize = 8;
+/// Pages from the first to the last that are armed as one range, from which on the kernel flushes all of the target's
+/// TLB, and no page by itself: its `tlb_single_page_flush_ceiling` is 33 unless somebody set another.
+const FLUSHES_ALL: u32 = 34;
+/// Regions updates that a flush is tried again at. Chosen: what the TLB has had for so many seconds is little.
+const TRIES: u32 = 10;
+
+/// A flush of the TLB of a target that is still to be done.
+#[derive(Debug)]
+pub(crate) struct ToFlush {
+    /// Page tables with young pages, of which some may be accessed once more.
+    by: Vec<Window>,
+    tries: u32,
+}
 
 /// What the tables of a target say right before.
 #[derive(Debug, Default)]
@@ -159,12 +172,24 @@ impl VirtualMemory {
             self.target_cost.interrupted();
             return Ok(());
         }
-        // The kernel flushes all of it where pages that lie far apart, and were accessed since, are armed as one range.
         tables.sort_unstable_by_key(|(young, window)| (Reverse(*young), window.start));
         tables.truncate(TO_FLUSH_BY);
-        let mut windows: Vec<Window> = tables.into_iter().map(|(_, window)| window).collect();
-        windows.sort_unstable_by_key(|window| window.start);
-        self.arm_windows(at, &windows, MAX_WINDOW_PAGES)
+        let mut by: Vec<Window> = tables.into_iter().map(|(_, window)| window).collect();
+        by.sort_unstable_by_key(|window| window.start);
+        self.spaces[at].to_flush = Some(ToFlush { by, tries: TRIES });
+        self.try_to_flush(at)
+    }
+
+    /// The kernel flushes all of it where pages that lie far apart, and were accessed since, are armed as one range. A
+    /// program that lives by what the TLB has of it may have accessed none such: that is tried again later.
+    pub(crate) fn try_to_flush(&mut self, at: usize) -> Result<(), BpfError> {
+        let Some(mut flush) = self.spaces[at].to_flush.take() else { return Ok(()) };
+        let widest = self.arm_windows(at, &flush.by, MAX_WINDOW_PAGES)?;
+        flush.tries -= 1;
+        if widest < FLUSHES_ALL && flush.tries > 0 {
+            self.spaces[at].to_flush = Some(flush);
+        }
+        Ok(())
     }
 }
 
@@ -175,6 +200,7 @@ pub(crate) fn let_price_fade(price: &mut f64) {
 
 #[cfg(test)]
 mod tests {
+    use super::TRIES;
     use crate::VirtualMemory;
     use crate::child::{HUGE, Making, Target};
     use daos_core::{AccessCheck, TargetId, Window};
@@ -229,13 +255,23 @@ mod tests {
             memory.can_flush &= can_flush;
             let share = || {
                 assert!(memory.arm_target(id).unwrap());
+                // With the other way, what it accesses until then may be all in the TLB.
+                for _ in 0..TRIES {
+                    std::thread::sleep(Duration::from_millis(20));
+                    memory.targets().expect("it runs");
+                }
                 std::thread::sleep(Duration::from_millis(50));
                 let (present, accessed) = check(&mut memory, id, &child);
                 f64::from(accessed) / f64::from(present)
             };
             // The child may have no CPU for a while.
-            let most = std::iter::repeat_with(share).take(10).fold(0.0, f64::max);
-            assert!(most > 0.9, "{most} of it, with another way to flush: {}", !can_flush);
+            let mut shares = Vec::new();
+            shares.extend(std::iter::repeat_with(share).take(10).take_while(|share| *share < 0.9));
+            assert!(
+                shares.len() < 10,
+                "{shares:?} of it, with another way to flush: {}",
+                !can_flush
+            );
         }
     }
 

@@ -348,7 +348,7 @@ mod tests {
         let before = memory.spaces[0].seen.ranges.clone();
         change();
         let seen = &mut memory.spaces[0].seen;
-        seen.next_us = u64::MAX;
+        (seen.next_us, seen.sooner_us) = (u64::MAX, u64::MAX);
         memory.targets().expect("it runs");
         let seen = &mut memory.spaces[0].seen;
         assert_eq!((&seen.ranges, seen.next_us), (&before, u64::MAX), "not yet");

@@ -6,7 +6,7 @@
 
 use crate::BpfError;
 use crate::actions::{ASK_AGAIN_US, Locked, RecentPages};
-use crate::arm_target::{self, PAGE_US};
+use crate::arm_target::{self, PAGE_US, ToFlush};
 use crate::armed_pages::ArmedPages;
 use crate::entry::{Entry, bytes_mapped};
 use crate::everyone::Everyone;
@@ -75,6 +75,8 @@ pub(crate) struct Space {
     pub(crate) process: Process,
     /// The way to arm all of it at once, where that may be used.
     pub(crate) clear_refs: Option<ClearRefs>,
+    /// After it was armed so.
+    pub(crate) to_flush: Option<ToFlush>,
     pub(crate) origin: Origin,
     /// Whether its end is told by [`Ends`], and it need not be asked.
     end_is_told: bool,
@@ -198,6 +200,7 @@ impl VirtualMemory {
             id,
             process,
             clear_refs,
+            to_flush: None,
             origin,
             end_is_told,
             _claim: claim,
@@ -258,7 +261,7 @@ impl VirtualMemory {
                 pages <= PAGES_AT_ONCE
             };
             let nr = rest.iter().take_while(fits).count().max(1);
-            armed = self.arm_windows(at, &rest[..nr], self.prices().most_gap());
+            armed = self.arm_windows(at, &rest[..nr], self.prices().most_gap()).map(|_| ());
             // Where the target waits for us, nothing is read.
             self.placement.follow(None);
             rest = &rest[nr..];
@@ -266,22 +269,25 @@ impl VirtualMemory {
         armed
     }
 
-    /// The same at once. `most_gap`: pages between two that are passed over, at most.
+    /// The same at once. `most_gap`: pages between two that are passed over, at most. Returns how many pages there are
+    /// from the first to the last one that is armed by itself, in the window where these are most.
     pub(crate) fn arm_windows(
         &mut self,
         at: usize,
         windows: &[Window],
         most_gap: u32,
-    ) -> Result<(), BpfError> {
-        let Some(task) = self.task(at)? else { return Ok(()) };
+    ) -> Result<u32, BpfError> {
+        let Some(task) = self.task(at)? else { return Ok(0) };
         let pid = self.spaces[at].process.pid();
         let mut to_arm = std::mem::take(&mut self.to_arm);
         to_arm.clear();
         let rules = Rules { whole_folios: self.whole_folios, most_gap };
         let (reader, space) = (&mut self.reader, &self.spaces[at]);
         let with = Facts::OfYoung { most_gap };
+        let mut widest = 0;
         let there = reader.read(&task, windows.iter().copied(), with, |part, answer| {
             let pages = to_arm.add(&part, answer, &space.refused, rules);
+            widest = widest.max(pages.span().map_or(0, |(from, to)| to - from));
             if let Some(armed) = &mut self.armed_pages {
                 armed.insert(space.id, part.range.start, &pages);
             }
@@ -330,7 +336,7 @@ impl VirtualMemory {
             self.spaces[at].task = None;
         }
         self.to_arm = to_arm;
-        Ok(())
+        Ok(widest)
     }
 
     pub(crate) fn advise_cold(&mut self, at: usize, ranges: &[AddrRange]) {
@@ -482,6 +488,9 @@ impl AccessCheck for VirtualMemory {
         self.drop_ended();
         if let Some(look) = &mut self.page_cache {
             look.go_on(&mut self.reader)?;
+        }
+        for at in 0..self.spaces.len() {
+            self.try_to_flush(at)?;
         }
         self.updates += 1;
         arm_target::let_price_fade(&mut self.prices.arm_target_page);
