@@ -23,6 +23,8 @@ pub struct RunBlock {
     runs: Arc<[PageRun]>,
     /// By how much idle ones are older than they say, in microseconds.
     older_us: u64,
+    /// The access rate of those in use, if all have one.
+    used_rate: Option<f64>,
 }
 
 impl Default for RunBlock {
@@ -40,12 +42,23 @@ impl PartialEq for RunBlock {
 impl RunBlock {
     /// Sorted and disjoint runs that were just found.
     pub fn new(runs: &[PageRun]) -> Self {
-        Self { runs: runs.into(), older_us: 0 }
+        Self { runs: runs.into(), older_us: 0, used_rate: None }
     }
 
     /// The same runs, so many microseconds later.
     pub fn later(&self, us: u64) -> Self {
-        Self { runs: self.runs.clone(), older_us: self.older_us.saturating_add(us) }
+        let older_us = self.older_us.saturating_add(us);
+        Self { runs: self.runs.clone(), older_us, used_rate: self.used_rate }
+    }
+
+    /// The same runs, of which those in use have this access rate, more than 0 and 1 at most.
+    pub fn with_used_rate(self, rate: f64) -> Self {
+        Self { used_rate: Some(rate.clamp(f64::MIN_POSITIVE, 1.0)), ..self }
+    }
+
+    /// The access rate of those in use, if all were [given](Self::with_used_rate) one.
+    pub fn used_rate(&self) -> Option<f64> {
+        self.used_rate
     }
 
     /// The runs by rising address.
@@ -76,6 +89,11 @@ impl RunBlock {
     /// Whether these are known to be `before`, so much later. Of equal ones that were found
     /// anew it is not known.
     pub fn is_later(&self, before: &Self, us: u64) -> bool {
+        self.used_rate == before.used_rate && self.is_later_but_for_rates(before, us)
+    }
+
+    /// The same, but that those in use may have another access rate.
+    pub fn is_later_but_for_rates(&self, before: &Self, us: u64) -> bool {
         Arc::ptr_eq(&self.runs, &before.runs) && self.older_us == before.older_us.saturating_add(us)
     }
 
@@ -84,10 +102,10 @@ impl RunBlock {
         runs: &'a [PageRun],
         us: u64,
     ) -> impl ExactSizeIterator<Item = PageRun> + use<'a> {
-        let older_us = self.older_us.saturating_add(us);
-        runs.iter().map(move |run| {
-            let older_us = if run.access_rate > 0.0 { 0 } else { older_us };
-            PageRun { age_us: run.age_us.saturating_add(older_us), ..*run }
+        let (older_us, used_rate) = (self.older_us.saturating_add(us), self.used_rate);
+        runs.iter().map(move |run| match run.access_rate > 0.0 {
+            true => PageRun { access_rate: used_rate.unwrap_or(run.access_rate), ..*run },
+            false => PageRun { age_us: run.age_us.saturating_add(older_us), ..*run },
         })
     }
 }
@@ -190,6 +208,17 @@ mod tests {
         assert_eq!(now.behind(4096).collect::<Vec<_>>(), [run(4096, 0.0, 15)]);
         now.crop(AddrRange::new(4096, 5000));
         assert_eq!(now.iter().map(|run| run.range.len()).collect::<Vec<_>>(), [904]);
+    }
+
+    #[test]
+    fn those_in_use_may_be_used_more_or_less() {
+        let block = RunBlock::new(&[run(0, 0.5, 0), run(4096, 0.0, 10)]);
+        let now = block.later(5).with_used_rate(0.25);
+        assert_eq!(now, RunBlock::new(&[run(0, 0.25, 0), run(4096, 0.0, 15)]));
+        assert!(now.is_later_but_for_rates(&block, 5) && !now.is_later(&block, 5));
+        assert!(now.later(1).is_later(&now, 1) && now.later(1).used_rate() == Some(0.25));
+        let most = block.clone().with_used_rate(7.0).with_used_rate(2.0);
+        assert_eq!((block.used_rate(), most.used_rate()), (None, Some(1.0)));
     }
 
     #[test]

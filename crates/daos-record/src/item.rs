@@ -44,6 +44,10 @@ impl Decoder {
                 Some(()) => Ok(Item::Part),
                 None => Err(Flaw::Corrupt("page runs can't be decoded")),
             },
+            frame::RATES => match self.runs.read_rates(payload) {
+                Some(()) => Ok(Item::Part),
+                None => Err(Flaw::Corrupt("access rates of page runs can't be decoded")),
+            },
             frame::DONE => match (done::decode(payload), &self.done) {
                 (Some(done), None) => {
                     self.done = Some(done);

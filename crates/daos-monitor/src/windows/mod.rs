@@ -461,12 +461,15 @@ impl Monitor for Windows {
         let mut snapshot = None;
         if self.check_us.is_none() {
             if now_us >= self.end_us {
-                let due_us = |this: &Self| this.targets.iter().map(|t| t.runs_due_us).sum::<u64>();
-                let runs_due_us = due_us(self);
+                // Where runs of pages, or new rates of them, were found that took a while, none are for long.
+                let found_until_us = |this: &Self| -> u64 {
+                    let due_us = |t: &TargetSubregions| t.runs_due_us.max(t.rates_due_us);
+                    this.targets.iter().map(due_us).max().unwrap_or(0)
+                };
+                let before_us = found_until_us(self);
                 snapshot = Some(self.end_interval(now_us));
-                // Where runs of pages were found that took a while, none are for long.
-                let are_dear = |t: &TargetSubregions| t.runs_due_us > now_us + RUNS_FOUND_US;
-                let found_runs = due_us(self) != runs_due_us && self.targets.iter().any(are_dear);
+                let until_us = found_until_us(self);
+                let found_runs = until_us != before_us && until_us > now_us + RUNS_FOUND_US;
                 self.budget.note_ending(!found_runs);
             }
             if now_us >= self.next_update_us {

@@ -45,6 +45,8 @@ pub(super) struct TargetSubregions {
     pub runs: PageRuns,
     pub runs_at_us: u64,
     pub runs_due_us: u64,
+    /// When their rates are.
+    pub rates_due_us: u64,
     /// How much of it is accessed within which time, `None` where regions tell as
     /// much; and when it is to be added up anew.
     pub working_sets: Option<WorkingSets>,
@@ -73,6 +75,7 @@ impl TargetSubregions {
             runs: PageRuns::default(),
             runs_at_us: 0,
             runs_due_us: 0,
+            rates_due_us: 0,
             working_sets: None,
             working_sets_due_us: 0,
             mostly_swept: MostlySwept::default(),

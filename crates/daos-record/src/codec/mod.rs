@@ -8,12 +8,13 @@
 //! | module | holds |
 //! |---|---|
 //! | [`stored`] | a snapshot whose rates and ages are whole numbers, as all here are |
-//! | [`runs`], [`run_state`] | page runs, as changes of those of the snapshot before |
+//! | [`runs`], [`rates`], [`run_state`] | page runs, as changes of those of the snapshot before |
 //! | [`done`] | what schemes did |
 //! | [`working_sets`] | how much is accessed within which time |
 //! | [`varint`] | numbers in as few bytes as they need |
 
 pub mod done;
+pub mod rates;
 pub mod run_state;
 mod runs;
 pub mod stored;

@@ -6,8 +6,9 @@
 //! Runs that are as expected take no bytes, so a few bytes could make a reader go through
 //! millions, again and again. So they may be [repeated](Repeats) only so often.
 
+use super::rates::{self, Rates};
 use super::runs::{self, Edits};
-use super::stored::{StoredRun, StoredSnapshot};
+use super::stored::{StoredRun, StoredSnapshot, count};
 use super::varint;
 use crate::frame;
 use daos_core::{PageRuns, RunBlock, Snapshot, TargetId};
@@ -78,6 +79,11 @@ struct WrittenBlock {
 }
 
 impl WrittenBlock {
+    /// Whether those in use can be told to have this rate, or have it.
+    fn used_rate_may_become(&self, rate: Option<f64>) -> bool {
+        rate.is_some() || self.block.used_rate().is_none()
+    }
+
     /// The runs that a reader expects in snapshot `number`.
     fn expected(&self, number: u64) -> impl Iterator<Item = StoredRun> + '_ {
         let later = u32::try_from(number - self.number).unwrap_or(u32::MAX);
@@ -85,8 +91,15 @@ impl WrittenBlock {
     }
 }
 
+/// How the runs of a target become others: first some rates, then the rest.
+#[derive(Debug, Default)]
+struct Changes {
+    rates: Rates,
+    edits: Edits,
+}
+
 impl WrittenRuns {
-    /// Appends a frame to `out` for each target of `snapshot` whose runs are not as
+    /// Appends frames to `out` for each target of `snapshot` whose runs are not as
     /// expected or have been repeated as often as they may, or says what in them breaks the
     /// rules. What was written counts once it is [`taken_over`](Self::take_over).
     pub fn append_changes(
@@ -103,15 +116,23 @@ impl WrittenRuns {
             }
             let held = target.pages.len();
             let old = self.targets.get(&target.id);
-            let mut edits = Edits::default();
-            let mut blocks = self.follow(old, &target.pages, &mut edits)?;
+            let mut changes = Changes::default();
+            let mut blocks = self.follow(old, &target.pages, &mut changes)?;
+            let Changes { mut rates, mut edits } = changes;
             let with = |edits: &Edits| self.next.repeats.with(held, edits.nr_new() as u64);
             let old = old.map_or(0, |old| old.pages.len());
             if !with(&edits).are_allowed() {
                 let anew: Vec<_> = target.pages.blocks().map(|block| self.written(block)).collect();
                 let runs = anew.iter().flat_map(|block| block.expected(self.number));
-                edits = Edits::anew(old, runs.collect());
+                (rates, edits) = (Rates::default(), Edits::anew(old, runs.collect()));
                 blocks = anew.into();
+            }
+            if !rates.is_empty() {
+                frame::append(out, frame::RATES, |out| {
+                    varint::put(out, target.id.0.into());
+                    rates::encode(old, &rates, out);
+                    Ok(())
+                })?;
             }
             if !edits.is_empty() {
                 frame::append(out, frame::PAGES, |out| {
@@ -142,7 +163,7 @@ impl WrittenRuns {
         &self,
         old: Option<&Written>,
         pages: &PageRuns,
-        edits: &mut Edits,
+        changes: &mut Changes,
     ) -> Result<Arc<Vec<WrittenBlock>>, &'static str> {
         runs::check_number(pages.len())?;
         let aggregation_us = self.next.aggregation_us;
@@ -154,28 +175,41 @@ impl WrittenRuns {
         let mut blocks = Vec::with_capacity(pages.blocks().len());
         // What the next block that stays is behind: old blocks, and new ones, from there on.
         let (mut from, mut to, mut end) = (0, 0, 0);
-        let mut at = 0;
+        // The next old block, and the runs before it.
+        let (mut at, mut runs_before) = (0, 0);
         for block in pages.blocks() {
-            at += old[at..].iter().take_while(|old| old.block.start() < block.start()).count();
+            let before = old[at..].iter().take_while(|old| old.block.start() < block.start());
+            let (blocks_before, runs) =
+                before.fold((0, 0), |(blocks, runs), old| (blocks + 1, runs + old.block.len()));
+            (at, runs_before) = (at + blocks_before, runs_before + runs);
             let stays = |old: &&WrittenBlock| {
                 let later_us = aggregation_us.saturating_mul(self.number - old.number);
-                old.aggregation_us == aggregation_us && block.is_later(&old.block, later_us)
+                old.aggregation_us == aggregation_us
+                    && old.used_rate_may_become(block.used_rate())
+                    && block.is_later_but_for_rates(&old.block, later_us)
             };
             let Some(same) = old.get(at).filter(stays) else {
                 blocks.push(self.written(block));
                 continue;
             };
-            end = self.replace(&old[from..at], &blocks[to..], end, edits)?;
+            end = self.replace(&old[from..at], &blocks[to..], end, &mut changes.edits)?;
             if block.start() < end {
                 return Err("runs of pages are not sorted and disjoint");
             }
             end = block.end();
-            edits.keep(block.len(), end);
-            at += 1;
-            blocks.push(same.clone());
+            changes.edits.keep(block.len(), end);
+            let mut same = same.clone();
+            if let Some(rate) = block.used_rate() {
+                if same.block.used_rate().map(count) != Some(count(rate)) {
+                    changes.rates.set(runs_before, block.len(), count(rate));
+                }
+                same.block = same.block.with_used_rate(rate);
+            }
+            (at, runs_before) = (at + 1, runs_before + block.len());
+            blocks.push(same);
             (from, to) = (at, blocks.len());
         }
-        self.replace(&old[from..], &blocks[to..], end, edits)?;
+        self.replace(&old[from..], &blocks[to..], end, &mut changes.edits)?;
         Ok(blocks.into())
     }
 
@@ -212,12 +246,22 @@ impl WrittenRuns {
 pub struct ReadRuns {
     /// By target of the last snapshot; those without runs are left out.
     expected: BTreeMap<TargetId, Vec<StoredRun>>,
-    /// Read already, for the snapshot that comes next.
+    /// Read already, for the snapshot that comes next: new rates, and runs.
+    rated: BTreeSet<TargetId>,
     read: BTreeMap<TargetId, Vec<StoredRun>>,
     repeats: Repeats,
 }
 
 impl ReadRuns {
+    /// Takes in what a frame of rates of page runs holds; `None` when it holds anything else. At most one of a target
+    /// stands before a snapshot, and before its page runs.
+    pub fn read_rates(&mut self, mut payload: &[u8]) -> Option<()> {
+        let id = TargetId(varint::take_u32(&mut payload)?);
+        let is_first = self.rated.insert(id) && !self.read.contains_key(&id);
+        let expected = self.expected.get_mut(&id).filter(|_| is_first)?;
+        rates::apply(expected, &mut payload)
+    }
+
     /// Takes in what a frame of page runs holds; `None` when it holds anything else.
     pub fn read(&mut self, mut payload: &[u8]) -> Option<()> {
         let id = TargetId(varint::take_u32(&mut payload)?);
@@ -241,6 +285,7 @@ impl ReadRuns {
             }
         }
         self.read.clear();
+        self.rated.clear();
         self.repeats.are_allowed().then_some(())
     }
 }
@@ -267,15 +312,15 @@ mod tests {
         Snapshot { aggregation_us, targets, ..Snapshot::default() }
     }
 
-    /// The payload of the frame in `bytes`, if there is one.
-    fn payload(bytes: &[u8]) -> Option<Vec<u8>> {
+    /// What `reader` makes of a snapshot of which these frames were written; `None` if it refuses it.
+    fn read(reader: &mut ReadRuns, bytes: &[u8]) -> Option<Vec<StoredRun>> {
         let mut frames = frame::Frames::new(bytes, 0..bytes.len() as u64);
-        frames.next().unwrap().map(|(_, payload)| payload.to_vec())
-    }
-
-    /// What `reader` makes of a snapshot of which this was written; `None` if it refuses it.
-    fn read(reader: &mut ReadRuns, payload: Option<&Vec<u8>>) -> Option<Vec<StoredRun>> {
-        payload.map_or(Some(()), |payload| reader.read(payload))?;
+        while let Some((kind, payload)) = frames.next().unwrap() {
+            match kind {
+                frame::RATES => reader.read_rates(payload)?,
+                _ => reader.read(payload)?,
+            }
+        }
         let targets = vec![StoredTarget::default()];
         let mut snapshot = StoredSnapshot { targets, ..StoredSnapshot::default() };
         reader.fill(&mut snapshot)?;
@@ -295,14 +340,17 @@ mod tests {
             let mut bytes = Vec::new();
             writer.append_changes(&whole, &mut bytes).unwrap();
             writer.take_over();
-            let payload = payload(&bytes);
-            written += usize::from(payload.is_some());
-            assert!(read(&mut reader, payload.as_ref()).as_ref() == Some(&stored), "{moment}");
+            written += usize::from(!bytes.is_empty());
+            assert!(read(&mut reader, &bytes).as_ref() == Some(&stored), "{moment}");
             // Who is told but once refuses the last.
-            let told = payload.as_ref().filter(|_| moment == 0);
+            let told = if moment == 0 { &bytes[..] } else { &[] };
             assert_eq!(read(&mut careless, told).is_some(), moment < SNAPSHOTS - 1, "{moment}");
         }
         assert_eq!(written, 2);
+    }
+
+    fn later(blocks: &[RunBlock]) -> Vec<RunBlock> {
+        blocks.iter().map(|block| block.later(10)).collect()
     }
 
     /// What becomes of a block from one snapshot to the next.
@@ -310,12 +358,18 @@ mod tests {
     enum Fate {
         Stays,
         IsFoundAnew,
+        IsUsedAt(u32),
         Becomes(Vec<(u64, u64, u32, u64)>),
     }
 
     fn fates() -> impl Strategy<Value = Fate> {
         let runs = vec((0..3u64, 1..3u64, 0..3u32, 0..50u64), 0..6);
-        prop_oneof![3 => Just(Fate::Stays), 1 => Just(Fate::IsFoundAnew), 2 => runs.prop_map(Fate::Becomes)]
+        prop_oneof![
+            3 => Just(Fate::Stays),
+            1 => Just(Fate::IsFoundAnew),
+            2 => (1..9u32).prop_map(Fate::IsUsedAt),
+            2 => runs.prop_map(Fate::Becomes)
+        ]
     }
 
     proptest! {
@@ -330,6 +384,7 @@ mod tests {
                     *block = match fate {
                         Fate::Stays => block.later(passed_us),
                         Fate::IsFoundAnew => RunBlock::new(&block.iter().collect::<Vec<_>>()),
+                        Fate::IsUsedAt(rate) => block.later(passed_us).with_used_rate(f64::from(rate) / 9.0),
                         Fate::Becomes(runs) => {
                             let mut end = 100 * at as u64;
                             let mut place = |(gap, pages, rate, age_us): (u64, u64, u32, u64)| {
@@ -347,7 +402,7 @@ mod tests {
                 writer.take_over();
                 let runs = now.targets[0].pages.iter();
                 let stored = runs.map(|run| StoredRun::of(run, aggregation_us)).collect();
-                prop_assert_eq!(read(&mut reader, payload(&bytes).as_ref()), Some(stored));
+                prop_assert_eq!(read(&mut reader, &bytes), Some(stored));
             }
         }
     }
@@ -371,5 +426,13 @@ mod tests {
         blocks = blocks.map(|block| block.later(10));
         blocks[1] = RunBlock::new(&[runs(100), vec![run(399, 1, 0.0, 5)]].concat()).later(20);
         assert!((1..30).contains(&written(&blocks)));
+        // Rates of all that are in use.
+        let used: Vec<_> = (500..600).map(|at| run(2 * at, 1, 0.5, 0)).collect();
+        let mut blocks = [&later(&blocks)[..], &[RunBlock::new(&used)]].concat();
+        assert!(written(&blocks) > 300);
+        blocks = later(&blocks);
+        blocks[3] = blocks[3].clone().with_used_rate(0.7);
+        assert!((1..30).contains(&written(&blocks)));
+        assert_eq!(written(&later(&blocks)), 0);
     }
 }

@@ -135,7 +135,7 @@ fn age(us: u64, aggregation_us: u64) -> u32 {
 }
 
 /// A share as a count of [`HIGHEST`]; 0 only for nothing.
-fn count(share: f64) -> u32 {
+pub fn count(share: f64) -> u32 {
     let count = (share * f64::from(HIGHEST)).round() as u32;
     if share > 0.0 { count.clamp(1, HIGHEST) } else { 0 }
 }
