@@ -8,9 +8,10 @@
 
 use super::Windows;
 use super::arming::{BUSY_RATE, is_first};
+use super::budget::BOUND_OVER_S;
 use super::looks::wait_us;
 use super::round::{Place, Who};
-use super::subregion::IDLE_RATE;
+use super::subregion::{IDLE_RATE, Subregion};
 use daos_core::pages::Pages;
 use daos_core::{AccessCheck, PAGE_SIZE, TargetId};
 use std::cmp::Reverse;
@@ -20,12 +21,20 @@ use std::cmp::Reverse;
 /// others wait.
 const MOST_US: f64 = 25_000.0;
 /// Seconds over which the bound on the overhead is promised.
-const BOUND_OVER: f64 = 10.0;
+const BOUND_OVER: f64 = BOUND_OVER_S as f64;
 /// The share of what may be spent in these that it may take, both sides. Chosen: the rest is to see with.
-const MOST_OF_ALL: f64 = 0.85;
+const MOST_OF_ALL: f64 = 0.9;
+/// The same where it is lent. Chosen: what a store of a gigabyte takes on an Intel host, where bits are dear to set anew.
+const MOST_IF_LENT: f64 = 1.2;
+/// What was spent in these seconds as long as it is early, as a part of what may be. Chosen: some two seconds.
+const EARLY: f64 = 0.3;
+/// What may be spent in these seconds with it if pages are to be told one by one soon after. Chosen: of all pages of a store that took
+/// half as long.
+const MOST_WITH_RUNS: f64 = 0.8;
 /// The share of what comes in that is put by for it, at least. Chosen: as much as page tables would have, which are
-/// not armed meanwhile.
+/// not armed meanwhile. And at most: waking up, snapshots and what is read take the rest.
 const PUT_BY: f64 = 0.6;
+const MOST_PUT_BY: f64 = 0.85;
 /// Time after which it is tried again where it could not be done, in microseconds. Chosen: it won't be possible then.
 const AGAIN_US: u64 = 60_000_000;
 /// Time from one planning to the next, in microseconds, and as long as too little is known. Chosen: what is known of
@@ -39,6 +48,12 @@ const FEW: usize = 8;
 /// Page tables in which use begins or ends are armed one by one before, if they are no more than one in so many: where blocks
 /// are in use, these tell most. Chosen.
 const FEW_EDGES: usize = 4;
+/// Page tables of which some pages were accessed and others not, for all to be armed at once before it was put by for: one in
+/// so many. Chosen: where page tables are in use as a whole or not at all, few pages of each tell as much.
+const MIXED: usize = 6;
+/// How many times as much as it should cost it takes at least to arm page tables one by one that were never armed, where many are
+/// mixed. Measured on an Intel Xeon: 1.6 to 3.3 times, as few are armed in a round.
+const DEARER: f64 = 1.5;
 /// The share of pages that are taken to be accessed where nothing is known. Chosen: where it is more, that is known
 /// before there is enough.
 const MAY_BE_USED: f64 = 0.1;
@@ -63,6 +78,11 @@ const SECOND_READING_US: u64 = 800_000;
 /// Time after it in which all is read and nothing else armed, in microseconds. Chosen: the second reading comes in two
 /// rounds.
 const READ_IN_US: u64 = 1_500_000;
+/// By how much that is put off while one page table in so many was not read for the second time, and until when since it was armed, in
+/// microseconds. Chosen: the target may have paid more than was thought, and little be left to read with.
+const READ_LATER_US: u64 = 300_000;
+const FEW_UNREAD: usize = 16;
+const READ_IN_AT_MOST_US: u64 = 4_000_000;
 
 /// Which target is to be armed at once, and what that takes.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -76,6 +96,8 @@ pub(super) struct Plan {
     gain_us: f64,
     /// Something is known of most of it.
     is_ready: bool,
+    /// So many of its pages differ one by one that it is done before it was put by for.
+    is_lent: bool,
 }
 
 /// What arming at once has to remember.
@@ -113,7 +135,9 @@ impl Windows {
         let targets = (0..self.targets.len()).filter(may);
         let plans = targets.filter_map(|at| self.plan(at, now_us));
         let plan = plans.max_by(|one, other| one.gain_us.total_cmp(&other.gain_us));
-        let is_ready = plan.is_none_or(|plan| plan.is_ready);
+        // In the beginning, too, when it may be lent.
+        let is_early = plan.is_none() && self.budget.has_room(0.0, EARLY);
+        let is_ready = plan.is_none_or(|plan| plan.is_ready) && !is_early;
         self.at_once.plan_due_us =
             now_us + if is_ready { BETWEEN_PLANS_US } else { UNTIL_READY_US };
         self.at_once.plan = plan;
@@ -126,7 +150,7 @@ impl Windows {
         let spent_us =
             if now_us < self.at_once.saves_until_us { self.at_once.spent_us } else { 0.0 };
         let wanted_us = self.at_once.plan.map_or(0.0, |plan| plan.price_us()).max(spent_us);
-        self.budget.save_for(wanted_us, PUT_BY.max(self.part_of_all(wanted_us)));
+        self.budget.save_for(wanted_us, self.part_of_all(wanted_us).clamp(PUT_BY, MOST_PUT_BY));
     }
 
     /// A plan to arm this target at once, if that is worth it and can be.
@@ -137,38 +161,51 @@ impl Windows {
         }
         let (mut pages, mut subregions, mut new) = (0, 0, 0);
         let (mut reading_us, mut target_us, mut one_by_one_us) = (0.0, 0.0, 0.0);
-        let mut edges = 0;
+        let (mut edges, mut mixed, mut never_armed_us) = (0, 0, 0.0);
         let subregions_there = target.subregions.iter().enumerate().filter(|(_, s)| !s.absent);
         for (index, subregion) in subregions_there {
             let all = subregion.range.pages();
             let is_new = subregion.is_new();
             (pages, subregions, new) = (pages + all, subregions + 1, new + usize::from(is_new));
             let within = || subregion.shares_within(now_us).nth(WITHIN_SECONDS);
-            let chance = if is_new { MAY_BE_USED } else { within().map_or(0.0, f64::from) };
+            let mut chance = if is_new { MAY_BE_USED } else { within().map_or(0.0, f64::from) };
+            if subregion.table.is_none() {
+                // That the others of its few pages will be accessed, too, was not seen.
+                chance = chance.min(MAY_BE_USED.max(subregion.accessed.share.into()));
+            }
             target_us += self.budget.setting_again(all as f64 * chance);
             // What waits is read before, and all of it twice afterwards.
             let before = if subregion.waiting.is_empty() { 0 } else { subregion.nr_pages() };
-            reading_us += self.budget.reading(u64::from(before)).monitor
-                + READINGS * self.budget.reading(all).monitor;
+            reading_us += self.budget.reading(u64::from(before)).monitor()
+                + READINGS * self.budget.reading(all).monitor();
             let is_due = self.is_to_be_armed_whole(subregion, now_us);
             let is_unknown = is_due && subregion.table.is_none();
             edges += usize::from(is_unknown && is_first(target, index));
+            mixed += usize::from(subregion.is_seen_mixed());
             if is_new || is_due && subregion.may_differ() {
                 let used = PAGES_OF_ONE * u64::from(subregion.summary.used);
                 let armed = if subregion.table.is_some() { all.min(used) } else { all };
-                one_by_one_us += self.budget.real(self.budget.sampling(armed, chance));
+                let price_us = self.budget.real(self.budget.sampling(armed, chance));
+                one_by_one_us += price_us;
+                never_armed_us += if subregion.table.is_some() { 0.0 } else { price_us };
             }
+        }
+        let are_many_mixed = mixed * MIXED >= subregions;
+        if are_many_mixed {
+            let dearer = (DEARER / self.budget.factor_of_arming() - 1.0).max(0.0);
+            one_by_one_us += dearer * never_armed_us;
         }
         let resident = target.resident_bytes.map_or(pages, |bytes| bytes / PAGE_SIZE);
         let clearing_us = self.budget.clearing_at_once(resident);
-        // Samples may be dearer than this, as each by itself misses the caches.
-        let reading_us = reading_us * self.budget.factor().min(1.0);
+        let reading_us = reading_us * self.budget.factor_of_reading().max(1.0);
+        let price_us = clearing_us + reading_us + target_us;
         let plan = Plan {
             target: target.id,
             monitor_us: clearing_us + reading_us,
             target_us,
-            gain_us: one_by_one_us - clearing_us - reading_us - target_us,
+            gain_us: one_by_one_us - price_us,
             is_ready: new * FEW <= subregions,
+            is_lent: are_many_mixed && self.budget.can_lend(price_us),
         };
         // What was begun goes on though a little changes.
         let is_planned = self.is_to_be_armed_at_once(target.id);
@@ -176,9 +213,10 @@ impl Windows {
             return None;
         }
         let slack = if is_planned { SLACK } else { 1.0 };
+        let most = if plan.is_lent { MOST_IF_LENT } else { slack * MOST_OF_ALL };
         let can = clearing_us <= slack * MOST_US
-            && self.part_of_all(plan.price_us()) <= slack * MOST_OF_ALL
-            && one_by_one_us * slack > plan.price_us();
+            && self.part_of_all(price_us) <= most
+            && one_by_one_us * slack > price_us;
         can.then_some(plan)
     }
 
@@ -204,7 +242,9 @@ impl Windows {
         let Some(at) = self.index_of(plan.target) else { return Ok(false) };
         let price_us = plan.price_us();
         let may_grow = self.targets[at].may_grow(now_us);
-        if may_grow || !self.fits_tables || !self.budget.has_saved(price_us, kept) {
+        let has_enough =
+            self.budget.has_saved(price_us, kept) || plan.is_lent && self.budget.can_lend(price_us);
+        if may_grow || !self.fits_tables || !has_enough {
             return Ok(false);
         }
         self.at_once.plan = None;
@@ -220,6 +260,7 @@ impl Windows {
             self.targets[at].at_once_from_us = now_us + AGAIN_US;
             return Ok(false);
         }
+        let has_room = self.budget.has_room(price_us, MOST_WITH_RUNS);
         self.budget.spend_saved(price_us, plan.target_us);
         // As often as it has room in that time, evenly: in whichever seconds that is, there are no more.
         let times = (PUT_BY / self.part_of_all(price_us)).floor().max(1.0);
@@ -238,9 +279,10 @@ impl Windows {
         self.at_once.read_again_us = armed_us + SECOND_READING_US;
         self.at_once.all_read_until_us = armed_us + READ_IN_US;
         self.astir_until_us = self.at_once.all_read_until_us;
-        // That takes all there is until then.
+        // That takes all there is until then, and telling pages one by one may take as much again.
         let target = &mut self.targets[at];
-        target.runs_due_us = target.runs_due_us.max(self.at_once.all_read_until_us);
+        let told_us = if has_room { READ_IN_US } else { (BOUND_OVER * 1e6) as u64 } + armed_us;
+        target.runs_due_us = target.runs_due_us.max(told_us);
         self.at_once.saves_until_us = now_us + (BOUND_OVER * 1e6) as u64;
         self.at_once.spent_us = price_us;
         self.at_once.learning = Some((plan.target, now_us));
@@ -302,12 +344,32 @@ impl Windows {
         if now_us < self.at_once.all_read_until_us {
             return;
         }
-        let Some((id, armed_us)) = self.at_once.learning.take() else { return };
-        if let Some(at) = self.index_of(id) {
+        let Some((id, armed_us)) = self.at_once.learning else { return };
+        let at = self.index_of(id);
+        if let Some(at) = at.filter(|_| now_us < armed_us + READ_IN_AT_MOST_US)
+            && self.is_much_unread(at)
+        {
+            self.at_once.all_read_until_us = now_us + READ_LATER_US;
+            self.astir_until_us = self.at_once.all_read_until_us;
+            let runs_due_us = &mut self.targets[at].runs_due_us;
+            *runs_due_us = (*runs_due_us).max(self.at_once.all_read_until_us);
+            return;
+        }
+        self.at_once.learning = None;
+        if let Some(at) = at {
             let soon_us = SOON_SAMPLES * self.attrs.sample_us;
             let first_us = (FIRST_READING_US + SECOND_READING_US) / 2;
             self.targets[at].learn_from_peers(armed_us, soon_us, first_us);
         }
+    }
+
+    /// Whether more than a few page tables of a target that were armed at once still wait to be read for the second time.
+    fn is_much_unread(&self, at: usize) -> bool {
+        let subregions = &self.targets[at].subregions;
+        let is_unread = |s: &&Subregion| {
+            !s.absent && !s.waiting.is_empty() && s.read_us < self.at_once.read_again_us
+        };
+        subregions.iter().filter(is_unread).count() * FEW_UNREAD > subregions.len()
     }
 
     /// Notes that a subregion is armed with all else, and when it is to be read: `soon`, or if it is accessed so often.

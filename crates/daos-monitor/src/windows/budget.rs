@@ -3,7 +3,8 @@
 //! A bucket fills at nine tenths of the rate that is allowed, and holds little more than a
 //! second of it; what was spent is taken out. Part of it is kept for when much changes at once.
 //! What a sample will cost the monitor is predicted from the primitive's prices, and the prediction
-//! corrected by what samples really cost.
+//! corrected by what samples really cost: reading and arming each by itself, as what is read is not in the
+//! caches, and by how much that is dearer than it was when prices were measured differs from host to host.
 //!
 //! What it costs the targets can come late and all at once: memory that turns hot after
 //! it was armed. It is paid back over the next seconds, so that the monitor is not blind
@@ -12,6 +13,11 @@
 use daos_core::pages::Pages;
 use daos_core::{CpuCost, Prices};
 
+/// Seconds over which the bound on the overhead is promised.
+pub(super) const BOUND_OVER_S: u64 = 10;
+/// What may be spent in these if some of it is lent, as a part of what is planned with. Chosen: what a store of a gigabyte takes on an
+/// Intel host, and what two seconds take before.
+const LENT: f64 = 1.45;
 /// How long the bucket takes to fill, in microseconds. Chosen: little of the ten seconds over
 /// which the bound is promised, and longer than the time between two rounds, beside what is kept.
 const FILLS_IN_US: f64 = 1_200_000.0;
@@ -39,6 +45,9 @@ const FIRST: f64 = 0.2;
 const MOST_WITHOUT: f64 = 0.5;
 /// What was put by comes back at this share of what comes in. Chosen: slowly, so that the bound holds.
 const GIVEN_BACK: f64 = 0.1;
+/// The share of what comes in that reading may take while page tables are learned. Chosen: what is known is read more
+/// seldom until all is.
+const READING_WHILE_LEARNING: f64 = 0.25;
 /// What each tick leaves of the costs before it. Chosen: some twenty count.
 const KEEP_COSTS: f64 = 0.95;
 /// Wake-ups that an aggregation interval must pay for: it has two, which may take a quarter.
@@ -79,13 +88,23 @@ const LEAST_SAMPLES_US: f64 = 20.0;
 /// What something costs: microseconds of CPU time, and wake-ups.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Price {
-    pub monitor: f64,
+    /// What the monitor reads in this tick, and later on, and what it arms, by the prices.
+    pub reading: f64,
+    pub reading_later: f64,
+    pub arming: f64,
     pub target: f64,
     pub wakes: f64,
 }
 
-/// What sampling cost the monitor, tick by tick, against what it was expected to cost: fading sums for
-/// a straight line through both. Whatever is sampled in a tick, the first of it misses the caches.
+impl Price {
+    /// All that it costs the monitor beside waking up.
+    pub fn monitor(&self) -> f64 {
+        self.reading + self.reading_later + self.arming
+    }
+}
+
+/// What reading or arming cost the monitor, tick by tick, against what it was expected to cost: fading sums for
+/// a straight line through both. Whatever is read in a tick, the first of it misses the caches.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Costs {
     ticks: f64,
@@ -121,6 +140,11 @@ impl Costs {
         add(&mut self.product, prior.product, expected * measured);
     }
 
+    /// How many times as much as expected they cost in all.
+    fn ratio(&self) -> f64 {
+        (self.measured / self.expected).clamp(MIN_FACTOR, MAX_FACTOR)
+    }
+
     /// What a tick with samples costs beside them, in microseconds, and how many times as much as
     /// expected the samples do: by least squares.
     fn line(&self) -> (f64, f64) {
@@ -148,6 +172,8 @@ pub(super) struct Budget {
     put_by: f64,
     /// What of the targets' side of it was put by.
     prepaid: f64,
+    /// What was spent, both sides, in each of the last seconds, and which second that was.
+    spent: [(u64, f64); BOUND_OVER_S as usize],
     filled_us: u64,
     /// What the next charge is expected to be, by the prices.
     expected: Price,
@@ -168,8 +194,12 @@ pub(super) struct Budget {
     /// what that costs says nothing of other ticks.
     updated: bool,
     apart: bool,
-    /// What sampling cost the monitor, against what it was expected to cost.
-    costs: Costs,
+    /// What reading cost the monitor in ticks without arming, against what it was expected to cost, and what arming
+    /// did beside that.
+    readings: Costs,
+    armings: Costs,
+    /// What reading may take while page tables are learned.
+    for_reading: f64,
     prices: Prices,
 }
 
@@ -183,6 +213,7 @@ impl Budget {
             wanted: 0.0,
             put_by: 0.0,
             prepaid: 0.0,
+            spent: Default::default(),
             filled_us: 0,
             expected: Price::default(),
             wake: Prices::default().wake,
@@ -194,7 +225,9 @@ impl Budget {
             sampled: false,
             updated: false,
             apart: false,
-            costs: Costs::default(),
+            readings: Costs::default(),
+            armings: Costs::default(),
+            for_reading: 0.0,
             prices: Prices::default(),
         }
     }
@@ -219,11 +252,18 @@ impl Budget {
         let paid = self.debt.min(earned * part);
         self.debt -= paid;
         let may_put_by = if self.left < FIRST * self.capacity() { 0.0 } else { self.put_by };
+        // What was lent is put by, too.
         let put_by = (may_put_by * (earned - paid)).min((self.wanted - self.saved).max(0.0));
         // What is not wanted any more comes back.
-        let back = if self.wanted > 0.0 { 0.0 } else { self.saved.min(GIVEN_BACK * earned) };
+        let is_back = self.wanted == 0.0 && self.saved > 0.0;
+        let back = if is_back { self.saved.min(GIVEN_BACK * earned) } else { 0.0 };
         self.saved += put_by - back;
-        self.left = (self.left + earned - paid - put_by + back).min(self.capacity());
+        let most_for_reading = READING_WHILE_LEARNING * self.capacity();
+        let for_reading = self.for_reading + READING_WHILE_LEARNING * earned;
+        self.for_reading = for_reading.min(most_for_reading);
+        // What was given out to read with stays, though it is more.
+        let most = self.capacity().max(self.left);
+        self.left = (self.left + earned - paid - put_by + back).min(most);
     }
 
     /// Microseconds of CPU time that may be spent in a second.
@@ -241,25 +281,31 @@ impl Budget {
     fn capacity(&self) -> f64 {
         // Whatever the bound, it must hold the wake-ups of a round, and some samples, beside what is
         // kept.
-        let (beside, _) = self.costs.line();
+        let (beside, _) = self.readings.line();
         let least = (3.0 * self.wake + beside + LEAST_SAMPLES_US) / (1.0 - KEPT_FOR_CHANGE);
         (self.share * FILLS_IN_US).max(least)
     }
 
-    /// How many times as much as predicted samples cost the monitor here.
-    pub fn factor(&self) -> f64 {
-        self.costs.line().1
+    /// How many times as much as predicted reading costs the monitor here.
+    pub fn factor_of_reading(&self) -> f64 {
+        self.readings.line().1
+    }
+
+    /// The same of arming.
+    pub fn factor_of_arming(&self) -> f64 {
+        self.armings.ratio()
     }
 
     /// What a tick may spend but for `kept`, a share of a full bucket.
     fn available(&self, kept: f64) -> f64 {
-        let (beside, _) = self.costs.line();
+        let (beside, _) = self.readings.line();
         self.left - kept * self.capacity() - self.real(self.expected) - beside
     }
 
     /// What something will really cost, both sides.
     pub fn real(&self, price: Price) -> f64 {
-        price.monitor * self.factor() + price.target + price.wakes * self.wake
+        let reading = self.factor_of_reading() * (price.reading + price.reading_later);
+        reading + self.factor_of_arming() * price.arming + price.target + price.wakes * self.wake
     }
 
     /// Whether more than the share `kept` of a full bucket is left.
@@ -293,6 +339,18 @@ impl Budget {
         can
     }
 
+    /// The same for reading; while page tables are learned, it takes its share of what comes in at most.
+    pub fn reserve_reading(&mut self, price: Price, kept: f64, is_learning: bool) -> bool {
+        if !is_learning {
+            return self.reserve(price, kept);
+        }
+        let can = self.for_reading > 0.0 && self.reserve(price, kept);
+        if can {
+            self.for_reading -= self.real(price);
+        }
+        can
+    }
+
     /// Tells that something is sampled in this tick: it is no mere wake-up.
     pub fn note_sampling(&mut self) {
         self.sampled = true;
@@ -317,7 +375,9 @@ impl Budget {
 
     /// Takes a price out that must be paid.
     pub fn expect(&mut self, price: Price) {
-        self.expected.monitor += price.monitor;
+        self.expected.reading += price.reading;
+        self.expected.reading_later += price.reading_later;
+        self.expected.arming += price.arming;
         self.expected.target += price.target;
         self.expected.wakes += price.wakes;
     }
@@ -329,7 +389,9 @@ impl Budget {
         let updated = std::mem::take(&mut self.updated);
         let apart = std::mem::take(&mut self.apart);
         let near_end = self.near_end > 0;
-        let usual = self.wake + self.expected.monitor * self.factor();
+        let (beside, factor) = self.readings.line();
+        let Price { reading, arming, .. } = self.expected;
+        let usual = self.wake + factor * reading + self.factor_of_arming() * arming;
         let learn = |known: &mut f64, took: f64| {
             *known = *known * KEEP_ENDINGS + took.max(0.0) * (1.0 - KEEP_ENDINGS);
         };
@@ -346,8 +408,12 @@ impl Budget {
         } else {
             let sampling_us = (spent.monitor_us - self.wake).max(0.0);
             // A page fault may take as long as a hundred windows.
-            let sampling_us = sampling_us.min(MAX_FACTOR * self.expected.monitor);
-            self.costs.add(self.expected.monitor, sampling_us);
+            if arming == 0.0 {
+                self.readings.add(reading, sampling_us.min(MAX_FACTOR * reading));
+            } else {
+                let arming_us = (sampling_us - beside - factor * reading).max(0.0);
+                self.armings.add(arming, arming_us.min(MAX_FACTOR * arming));
+            }
         }
         self.near_end = self.near_end.saturating_sub(1);
         self.expected = Price::default();
@@ -355,6 +421,10 @@ impl Budget {
 
     /// Takes out what was spent beside ticks.
     pub fn charge_beside(&mut self, spent: CpuCost) {
+        let second = self.filled_us / 1_000_000;
+        let lately = &mut self.spent[(second % BOUND_OVER_S) as usize];
+        let before_us = if lately.0 == second { lately.1 } else { 0.0 };
+        *lately = (second, before_us + spent.monitor_us + spent.target_us);
         self.left -= spent.monitor_us;
         let prepaid = spent.target_us.min(self.prepaid);
         self.prepaid -= prepaid;
@@ -366,14 +436,32 @@ impl Budget {
         (self.wanted, self.put_by) = (wanted_us, share);
     }
 
+    /// What was spent in the last seconds over which the bound is promised.
+    fn spent_lately(&self) -> f64 {
+        let second = self.filled_us / 1_000_000;
+        let is_late = |(at, _): &&(u64, f64)| at + BOUND_OVER_S > second;
+        self.spent.iter().filter(is_late).map(|(_, us)| us).sum()
+    }
+
     /// Whether so much is put by or left, beside the share `kept` of a full bucket.
     pub fn has_saved(&self, us: f64, kept: f64) -> bool {
         self.saved + self.available(kept).max(0.0) >= us
     }
 
-    /// Gives out what was put by: so much in all, of which this to the targets, the rest for this tick.
+    /// Whether so much may be spent before it is put by, as little was lately: when monitoring begins, nothing was.
+    pub fn can_lend(&self, us: f64) -> bool {
+        self.has_room(us, LENT)
+    }
+
+    /// Whether what was spent lately leaves room for so much, up to this part of what may be spent in that time.
+    pub fn has_room(&self, us: f64, part: f64) -> bool {
+        self.spent_lately() + us <= part * BOUND_OVER_S as f64 * self.per_second()
+    }
+
+    /// Gives out what was put by, or will be: so much in all, of which this to the targets, the rest for this tick.
     pub fn spend_saved(&mut self, us: f64, targets_us: f64) {
-        let saved = us.min(self.saved);
+        let left = self.available(0.0).max(0.0);
+        let saved = if self.saved + left >= us { us.min(self.saved) } else { us };
         self.saved -= saved;
         self.left += saved - targets_us;
         self.prepaid = targets_us;
@@ -409,7 +497,7 @@ impl Budget {
     /// The same of the time from one round to the next, which has no end that is dear.
     pub fn round_doublings(&self, aggregation_us: u64, is_learning: bool, costs: f64) -> u32 {
         let wakes = if is_learning { WAKES_WHILE_LEARNING } else { WAKES };
-        let (beside, _) = self.costs.line();
+        let (beside, _) = self.readings.line();
         let beside = costs * (wakes * self.wake + BESIDE * beside);
         doublings(self.share * aggregation_us as f64, beside)
     }
@@ -422,8 +510,8 @@ impl Budget {
     /// To read a window of so many pages.
     pub fn reading(&self, pages: u64) -> Price {
         let Prices { read_window, read_page, .. } = self.prices;
-        let monitor = read_window + WINDOW_US + (read_page + PAGE_US) * pages as f64;
-        Price { monitor, ..Price::default() }
+        let reading = read_window + WINDOW_US + (read_page + PAGE_US) * pages as f64;
+        Price { reading, ..Price::default() }
     }
 
     /// To arm a window of so many pages, and to read it later; `rate` of its pages are
@@ -431,9 +519,11 @@ impl Budget {
     pub fn sampling(&self, pages: u64, rate: f64) -> Price {
         let Prices { arm_run, arm_page, set_again, .. } = self.prices;
         // An arming reads first.
-        let reading = 2.0 * self.reading(pages).monitor;
+        let Price { reading, .. } = self.reading(pages);
         Price {
-            monitor: arm_run + arm_page * pages as f64 + reading,
+            reading,
+            reading_later: reading,
+            arming: arm_run + arm_page * pages as f64,
             target: set_again * rate * pages as f64,
             wakes: 0.0,
         }
@@ -443,11 +533,12 @@ impl Budget {
     /// of those armed are accessed in between.
     pub fn arming(&self, set: &Pages, pages: u64, rate: f64) -> Price {
         let Prices { arm_run, arm_page, arm_gap, set_again, .. } = self.prices;
-        let reading = 2.0 * self.reading(pages).monitor;
+        let Price { reading, .. } = self.reading(pages);
         let (runs, gaps) = set.bridged(self.prices.most_gap());
         let nr = f64::from(set.len());
-        let clearing = arm_run * f64::from(runs) + arm_gap * f64::from(gaps) + arm_page * nr;
-        Price { monitor: clearing + reading, target: set_again * rate * nr, wakes: 0.0 }
+        let arming = arm_run * f64::from(runs) + arm_gap * f64::from(gaps) + arm_page * nr;
+        let target = set_again * rate * nr;
+        Price { reading, reading_later: reading, arming, target, wakes: 0.0 }
     }
 }
 
@@ -472,16 +563,81 @@ mod tests {
         // Three times as much as predicted, and something beside that.
         for nr in 0..200 {
             let expected = f64::from(nr % 7) * 100.0;
-            budget.expect(Price { monitor: expected, ..Price::default() });
+            budget.expect(Price { reading: expected, ..Price::default() });
             budget.note_sampling();
             let monitor_us = budget.wake + 50.0 + 3.0 * expected;
             budget.charge(CpuCost { monitor_us, target_us: 0.0 });
         }
-        let (beside, factor) = budget.costs.line();
+        let (beside, factor) = budget.readings.line();
         assert!(
             (2.7..3.1).contains(&factor) && (30.0..90.0).contains(&beside),
             "{factor}, {beside}"
         );
+    }
+
+    #[test]
+    fn reading_and_arming_are_corrected_each_by_itself() {
+        let mut budget = Budget::new(0.01);
+        // Four times as much as predicted, and half as much.
+        for nr in 0..200 {
+            let reading = f64::from(nr % 7) * 400.0;
+            let arming = if nr % 2 == 0 { 800.0 } else { 0.0 };
+            budget.expect(Price { reading, arming, ..Price::default() });
+            budget.note_sampling();
+            let monitor_us = budget.wake + 4.0 * reading + 0.5 * arming;
+            budget.charge(CpuCost { monitor_us, target_us: 0.0 });
+        }
+        let factors = (budget.factor_of_reading(), budget.factor_of_arming());
+        assert!((3.7..4.1).contains(&factors.0) && (0.4..0.9).contains(&factors.1), "{factors:?}");
+        let later = Price { reading_later: 10.0, arming: 10.0, ..Price::default() };
+        assert_eq!(budget.real(later), 10.0 * (factors.0 + factors.1));
+    }
+
+    #[test]
+    fn reading_takes_its_share_while_page_tables_are_learned() {
+        // First for ten seconds in which none are.
+        let read = |is_learning: bool| {
+            let mut budget = Budget::new(0.005 / PLANNED);
+            let mut read_us = 0.0;
+            for tick in 1..=200 {
+                let is_learning = is_learning && tick > 100;
+                if tick == 101 {
+                    read_us = 0.0;
+                }
+                budget.fill(tick * 100_000);
+                let price = Price { reading: 20.0, ..Price::default() };
+                budget.note_sampling();
+                while budget.reserve_reading(price, 0.0, is_learning) {
+                    read_us += 20.0;
+                }
+                let monitor_us = budget.wake + budget.expected.reading;
+                budget.charge(CpuCost { monitor_us, target_us: 0.0 });
+            }
+            read_us
+        };
+        // Of 50 ms in ten seconds.
+        let (learning, else_all) = (read(true), read(false));
+        assert!((11_000.0..15_000.0).contains(&learning), "{learning} us");
+        assert!(else_all > 40_000.0, "{else_all} us");
+    }
+
+    #[test]
+    fn what_was_lent_is_put_by_later_and_no_more_is_lent_than_was_not_spent() {
+        let mut budget = Budget::new(0.005 / PLANNED);
+        budget.fill(1_000_000);
+        assert!(!budget.has_saved(40_000.0, 0.0) && budget.can_lend(40_000.0));
+        assert!(!budget.can_lend(LENT * 50_000.0 + 1.0));
+        budget.save_for(40_000.0, 0.8);
+        budget.spend_saved(40_000.0, 10_000.0);
+        budget.charge(CpuCost { monitor_us: 30_000.0, target_us: 10_000.0 });
+        assert_eq!((budget.saved, budget.debt), (-40_000.0, 0.0));
+        assert!(!budget.can_lend(40_000.0), "twice in ten seconds");
+        budget.save_for(0.0, 0.8);
+        (2..=9).for_each(|second| budget.fill(second * 1_000_000));
+        assert!((-20_000.0..-1_000.0).contains(&budget.saved), "{}", budget.saved);
+        assert!(budget.left > 0.0);
+        (10..=12).for_each(|second| budget.fill(second * 1_000_000));
+        assert!(budget.can_lend(40_000.0), "{}", budget.spent_lately());
     }
 
     #[test]
@@ -556,7 +712,7 @@ mod tests {
                 let mut spent = CpuCost::default();
                 budget.note_sampling();
                 while budget.reserve(price, 0.0) {
-                    spent.monitor_us += off * price.monitor;
+                    spent.monitor_us += off * price.monitor();
                     spent.target_us += off * price.target;
                 }
                 budget.charge(spent);

@@ -512,7 +512,7 @@ impl Monitor for Windows {
             at.is_ok_and(|at| self.targets[at].is_mapped(scout.place.range))
         });
         let tables: u64 = self.targets.iter().map(TargetSubregions::nr_tables).sum();
-        let price = self.budget.reading(u64::from(self.most_pages)).monitor;
+        let price = self.budget.reading(u64::from(self.most_pages)).monitor();
         let affordable = self.budget.per_second() * FOR_TABLES * TABLES_READ_IN / price;
         let most = self.max_subregions();
         self.fits_tables = tables as usize <= most && tables as f64 <= affordable;

@@ -108,10 +108,10 @@ impl Windows {
             return Ok(());
         }
         self.places.clear();
+        self.end_at_once(now_us);
         if now_us < self.at_once.all_read_until_us {
             return Ok(());
         }
-        self.end_at_once(now_us);
         if !(self.wants_round || is_worth_arming) {
             return Ok(());
         }
@@ -182,6 +182,8 @@ impl Windows {
             let subregion = self.at(who);
             let look = (subregion.due_us <= by_us).then(|| self.next_look(who, now_us)).flatten();
             if let Some((from, to)) = look {
+                // Planned when it was armed; what it costs is to be learned.
+                self.budget.expect(self.budget.reading(u64::from(to - from)));
                 self.places.push(Place { who, from, to });
             }
         }
@@ -217,7 +219,10 @@ impl Windows {
         while let Some(Reverse((key, who))) = due.pop() {
             let Some((from, to)) = self.next_look(who, now_us) else { continue };
             let price = self.budget.reading(u64::from(to - from));
-            if self.places.len() >= self.max_windows() || !self.budget.reserve(price, kept) {
+            let is_learning = self.is_learning && !self.is_astir(now_us);
+            if self.places.len() >= self.max_windows()
+                || !self.budget.reserve_reading(price, kept, is_learning)
+            {
                 // What is in a hurry says nothing of the others.
                 if key > 0 {
                     self.note_left(key, now_us);

@@ -27,6 +27,10 @@ const SHORT: f64 = 0.05;
 const CURVES_ALIKE: f64 = 0.05;
 /// Accesses that a rate rests on which was counted. Chosen: some looks at other pages change it.
 const MOST_COUNTED: f64 = 16.0;
+/// Accesses that a rate rests on from which on pages are idle by it; until then by this one at most, in accesses a second. Chosen: two
+/// looks at most of a table may have come while its user went over it.
+const SURE: f64 = 32.0;
+const SURE_RATE: f64 = 10.0;
 /// Standard deviations by which a rate of which it is not known yet whether it is too low is to be higher than
 /// one that rests on more. Chosen: one in fifty is by chance.
 const CHANCE: f64 = 2.0;
@@ -423,7 +427,9 @@ impl Subregion {
                 self.estimate = Estimate::of_first_in_use(look);
                 self.is_saturated |= exposure > SHORT;
             }
-            let differs = table.take(&fresh, &found_clear, &clear, self.estimate.rate(), now_us);
+            let rate = self.estimate.rate();
+            let sure_rate = if self.estimate.rests_on(SURE) { rate } else { rate.min(SURE_RATE) };
+            let differs = table.take(&fresh, &found_clear, &clear, sure_rate, now_us);
             // What is found by the first look was not otherwise before.
             changed |= differs && self.summary.is_known;
             table.set_unknown(&read, &unknown);
@@ -611,6 +617,14 @@ impl Subregion {
     /// Whether some pages of its probe were accessed while others wait since.
     pub fn is_probe_mixed(&self) -> bool {
         self.table.is_none() && self.is_waiting() && self.accessed.to_us > self.armed.at_us
+    }
+
+    /// Whether some of its pages were accessed when others were not.
+    pub fn is_seen_mixed(&self) -> bool {
+        match self.table {
+            Some(_) => self.is_mixed(),
+            None => self.accessed.share > 0.0 && self.accessed.share < MOST,
+        }
     }
 
     /// Whether its pages may differ one by one, as far as is known. Where they don't, as in what is gone over, a few tell
@@ -921,6 +935,27 @@ mod tests {
         assert_eq!((told(&subregion, 9 * S), told(&subregion, 99 * S)), (8 * S, 12 * S));
         subregion.absent = true;
         assert_eq!(told(&subregion, 99 * S), 98 * S);
+    }
+
+    #[test]
+    fn one_look_that_came_while_all_were_gone_over_gives_no_page_up() {
+        let mut subregion = Subregion::new(AddrRange::new(0, HUGE_PAGE_SIZE), 8, 0);
+        subregion.make_table();
+        let all = |from: u32, to: u32| Observation {
+            present: 512,
+            accessed: to - from,
+            pages: Some(Pages::range(from, to).0),
+            ..Observation::default()
+        };
+        subregion.arm(0, 512, 0);
+        subregion.take((0, 512), &all(0, 512), 5_000);
+        assert!(subregion.estimate.rate() > 100.0);
+        subregion.arm(0, 512, 10_000);
+        // Half of them come again within 100 ms, the others after it.
+        subregion.take((0, 512), &all(0, 256), 110_000);
+        assert_eq!(subregion.summary.used, 512);
+        subregion.take((0, 512), &all(0, 256), 2_000_000);
+        assert_eq!(subregion.summary.used, 256);
     }
 
     #[test]

@@ -60,6 +60,27 @@ fn how_often_they_are_used_is_known_then() {
     assert!(often.len() >= 19 * seldom.len(), "{} and {} runs", often.len(), seldom.len());
 }
 
+/// The first at which all are armed at once, in seconds.
+fn armed_after(memory: TestMemory) -> f64 {
+    let mut run = Run::new(memory, attrs(10, 1000), Some(BOUND), 7);
+    while run.memory.armed_targets.is_empty() && run.due_us < 30_000_000 {
+        run.tick_at(run.due_us);
+    }
+    run.now_us as f64 / 1e6
+}
+
+#[test]
+fn where_pages_differ_that_is_not_put_by_for_first() {
+    // Half of what ten seconds have, of which nothing was spent yet.
+    let mixed = armed_after(singles(0.1));
+    assert!(mixed < 2.5, "after {mixed} s");
+    // Where a few pages tell as much, it can wait.
+    let mut blocks = singles(0.1);
+    blocks.set_used(&[mib(16, 80)]);
+    let waits = armed_after(blocks);
+    assert!(waits > 2.0 * mixed, "after {waits} and {mixed} s");
+}
+
 #[test]
 fn idle_memory_is_no_younger_for_it() {
     let mut memory = singles(0.05);
