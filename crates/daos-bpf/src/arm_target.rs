@@ -90,8 +90,7 @@ impl VirtualMemory {
         self.unobservable.extend(before.left.iter().map(|page| (id, *page)));
         self.leave_huge_pages(at, &before.huge);
         self.flush(at, before.tables)?;
-        self.unobservable.sort_unstable();
-        self.unobservable.dedup();
+        self.sort_unobservable();
         let took_us = (cpu::used_us() - begun_us) as f64;
         if before.entries >= ENOUGH {
             let price = &mut self.prices.arm_target_page;
@@ -265,8 +264,8 @@ mod tests {
                 f64::from(accessed) / f64::from(present)
             };
             // The child may have no CPU for a while.
-            let mut shares = Vec::new();
-            shares.extend(std::iter::repeat_with(share).take(10).take_while(|share| *share < 0.9));
+            let shares = std::iter::repeat_with(share).take(10);
+            let shares: Vec<f64> = shares.take_while(|share| *share < 0.9).collect();
             assert!(
                 shares.len() < 10,
                 "{shares:?} of it, with another way to flush: {}",

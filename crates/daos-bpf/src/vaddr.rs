@@ -434,6 +434,12 @@ impl VirtualMemory {
         self.unobservable.binary_search(&(target, addr)).is_ok()
     }
 
+    /// Puts in order what had to be left when something was armed.
+    pub(crate) fn sort_unobservable(&mut self) {
+        self.unobservable.sort_unstable();
+        self.unobservable.dedup();
+    }
+
     /// What is armed now may be observable again.
     fn forget_unobservable(&mut self, windows: &[Window]) {
         for window in windows {
@@ -492,6 +498,7 @@ impl AccessCheck for VirtualMemory {
         for at in 0..self.spaces.len() {
             self.try_to_flush(at)?;
         }
+        self.sort_unobservable();
         self.updates += 1;
         arm_target::let_price_fade(&mut self.prices.arm_target_page);
         let try_again = self.updates.is_multiple_of(UPDATES_BETWEEN_TRIES);
@@ -517,8 +524,7 @@ impl AccessCheck for VirtualMemory {
     fn arm(&mut self, windows: &[Window]) -> Result<(), BpfError> {
         self.forget_unobservable(windows);
         self.by_space(windows, |this, at, range| this.arm_space(at, &windows[range]))?;
-        self.unobservable.sort_unstable();
-        self.unobservable.dedup();
+        self.sort_unobservable();
         if let Some(files) = &mut self.cached_files {
             files.arm(&mut self.reader, windows)?;
         }

@@ -8,7 +8,7 @@
 
 use super::Windows;
 use super::arming::{BUSY_RATE, is_first};
-use super::budget::BOUND_OVER_S;
+use super::budget::BOUND_OVER_US;
 use super::looks::wait_us;
 use super::round::{Place, Who};
 use super::subregion::{IDLE_RATE, Subregion};
@@ -20,9 +20,7 @@ use std::cmp::Reverse;
 /// memory. Chosen: some half a million pages on a usual host, and no longer than a scheduler lets
 /// others wait.
 const MOST_US: f64 = 25_000.0;
-/// Seconds over which the bound on the overhead is promised.
-const BOUND_OVER: f64 = BOUND_OVER_S as f64;
-/// The share of what may be spent in these that it may take, both sides. Chosen: the rest is to see with.
+/// The share of what may be spent in the seconds over which the bound is promised that it may take, both sides. Chosen: the rest is to see with.
 const MOST_OF_ALL: f64 = 0.9;
 /// The same where it is lent. Chosen: what a store of a gigabyte takes on an Intel host, where bits are dear to set anew.
 const MOST_IF_LENT: f64 = 1.2;
@@ -150,7 +148,8 @@ impl Windows {
         let spent_us =
             if now_us < self.at_once.saves_until_us { self.at_once.spent_us } else { 0.0 };
         let wanted_us = self.at_once.plan.map_or(0.0, |plan| plan.price_us()).max(spent_us);
-        self.budget.save_for(wanted_us, self.part_of_all(wanted_us).clamp(PUT_BY, MOST_PUT_BY));
+        self.budget
+            .save_for(wanted_us, self.budget.part_of_all(wanted_us).clamp(PUT_BY, MOST_PUT_BY));
     }
 
     /// A plan to arm this target at once, if that is worth it and can be.
@@ -198,10 +197,11 @@ impl Windows {
         let resident = target.resident_bytes.map_or(pages, |bytes| bytes / PAGE_SIZE);
         let clearing_us = self.budget.clearing_at_once(resident);
         let reading_us = reading_us * self.budget.factor_of_reading().max(1.0);
-        let price_us = clearing_us + reading_us + target_us;
+        let monitor_us = clearing_us + reading_us;
+        let price_us = monitor_us + target_us;
         let plan = Plan {
             target: target.id,
-            monitor_us: clearing_us + reading_us,
+            monitor_us,
             target_us,
             gain_us: one_by_one_us - price_us,
             is_ready: new * FEW <= subregions,
@@ -215,14 +215,9 @@ impl Windows {
         let slack = if is_planned { SLACK } else { 1.0 };
         let most = if plan.is_lent { MOST_IF_LENT } else { slack * MOST_OF_ALL };
         let can = clearing_us <= slack * MOST_US
-            && self.part_of_all(price_us) <= most
+            && self.budget.part_of_all(price_us) <= most
             && one_by_one_us * slack > price_us;
         can.then_some(plan)
-    }
-
-    /// Which part it is of all that may be spent in the time over which the bound is promised.
-    fn part_of_all(&self, us: f64) -> f64 {
-        us / (BOUND_OVER * self.budget.per_second())
     }
 
     /// Whether a target is to be armed at once, so that its page tables wait for that.
@@ -263,8 +258,8 @@ impl Windows {
         let has_room = self.budget.has_room(price_us, MOST_WITH_RUNS);
         self.budget.spend_saved(price_us, plan.target_us);
         // As often as it has room in that time, evenly: in whichever seconds that is, there are no more.
-        let times = (PUT_BY / self.part_of_all(price_us)).floor().max(1.0);
-        let next_us = now_us + (BOUND_OVER * 1e6 / times) as u64;
+        let times = (PUT_BY / self.budget.part_of_all(price_us)).floor().max(1.0);
+        let next_us = now_us + (BOUND_OVER_US as f64 / times) as u64;
         self.targets[at].at_once_from_us = next_us;
         let subregions = self.targets[at].subregions.len();
         let soon_one_in = SOON_ONE_IN.max(subregions.div_ceil(SOON) as u64);
@@ -277,13 +272,12 @@ impl Windows {
         let armed_us = now_us + plan.monitor_us as u64;
         self.round_us = self.round_us.min(armed_us + FIRST_READING_US);
         self.at_once.read_again_us = armed_us + SECOND_READING_US;
-        self.at_once.all_read_until_us = armed_us + READ_IN_US;
-        self.astir_until_us = self.at_once.all_read_until_us;
-        // That takes all there is until then, and telling pages one by one may take as much again.
-        let target = &mut self.targets[at];
-        let told_us = if has_room { READ_IN_US } else { (BOUND_OVER * 1e6) as u64 } + armed_us;
-        target.runs_due_us = target.runs_due_us.max(told_us);
-        self.at_once.saves_until_us = now_us + (BOUND_OVER * 1e6) as u64;
+        self.read_all_until(at, armed_us + READ_IN_US);
+        if !has_room {
+            // Telling pages one by one may take as much again.
+            self.targets[at].put_off_runs(armed_us + BOUND_OVER_US);
+        }
+        self.at_once.saves_until_us = now_us + BOUND_OVER_US;
         self.at_once.spent_us = price_us;
         self.at_once.learning = Some((plan.target, now_us));
         self.save(now_us);
@@ -349,10 +343,7 @@ impl Windows {
         if let Some(at) = at.filter(|_| now_us < armed_us + READ_IN_AT_MOST_US)
             && self.is_much_unread(at)
         {
-            self.at_once.all_read_until_us = now_us + READ_LATER_US;
-            self.astir_until_us = self.at_once.all_read_until_us;
-            let runs_due_us = &mut self.targets[at].runs_due_us;
-            *runs_due_us = (*runs_due_us).max(self.at_once.all_read_until_us);
+            self.read_all_until(at, now_us + READ_LATER_US);
             return;
         }
         self.at_once.learning = None;
@@ -361,6 +352,12 @@ impl Windows {
             let first_us = (FIRST_READING_US + SECOND_READING_US) / 2;
             self.targets[at].learn_from_peers(armed_us, soon_us, first_us);
         }
+    }
+
+    /// Reads what was armed of a target, and does nothing else, until then: that takes all there is.
+    fn read_all_until(&mut self, at: usize, until_us: u64) {
+        (self.at_once.all_read_until_us, self.astir_until_us) = (until_us, until_us);
+        self.targets[at].put_off_runs(until_us);
     }
 
     /// Whether more than a few page tables of a target that were armed at once still wait to be read for the second time.

@@ -13,8 +13,9 @@
 use daos_core::pages::Pages;
 use daos_core::{CpuCost, Prices};
 
-/// Seconds over which the bound on the overhead is promised.
-pub(super) const BOUND_OVER_S: u64 = 10;
+/// Seconds over which the bound on the overhead is promised, and the same in microseconds.
+const BOUND_OVER_S: u64 = 10;
+pub(super) const BOUND_OVER_US: u64 = BOUND_OVER_S * 1_000_000;
 /// What may be spent in these if some of it is lent, as a part of what is planned with. Chosen: what a store of a gigabyte takes on an
 /// Intel host, and what two seconds take before.
 const LENT: f64 = 1.45;
@@ -455,7 +456,12 @@ impl Budget {
 
     /// Whether what was spent lately leaves room for so much, up to this part of what may be spent in that time.
     pub fn has_room(&self, us: f64, part: f64) -> bool {
-        self.spent_lately() + us <= part * BOUND_OVER_S as f64 * self.per_second()
+        self.part_of_all(self.spent_lately() + us) <= part
+    }
+
+    /// Which part so much is of all that may be spent in the time over which the bound is promised.
+    pub fn part_of_all(&self, us: f64) -> f64 {
+        us / (BOUND_OVER_S as f64 * self.per_second())
     }
 
     /// Gives out what was put by, or will be: so much in all, of which this to the targets, the rest for this tick.

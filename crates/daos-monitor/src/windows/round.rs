@@ -215,11 +215,11 @@ impl Windows {
             return Ok(());
         }
         self.scouts.iter_mut().for_each(|scout| scout.hurry(now_us));
+        let is_learning = self.is_learning && !self.is_astir(now_us);
         let mut due = self.all_due(now_us, key);
         while let Some(Reverse((key, who))) = due.pop() {
             let Some((from, to)) = self.next_look(who, now_us) else { continue };
             let price = self.budget.reading(u64::from(to - from));
-            let is_learning = self.is_learning && !self.is_astir(now_us);
             if self.places.len() >= self.max_windows()
                 || !self.budget.reserve_reading(price, kept, is_learning)
             {

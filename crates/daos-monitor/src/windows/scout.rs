@@ -122,7 +122,7 @@ impl Windows {
     /// Whether there is enough for a scout at so many pages, which it reads twice; those that stay for longer are few.
     fn affords(&mut self, pages: u64, rate: f64, kept: f64) -> bool {
         let mut price = self.budget.sampling(pages, chance(rate, 1.0));
-        price.reading_later += self.budget.reading(pages).monitor() * 2.0;
+        price.reading_later *= 3.0;
         self.budget.reserve(price, kept)
     }
 

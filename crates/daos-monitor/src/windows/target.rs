@@ -87,6 +87,11 @@ impl TargetSubregions {
         }
     }
 
+    /// Finds runs of pages no sooner than then.
+    pub fn put_off_runs(&mut self, until_us: u64) {
+        self.runs_due_us = self.runs_due_us.max(until_us);
+    }
+
     /// Takes in how much of it is resident.
     pub fn set_resident(&mut self, bytes: Option<u64>, now_us: u64) {
         self.resident_bytes = bytes;
