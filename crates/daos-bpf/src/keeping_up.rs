@@ -37,6 +37,8 @@ pub(crate) struct Seen {
     /// Those of them that matter where there are many targets, once they were asked for.
     main_ranges: Option<Vec<AddrRange>>,
     pub(crate) memory: Option<KindsOfMemory>,
+    /// How many it had when its memory was weighed.
+    pub(crate) threads: u32,
     /// Bytes that were mapped when a look began.
     mapped_bytes: u64,
     /// Whether it is news since this was last asked.
@@ -91,7 +93,8 @@ impl Space {
     /// How much memory it has: returns how much is mapped. While it lives, what can't be read now is
     /// as it was.
     pub(crate) fn weigh(&mut self) -> Option<u64> {
-        let ProcessSize { mapped_bytes, kinds } = self.process.size()?;
+        let ProcessSize { mapped_bytes, kinds, threads } = self.process.size()?;
+        self.seen.threads = threads;
         self.seen.is_news |= self.seen.memory.is_none_or(|before| before.differs_from(&kinds));
         self.seen.memory = Some(kinds);
         Some(mapped_bytes)

@@ -17,8 +17,8 @@ const KEEP: f64 = 0.98;
 pub(crate) struct TargetCost {
     interrupt_us: f64,
     prices: Prices,
-    /// The share of flushes that interrupted a target, of those of late.
-    interrupting: f64,
+    /// The share of flushes that interrupted a target, of those of late; `None` before the first.
+    interrupting: Option<f64>,
     due_us: f64,
 }
 
@@ -41,13 +41,14 @@ impl TargetCost {
         self.due_us += interrupts_us;
         let keep = KEEP.powi(ranges.min(1000) as i32);
         let share = if most_us > 0.0 { interrupts_us / most_us } else { 0.0 };
-        self.interrupting = self.interrupting * keep + share * (1.0 - keep);
+        let before = self.interrupting.unwrap_or(share);
+        self.interrupting = Some(before * keep + share * (1.0 - keep));
     }
 
-    /// What a flush costs us beside what it does where nobody is interrupted, in microseconds:
-    /// we wait for the interrupt.
-    pub(crate) fn of_a_flush_us(&self) -> f64 {
-        self.interrupting * self.interrupt_us
+    /// What a flush costs the target by an interrupt, in microseconds, and us, who wait for it. Before the first it is
+    /// taken to interrupt if it may: hundreds of them can be planned at once.
+    pub(crate) fn of_a_flush_us(&self, may_interrupt: bool) -> f64 {
+        self.interrupting.unwrap_or(if may_interrupt { 1.0 } else { 0.0 }) * self.interrupt_us
     }
 
     /// The TLB of a target was flushed, wherever it runs.
@@ -85,14 +86,20 @@ mod tests {
     }
 
     #[test]
+    fn the_first_flush_is_taken_to_interrupt_if_it_may() {
+        let cost = TargetCost { interrupt_us: 10.0, ..TargetCost::default() };
+        assert_eq!((cost.of_a_flush_us(true), cost.of_a_flush_us(false)), (10.0, 0.0));
+    }
+
+    #[test]
     fn who_did_not_wait_interrupted_nobody() {
         let prices = Prices { arm_run: 1.0, arm_page: 0.1, ..Prices::default() };
         let mut cost = TargetCost { interrupt_us: 10.0, prices, ..TargetCost::default() };
         cost.armed(100, 10, 80.0, true);
-        assert_eq!((cost.take(), cost.of_a_flush_us()), (0.0, 0.0));
+        assert_eq!((cost.take(), cost.of_a_flush_us(true)), (0.0, 0.0));
         cost.armed(500, 0, 5500.0, true);
-        assert!(cost.of_a_flush_us() > 9.5);
+        assert!(cost.of_a_flush_us(true) > 9.5);
         cost.armed(500, 0, 400.0, true);
-        assert!(cost.of_a_flush_us() < 0.5);
+        assert!(cost.of_a_flush_us(true) < 0.5);
     }
 }

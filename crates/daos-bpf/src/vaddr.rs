@@ -561,8 +561,13 @@ impl AccessCheck for VirtualMemory {
     }
 
     fn prices(&self) -> Prices {
-        let arm_run = self.prices.arm_run + self.target_cost.of_a_flush_us();
-        Prices { arm_run, ..self.prices }
+        let may_interrupt = match &self.spaces[..] {
+            [only] => only.seen.threads > 1,
+            _ => true,
+        };
+        let interrupt = self.target_cost.of_a_flush_us(may_interrupt);
+        // Who flushes waits for as long.
+        Prices { arm_run: self.prices.arm_run + interrupt, interrupt, ..self.prices }
     }
 
     fn take_target_us(&mut self) -> f64 {

@@ -121,9 +121,11 @@ pub struct Prices {
     pub read_window: f64,
     /// To read one page's entry there.
     pub read_page: f64,
-    /// To arm a run of neighbouring pages with set bits, the flush of the TLB and the
-    /// interrupt that it takes included.
+    /// To arm a run of neighbouring pages with set bits, the flush of the TLB included, and what we wait for those
+    /// whom it interrupts.
     pub arm_run: f64,
+    /// To the target, when a run is armed: the interrupt, if there is one.
+    pub interrupt: f64,
     /// To clear the bit of one page in it.
     pub arm_page: f64,
     /// To pass over a page whose bit is clear, so that those on both sides are one run.
@@ -139,7 +141,8 @@ impl Prices {
     /// Most pages between two that are armed which it is cheaper to pass over than to begin
     /// another run.
     pub fn most_gap(&self) -> u32 {
-        (self.arm_run / self.arm_gap.max(1e-9)).min(f64::from(MAX_WINDOW_PAGES)) as u32
+        ((self.arm_run + self.interrupt) / self.arm_gap.max(1e-9)).min(f64::from(MAX_WINDOW_PAGES))
+            as u32
     }
 }
 
@@ -152,6 +155,7 @@ impl Default for Prices {
             read_window: 0.25,
             read_page: 0.85 / 512.0,
             arm_run: 0.8,
+            interrupt: 0.0,
             arm_page: 0.04,
             arm_gap: 0.06,
             set_again: 0.38,

@@ -319,6 +319,7 @@ impl AccessCheck for TestMemory {
             if cleared > 0 {
                 self.spent.monitor_us +=
                     self.prices.arm_run + self.prices.arm_page * f64::from(cleared);
+                self.spent.target_us += self.prices.interrupt;
             }
         }
         Ok(())

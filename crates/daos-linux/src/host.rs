@@ -42,9 +42,14 @@ pub(crate) fn text(path: &Path) -> io::Result<String> {
 
 /// A line of such a file that holds KiB, in bytes.
 pub(crate) fn kib_field(text: &str, name: &str) -> Option<u64> {
-    let value = text.lines().find_map(|l| l.strip_prefix(name)?.strip_prefix(':'))?;
-    let kib: u64 = value.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    let kib: u64 = field(text, name)?.strip_suffix("kB")?.trim().parse().ok()?;
     Some(kib * 1024)
+}
+
+/// What a line of such a file says.
+pub(crate) fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    let value = text.lines().find_map(|l| l.strip_prefix(name)?.strip_prefix(':'))?;
+    Some(value.trim())
 }
 
 #[cfg(test)]

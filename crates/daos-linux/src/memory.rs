@@ -1,7 +1,7 @@
 //! What a process has in memory, in swap and in huge pages: for the lines that show
 //! what schemes come to.
 
-use crate::host::{self, kib_field};
+use crate::host::{self, field, kib_field};
 use crate::process::of_a_live_thread;
 use daos_core::{KindsOfMemory, PAGE_SIZE};
 use std::fs;
@@ -74,12 +74,21 @@ pub struct ProcessSize {
     pub mapped_bytes: u64,
     /// What is there.
     pub kinds: KindsOfMemory,
+    /// Threads that use it.
+    pub threads: u32,
 }
 
 /// How much memory process `pid` has, from the same file; `None` as there.
 pub fn size(proc: &Path, pid: u32) -> Option<ProcessSize> {
-    of_status(proc, pid, |bytes| {
-        Some(ProcessSize { mapped_bytes: bytes("VmSize")?, kinds: kinds_of(bytes)? })
+    of_a_live_thread(&proc.join(pid.to_string()), |dir| {
+        let status = host::text(&dir.join("status")).ok()?;
+        let bytes = |name: &str| kib_field(&status, name);
+        let threads = field(&status, "Threads").and_then(|nr| nr.parse().ok());
+        Some(ProcessSize {
+            mapped_bytes: bytes("VmSize")?,
+            kinds: kinds_of(&bytes)?,
+            threads: threads.unwrap_or(1),
+        })
     })
 }
 
@@ -142,7 +151,8 @@ mod tests {
         let (proc, pid) = (Path::new("/proc"), std::process::id());
         assert!(ProcessMemory::read(proc, pid).unwrap().resident_bytes > 1 << 20);
         assert!(huge_bytes(proc, pid).is_some());
-        let ProcessSize { mapped_bytes, kinds } = size(proc, pid).unwrap();
+        let ProcessSize { mapped_bytes, kinds, threads } = size(proc, pid).unwrap();
+        assert!(threads >= 1);
         assert!(kinds.anonymous_bytes > 0 && kinds.file_bytes > 0);
         assert!(kinds.resident_bytes() > 1 << 20 && kinds.resident_bytes() < mapped_bytes);
     }

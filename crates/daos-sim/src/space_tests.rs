@@ -275,7 +275,8 @@ fn the_prices_are_those_of_the_model() {
     let mut space = mixed(0);
     assert!((space.prices().arm_run - 0.94).abs() < 1e-9);
     space.set_model(CostModel::OTHER_CPU);
-    assert!((space.prices().arm_run - 17.4).abs() < 1e-9);
+    assert!((space.prices().arm_run - 11.4).abs() < 1e-9);
+    assert!((space.prices().interrupt - 6.0).abs() < 1e-9);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use super::target::TargetSubregions;
 use super::{IDLE_PAGES, Windows};
 use daos_core::pages::Pages;
 use daos_core::rng::Rng;
-use daos_core::{AccessCheck, PAGE_SIZE};
+use daos_core::{AccessCheck, HUGE_PAGE_SIZE, PAGE_SIZE};
 use std::cmp::Reverse;
 
 /// Pages in the probe of a subregion that is accessed often, and of one that is accessed
@@ -24,6 +24,10 @@ pub(super) const BUSY_RATE: f64 = 10.0;
 /// The part of what there is for page tables that those have that are known, while others are
 /// not. Chosen: a change is to be noticed meanwhile.
 const FOR_KNOWN: f64 = 0.05;
+/// So many places there are for subregions that are new: less than any time from which others are due. Chosen.
+const PLACES: u64 = 1 << 16;
+/// The golden ratio, less one, as a part of all numbers of 64 bits.
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 /// Turns of tables that are known begin here: those of others come first.
 const KNOWN: u64 = 10;
 
@@ -31,13 +35,10 @@ impl Windows {
     /// Arms the probes that are due and don't wait for an access, as far as it leaves `kept`
     /// of the budget; those that never were before first, as far as it leaves `kept_by_first`.
     pub(super) fn arm_due(&mut self, now_us: u64, kept_by_first: f64, kept: f64) {
-        let mut due =
-            self.all_due(
-                now_us,
-                |subregion| {
-                    if subregion.is_new() { 0 } else { key_to_arm(subregion).max(1) }
-                },
-            );
+        let mut due = self.all_due(now_us, |subregion| {
+            let is_new = subregion.is_new();
+            if is_new { place_of(subregion) } else { key_to_arm(subregion).max(PLACES) }
+        });
         let most = self.max_windows();
         while let Some(Reverse((key, who))) = due.pop() {
             let Who::Subregion(at, index) = who else { continue };
@@ -46,8 +47,8 @@ impl Windows {
                 continue;
             }
             let (key, kept) = match key {
-                0 => (subregion.due_us, kept_by_first),
-                key => (key, kept),
+                0..PLACES => (subregion.due_us, kept_by_first),
+                _ => (key, kept),
             };
             let rate = subregion.estimate.rate();
             let pages = if rate >= BUSY_RATE {
@@ -252,6 +253,13 @@ impl Windows {
             }
         }
     }
+}
+
+/// By what subregions that are new are armed: those that were armed at any time lie all over the target then, as
+/// multiples of the golden ratio do.
+fn place_of(subregion: &Subregion) -> u64 {
+    let table = subregion.range.start / HUGE_PAGE_SIZE;
+    (table.wrapping_mul(GOLDEN) as u128 * u128::from(PLACES) >> 64) as u64
 }
 
 /// A page of a table that is in use and does not wait, and the next so many in use, as far as they are near.

@@ -241,6 +241,7 @@ impl Budget {
     /// What arming costs by now: it depends on what the targets do.
     pub fn set_arming_prices(&mut self, prices: Prices) {
         self.prices.arm_run = prices.arm_run;
+        self.prices.interrupt = prices.interrupt;
         self.prices.arm_target_page = prices.arm_target_page;
     }
 
@@ -265,6 +266,11 @@ impl Budget {
         // What was given out to read with stays, though it is more.
         let most = self.capacity().max(self.left);
         self.left = (self.left + earned - paid - put_by + back).min(most);
+    }
+
+    /// When there is something again, at the earliest.
+    pub fn paid_us(&self, now_us: u64) -> u64 {
+        now_us + ((-self.available(0.0)).max(0.0) / self.share) as u64
     }
 
     /// Microseconds of CPU time that may be spent in a second.
@@ -523,14 +529,14 @@ impl Budget {
     /// To arm a window of so many pages, and to read it later; `rate` of its pages are
     /// accessed in between.
     pub fn sampling(&self, pages: u64, rate: f64) -> Price {
-        let Prices { arm_run, arm_page, set_again, .. } = self.prices;
+        let Prices { arm_run, interrupt, arm_page, set_again, .. } = self.prices;
         // An arming reads first.
         let Price { reading, .. } = self.reading(pages);
         Price {
             reading,
             reading_later: reading,
             arming: arm_run + arm_page * pages as f64,
-            target: set_again * rate * pages as f64,
+            target: interrupt + set_again * rate * pages as f64,
             wakes: 0.0,
         }
     }
@@ -538,12 +544,12 @@ impl Budget {
     /// To arm the pages of `set` in a window of `pages`, and to read the window later; `rate`
     /// of those armed are accessed in between.
     pub fn arming(&self, set: &Pages, pages: u64, rate: f64) -> Price {
-        let Prices { arm_run, arm_page, arm_gap, set_again, .. } = self.prices;
+        let Prices { arm_run, interrupt, arm_page, arm_gap, set_again, .. } = self.prices;
         let Price { reading, .. } = self.reading(pages);
         let (runs, gaps) = set.bridged(self.prices.most_gap());
         let nr = f64::from(set.len());
         let arming = arm_run * f64::from(runs) + arm_gap * f64::from(gaps) + arm_page * nr;
-        let target = set_again * rate * nr;
+        let target = interrupt * f64::from(runs) + set_again * rate * nr;
         Price { reading, reading_later: reading, arming, target, wakes: 0.0 }
     }
 }

@@ -35,12 +35,11 @@ pub(super) struct Run {
 impl Run {
     fn of(subregion: &Subregion, seconds: f64, now_us: u64) -> Self {
         let pages = subregion.range.pages() as f64;
-        let nothing_known = subregion.estimate.is_empty() && subregion.table.is_none();
         let mut since_us = subregion.settled_us();
         if subregion.mean_rate() == 0.0 {
             since_us = subregion.told_since_us(since_us, now_us);
         }
-        let unknown = nothing_known && !subregion.absent && subregion.unobserved == 0.0;
+        let unknown = subregion.is_unknown() && subregion.unobserved == 0.0;
         Self {
             range: subregion.range,
             estimate: subregion.estimate,

@@ -265,6 +265,11 @@ impl Subregion {
         self.unmapped_us > 0 || self.armed.at_us == 0 && self.estimate.is_empty()
     }
 
+    /// Whether nobody looked at it yet, nor at what it is a part of.
+    pub fn is_unknown(&self) -> bool {
+        self.estimate.is_empty() && self.table.is_none() && !self.absent
+    }
+
     /// Whether all that is known of it is that it was filled: it was mapped while it was watched, was read, and was not armed since.
     pub fn is_only_filled(&self) -> bool {
         self.unmapped_us > 0 && self.accessed.to_us > 0

@@ -134,6 +134,7 @@ impl TargetSubregions {
             ([0.0; WITHIN_US.len()], [0.0; WITHIN_US.len()], 0.0);
         let (mut hidden, mut there) = (0.0, 0.0);
         let new = self.usual_of_new(now_us);
+        let unknown = self.usual_of_unknown(now_us);
         for subregion in &self.subregions {
             // Shares are of the pages that can be observed.
             let all = subregion.range.len() as f64;
@@ -145,7 +146,12 @@ impl TargetSubregions {
             let is_surveyed = subregion.may_be_explored();
             surveyed += if is_surveyed { bytes } else { 0.0 };
             let sum = if is_surveyed { &mut sum } else { &mut rest };
-            let usual = new.filter(|_| subregion.is_only_filled()).unwrap_or(subregion.curve);
+            let of_others = if subregion.is_unknown() {
+                unknown
+            } else {
+                new.filter(|_| subregion.is_only_filled())
+            };
+            let usual = of_others.unwrap_or(subregion.curve);
             for (sum, share) in sum.iter_mut().zip(subregion.shares_if(usual, now_us)) {
                 *sum += bytes * f64::from(share);
             }
@@ -161,15 +167,29 @@ impl TargetSubregions {
         self.working_sets = (self.subregions.len() > 1).then_some(sets);
     }
 
+    /// How many pages of memory that was not looked at yet are accessed within which time, by what was; `None` if that is little,
+    /// or all was.
+    fn usual_of_unknown(&self, now_us: u64) -> Option<Curve> {
+        if !self.subregions.iter().any(Subregion::is_unknown) {
+            return None;
+        }
+        self.mean_shares(|subregion| !(subregion.is_unknown() || subregion.is_new()), now_us)
+    }
+
     /// How many pages of memory that was filled of late are accessed within which time, by those parts of it that were looked at
     /// since; `None` if these are few, or there are no others. Of the others it is only known that they were accessed once.
     fn usual_of_new(&self, now_us: u64) -> Option<Curve> {
         if !self.subregions.iter().any(Subregion::is_only_filled) {
             return None;
         }
-        let tells = |s: &&Subregion| !s.absent && s.was_looked_at_since_filled(NEW_FOR_US, now_us);
+        let tells = |s: &Subregion| !s.absent && s.was_looked_at_since_filled(NEW_FOR_US, now_us);
+        self.mean_shares(tells, now_us)
+    }
+
+    /// How many pages of those that tell are accessed within which time, on average; `None` if they are few.
+    fn mean_shares(&self, tells: impl Fn(&Subregion) -> bool, now_us: u64) -> Option<Curve> {
         let (mut sum, mut looked_at) = ([0.0; WITHIN_US.len()], 0);
-        for subregion in self.subregions.iter().filter(tells) {
+        for subregion in self.subregions.iter().filter(|subregion| tells(subregion)) {
             let shares = subregion.shares_within(now_us);
             sum.iter_mut().zip(shares).for_each(|(sum, share)| *sum += share);
             looked_at += 1;
@@ -501,6 +521,29 @@ mod tests {
             subregion.take((0, 8), &seen(8), 5 * S);
         }
         assert!(told(&mut target, 6 * S) > 32.0);
+    }
+
+    #[test]
+    fn what_nobody_looked_at_yet_is_used_as_what_somebody_did_look_at() {
+        const S: u64 = 1_000_000;
+        let mut target = TargetSubregions::new(TargetId(0));
+        target.fit(vec![AddrRange::new(HUGE_PAGE_SIZE, 65 * HUGE_PAGE_SIZE)], S);
+        target.split_at_tables(64, S);
+        let told = |target: &mut TargetSubregions, now_us| {
+            target.add_up_working_sets(1e9, now_us);
+            target.working_sets.expect("counted").within(S) / HUGE_PAGE_SIZE as f64
+        };
+        let seen = |accessed| Observation { present: 8, accessed, ..Observation::default() };
+        let mut look = |target: &mut TargetSubregions, at: usize| {
+            target.subregions[at].arm(0, 8, S);
+            let accessed = if at % 4 == 0 { 8 } else { 0 };
+            target.subregions[at].take((0, 8), &seen(accessed), 2 * S);
+        };
+        (0..4).for_each(|at| look(&mut target, at));
+        assert!(told(&mut target, 2 * S) < 1.5, "four are few");
+        (4..16).for_each(|at| look(&mut target, at));
+        let all = told(&mut target, 3 * S);
+        assert!((12.0..20.0).contains(&all), "{all} of 64");
     }
 
     #[test]

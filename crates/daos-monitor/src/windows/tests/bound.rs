@@ -62,6 +62,23 @@ fn a_shock_is_paid_back() {
     assert!(spent <= 1.1 * bound * 30e6, "{spent} us in 30 s");
 }
 
+/// To be woken for nothing would only make it longer.
+#[test]
+fn nobody_is_woken_while_nothing_can_be_done() {
+    let ticks = |shock_us: f64| {
+        let memory = TestMemory::new(&[mib(1, 200)], &[mib(1, 20)]);
+        let mut run = Run::new(memory, attrs(10, 1000), Some(0.005), 1);
+        run.until(5.0);
+        run.memory.spent.monitor_us += shock_us;
+        let before = run.costs.len();
+        run.until(8.0);
+        run.costs.len() - before
+    };
+    // What comes in within three seconds; an interval ends every 100 ms.
+    let (usual, in_debt) = (ticks(0.0), ticks(13_500.0));
+    assert!(in_debt * 2 <= usual && usual >= 40, "{in_debt} and {usual} ticks");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
@@ -71,13 +88,15 @@ proptest! {
         percent in prop_oneof![0.05f64..0.2, 0.2f64..1.0, 1.0f64..5.0],
         wake in 5.0f64..60.0,
         arm_run in 0.5f64..40.0,
+        interrupt in prop_oneof![Just(0.0), 1.0f64..20.0],
         set_again in 0.02f64..0.5,
         arms_targets in any::<bool>(),
         arm_target_page in 0.02f64..0.2,
         changes in any::<bool>(),
     ) {
         let bound = percent / 100.0;
-        let prices = Prices { wake, arm_run, set_again, arm_target_page, ..Prices::default() };
+        let prices =
+            Prices { wake, arm_run, interrupt, set_again, arm_target_page, ..Prices::default() };
         let memory = TestMemory { prices, arms_targets, ..memory() };
         let mut run = Run::new(memory, attrs(10, 200), Some(bound), seed);
         for second in 1..=16 {

@@ -239,6 +239,21 @@ fn what_is_new_is_looked_at_while_page_tables_are_learned() {
 }
 
 #[test]
+fn where_arming_is_dear_it_begins_all_over_a_target() {
+    let mut run = Run::new(TestMemory::new(&[mib(0, 1024)], &[]), attrs(10, 1000), Some(0.005), 42);
+    (run.memory.prices.arm_run, run.memory.prices.interrupt) = (20.0, 20.0);
+    run.memory.set_used(&[mib(0, 1024)]);
+    run.until(0.5);
+    let mut starts: Vec<u64> = run.memory.armed.iter().map(|window| window.start).collect();
+    starts.sort_unstable();
+    let ends = [0, 1024 << 20];
+    let gaps = ends[..1].iter().chain(&starts).zip(starts.iter().chain(&ends[1..]));
+    let widest = gaps.map(|(from, to)| to - from).max().expect("some");
+    assert!((20..400).contains(&starts.len()), "{} were armed", starts.len());
+    assert!(widest < 128 << 20, "{} MiB without any", widest >> 20);
+}
+
+#[test]
 fn the_stream_of_snapshots_is_fixed_by_the_seed() {
     let snapshots = |seed| {
         let memory = TestMemory::new(&[ALL], &[block(), pages(50_000, 50_003)]);
