@@ -94,8 +94,9 @@ pub(super) struct Plan {
     gain_us: f64,
     /// Something is known of most of it.
     is_ready: bool,
-    /// So many of its pages differ one by one that it is done before it was put by for.
-    is_lent: bool,
+    /// So many of its pages differ one by one that it is done before it was put by for, as soon as what was spent lately
+    /// leaves room for it.
+    may_be_lent: bool,
 }
 
 /// What arming at once has to remember.
@@ -205,7 +206,7 @@ impl Windows {
             target_us,
             gain_us: one_by_one_us - price_us,
             is_ready: new * FEW <= subregions,
-            is_lent: are_many_mixed && self.budget.can_lend(price_us),
+            may_be_lent: are_many_mixed,
         };
         // What was begun goes on though a little changes.
         let is_planned = self.is_to_be_armed_at_once(target.id);
@@ -213,7 +214,7 @@ impl Windows {
             return None;
         }
         let slack = if is_planned { SLACK } else { 1.0 };
-        let most = if plan.is_lent { MOST_IF_LENT } else { slack * MOST_OF_ALL };
+        let most = if plan.may_be_lent { MOST_IF_LENT } else { slack * MOST_OF_ALL };
         let can = clearing_us <= slack * MOST_US
             && self.budget.part_of_all(price_us) <= most
             && one_by_one_us * slack > price_us;
@@ -237,8 +238,8 @@ impl Windows {
         let Some(at) = self.index_of(plan.target) else { return Ok(false) };
         let price_us = plan.price_us();
         let may_grow = self.targets[at].may_grow(now_us);
-        let has_enough =
-            self.budget.has_saved(price_us, kept) || plan.is_lent && self.budget.can_lend(price_us);
+        let can_lend = plan.may_be_lent && self.budget.can_lend(price_us);
+        let has_enough = can_lend || self.budget.has_saved(price_us, kept);
         if may_grow || !self.fits_tables || !has_enough {
             return Ok(false);
         }
