@@ -35,10 +35,11 @@ impl Windows {
     /// Arms the probes that are due and don't wait for an access, as far as it leaves `kept`
     /// of the budget; those that never were before first, as far as it leaves `kept_by_first`.
     pub(super) fn arm_due(&mut self, now_us: u64, kept_by_first: f64, kept: f64) {
-        let mut due = self.all_due(now_us, |subregion| {
-            let is_new = subregion.is_new();
-            if is_new { place_of(subregion) } else { key_to_arm(subregion).max(PLACES) }
-        });
+        let key = |subregion: &Subregion| match subregion.is_new() {
+            true => place_of(subregion),
+            false => key_to_arm(subregion).max(PLACES),
+        };
+        let mut due = self.all_due(now_us, |_| true, key);
         let most = self.max_windows();
         while let Some(Reverse((key, who))) = due.pop() {
             let Who::Subregion(at, index) = who else { continue };

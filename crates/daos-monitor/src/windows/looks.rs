@@ -100,7 +100,7 @@ impl Subregion {
         (self.waiting, self.now_waiting) = Default::default();
         self.table = Some(Box::new(Table::new(idle_since_us)));
         self.counts.end();
-        self.arm_all_us = 0;
+        (self.arm_all_us, self.is_to_be_armed) = (0, false);
         if is_mixed {
             // That was a mean of pages in use and others.
             self.estimate.forget_rate();

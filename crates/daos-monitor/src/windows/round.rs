@@ -216,9 +216,14 @@ impl Windows {
         }
         self.scouts.iter_mut().for_each(|scout| scout.hurry(now_us));
         let is_learning = self.is_learning && !self.is_astir(now_us);
-        let mut due = self.all_due(now_us, key);
+        let mut due = self.all_due(now_us, |place| !place.is_to_be_armed, key);
         while let Some(Reverse((key, who))) = due.pop() {
-            let Some((from, to)) = self.next_look(who, now_us) else { continue };
+            let Some((from, to)) = self.next_look(who, now_us) else {
+                let place = self.at_mut(who);
+                // Of page tables there is something to read again when time has passed.
+                place.is_to_be_armed = place.table.is_none();
+                continue;
+            };
             let price = self.budget.reading(u64::from(to - from));
             if self.places.len() >= self.max_windows()
                 || !self.budget.reserve_reading(price, kept, is_learning)
@@ -235,12 +240,17 @@ impl Windows {
         self.read(access, now_us)
     }
 
-    /// What is due, by rising keys. Only as many are put in order as are asked for: where there is too
+    /// What is due, by rising keys, of what is wanted. Only as many are put in order as are asked for: where there is too
     /// little for all, many are due, and few are looked at.
-    pub(super) fn all_due(&mut self, now_us: u64, key: impl Fn(&Subregion) -> u64) -> Due {
+    pub(super) fn all_due(
+        &mut self,
+        now_us: u64,
+        is_wanted: impl Fn(&Subregion) -> bool,
+        key: impl Fn(&Subregion) -> u64,
+    ) -> Due {
         let mut due = std::mem::take(&mut self.due);
         due.clear();
-        let is_due = |(_, place): &(Who, &Subregion)| place.due_us <= now_us;
+        let is_due = |(_, place): &(Who, &Subregion)| place.due_us <= now_us && is_wanted(place);
         due.extend(self.all().filter(is_due).map(|(who, place)| Reverse((key(place), who))));
         BinaryHeap::from(due)
     }

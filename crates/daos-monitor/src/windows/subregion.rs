@@ -99,6 +99,8 @@ pub(super) struct Subregion {
     pub quiet_since_us: u64,
     /// When it is to be looked at next.
     pub due_us: u64,
+    /// There is nothing to be read of it until it was armed.
+    pub is_to_be_armed: bool,
     /// What is known of it does not hold, or too little is: it comes first.
     pub unsure: bool,
     /// When it was read last nearly all had been accessed, after so long that it says little of
@@ -163,6 +165,7 @@ impl Subregion {
             since_us: now_us,
             quiet_since_us: 0,
             due_us: now_us,
+            is_to_be_armed: false,
             unsure: true,
             is_saturated: false,
             known: range,
@@ -326,6 +329,7 @@ impl Subregion {
         }
         self.waiting = self.waiting.or(&window);
         self.armed = Armed { from, to, at_us: now_us, read_us: now_us, is_overdue };
+        self.is_to_be_armed = false;
         self.count_waiting();
     }
 
@@ -452,6 +456,7 @@ impl Subregion {
         self.count(changed || raised, &fresh, all_read, now_us);
         self.waiting = self.waiting.without(&read).or(&clear);
         self.armed.read_us = now_us;
+        self.is_to_be_armed = false;
         if all_read {
             self.read_us = now_us;
         }
