@@ -257,6 +257,7 @@ mod tests {
         assert_eq!(Suite::read(&workloads.join("store.toml")).unwrap().workloads.len(), 1);
         assert_eq!(Suite::read(&workloads.join("periods.toml")).unwrap().workloads.len(), 1);
         assert_eq!(Suite::read(&workloads.join("kernels.toml")).unwrap().workloads.len(), 12);
+        assert_eq!(Suite::read(&workloads.join("parallel.toml")).unwrap().workloads.len(), 3);
         let seeds = Suite::read(&workloads.join("parsec3.toml")).unwrap();
         assert_eq!(seeds.workloads.len(), 24);
         assert!(seeds.workloads.iter().all(|w| w.install.is_some() && !w.needs.is_empty()));
