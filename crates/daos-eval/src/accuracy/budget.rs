@@ -26,7 +26,7 @@ impl Budget {
         // What a page table of small pages maps is one entry if the page is huge.
         let entries = (TABLE_PAGES * 4096.0 / page as f64).max(1.0);
         let read = prices.read_window + entries * prices.read_page;
-        let arm = prices.arm_run + prices.arm_page + prices.set_again;
+        let arm = prices.arm_run + prices.interrupt + prices.arm_page + prices.set_again;
         Self {
             share,
             reads_per_sec: us / read,
@@ -59,7 +59,8 @@ mod tests {
             wake: 30.0,
             read_window: 0.25,
             read_page: 0.75 / 512.0,
-            arm_run: 1.5,
+            arm_run: 1.0,
+            interrupt: 0.5,
             arm_page: 0.1,
             arm_gap: 0.1,
             set_again: 0.4,

@@ -260,7 +260,7 @@ impl Windows {
 /// multiples of the golden ratio do.
 fn place_of(subregion: &Subregion) -> u64 {
     let table = subregion.range.start / HUGE_PAGE_SIZE;
-    (table.wrapping_mul(GOLDEN) as u128 * u128::from(PLACES) >> 64) as u64
+    ((u128::from(table.wrapping_mul(GOLDEN)) * u128::from(PLACES)) >> 64) as u64
 }
 
 /// A page of a table that is in use and does not wait, and the next so many in use, as far as they are near.

@@ -317,9 +317,8 @@ impl Windows {
         let next_us = (self.start_us + (passed + 1) * part_us).min(self.end_us);
         let offset = self.rng.below((part_us / self.attrs.sample_us).saturating_sub(2).max(1));
         self.round_us = next_us + offset * self.attrs.sample_us;
-        // To be woken is not for nothing where so much was spent that nothing can be done.
-        let paid_us = self.budget.paid_us(now_us).min(self.end_us.max(next_us));
-        self.round_us = self.round_us.max(paid_us);
+        // Nobody is woken for nothing while what was spent is not paid for.
+        self.round_us = self.round_us.max(self.budget.paid_us(now_us).min(self.end_us));
         // What was armed at once is read when that tells most, also if something else called for a round.
         let reading_us = self.next_reading_us(now_us);
         if reading_us > 0 {

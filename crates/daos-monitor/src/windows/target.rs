@@ -534,9 +534,9 @@ mod tests {
             target.working_sets.expect("counted").within(S) / HUGE_PAGE_SIZE as f64
         };
         let seen = |accessed| Observation { present: 8, accessed, ..Observation::default() };
-        let mut look = |target: &mut TargetSubregions, at: usize| {
+        let look = |target: &mut TargetSubregions, at: usize| {
             target.subregions[at].arm(0, 8, S);
-            let accessed = if at % 4 == 0 { 8 } else { 0 };
+            let accessed = if at.is_multiple_of(4) { 8 } else { 0 };
             target.subregions[at].take((0, 8), &seen(accessed), 2 * S);
         };
         (0..4).for_each(|at| look(&mut target, at));
