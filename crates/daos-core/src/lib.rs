@@ -24,6 +24,7 @@
 //! | [`side`] | which of two copies that run at once |
 //! | [`host`] | the machine that something was measured on |
 //! | [`rng`] | the seeded random generator |
+//! | [`evenly`] | places that cover a range evenly |
 //! | [`stats`] | the median |
 //! | [`text`] | text from outside, made safe to show |
 //!
@@ -37,6 +38,7 @@ pub mod action;
 pub mod addr;
 pub mod attrs;
 pub mod checks;
+pub mod evenly;
 pub mod frames;
 pub mod host;
 pub mod metrics;

@@ -1,5 +1,7 @@
 //! A seeded random generator whose stream never changes between releases.
 
+use crate::evenly::part_of;
+
 /// SplitMix64 (Steele, Lea and Flood, 2014): 64 bits of state, equidistributed.
 /// A record keeps the seed, so its run can be repeated anywhere.
 #[derive(Debug, Clone)]
@@ -20,7 +22,7 @@ impl Rng {
     /// A number in `0..bound`; 0 when `bound` is 0. The bias of the
     /// multiply-and-shift is below `bound / 2^64`, far under a page in 2^52.
     pub fn below(&mut self, bound: u64) -> u64 {
-        ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64
+        part_of(self.next_u64(), bound)
     }
 
     /// A number in `0.0..1.0`, with 53 random bits.

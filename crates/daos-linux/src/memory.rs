@@ -42,10 +42,10 @@ impl ProcessMemory {
     /// From `/proc/PID/status`, or that of a thread when the main one has ended before
     /// the others. `None` when it has ended, and for a kernel thread.
     pub fn read(proc: &Path, pid: u32) -> Option<Self> {
-        of_status(proc, pid, |bytes| {
+        of_status(proc, pid, |status| {
             // Missing in kernels without swap.
-            let swap_bytes = bytes("VmSwap").unwrap_or(0);
-            Some(Self { resident_bytes: bytes("VmRSS")?, swap_bytes })
+            let swap_bytes = kib_field(status, "VmSwap").unwrap_or(0);
+            Some(Self { resident_bytes: kib_field(status, "VmRSS")?, swap_bytes })
         })
     }
 
@@ -80,19 +80,18 @@ pub struct ProcessSize {
 
 /// How much memory process `pid` has, from the same file; `None` as there.
 pub fn size(proc: &Path, pid: u32) -> Option<ProcessSize> {
-    of_a_live_thread(&proc.join(pid.to_string()), |dir| {
-        let status = host::text(&dir.join("status")).ok()?;
-        let bytes = |name: &str| kib_field(&status, name);
-        let threads = field(&status, "Threads").and_then(|nr| nr.parse().ok());
+    of_status(proc, pid, |status| {
+        let threads = field(status, "Threads").and_then(|nr| nr.parse().ok());
         Some(ProcessSize {
-            mapped_bytes: bytes("VmSize")?,
-            kinds: kinds_of(&bytes)?,
+            mapped_bytes: kib_field(status, "VmSize")?,
+            kinds: kinds_of(status)?,
             threads: threads.unwrap_or(1),
         })
     })
 }
 
-fn kinds_of(bytes: &dyn Fn(&str) -> Option<u64>) -> Option<KindsOfMemory> {
+fn kinds_of(status: &str) -> Option<KindsOfMemory> {
+    let bytes = |name| kib_field(status, name);
     Some(KindsOfMemory {
         anonymous_bytes: bytes("RssAnon")?,
         file_bytes: bytes("RssFile")?,
@@ -102,15 +101,10 @@ fn kinds_of(bytes: &dyn Fn(&str) -> Option<u64>) -> Option<KindsOfMemory> {
     })
 }
 
-/// What `read` makes of the lines of `/proc/PID/status` that count memory, by their names.
-fn of_status<T>(
-    proc: &Path,
-    pid: u32,
-    read: impl Fn(&dyn Fn(&str) -> Option<u64>) -> Option<T>,
-) -> Option<T> {
+/// What `read` makes of `/proc/PID/status`.
+fn of_status<T>(proc: &Path, pid: u32, read: impl Fn(&str) -> Option<T>) -> Option<T> {
     of_a_live_thread(&proc.join(pid.to_string()), |dir| {
-        let status = host::text(&dir.join("status")).ok()?;
-        read(&|name| kib_field(&status, name))
+        read(&host::text(&dir.join("status")).ok()?)
     })
 }
 

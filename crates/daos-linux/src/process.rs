@@ -324,14 +324,14 @@ pub fn has_others_in_group(proc: &Path, leader: u32) -> bool {
 /// The signals that this process ignores, the first of them in bit 0.
 pub fn ignored_signals() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|l| l.strip_prefix("SigIgn:"));
-    mask.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok()).unwrap_or(0)
+    let mask = host::field(&status, "SigIgn");
+    mask.and_then(|hex| u64::from_str_radix(hex, 16).ok()).unwrap_or(0)
 }
 
 /// The process that thread `tid` is of.
 fn leader_of(tid: u32) -> Option<u32> {
     let status = host::text(&Path::new(PROC).join(tid.to_string()).join("status")).ok()?;
-    status.lines().find_map(|l| l.strip_prefix("Tgid:")?.trim().parse().ok())
+    host::field(&status, "Tgid")?.parse().ok()
 }
 
 #[derive(Debug)]
@@ -343,9 +343,7 @@ struct Status {
 
 impl Status {
     fn parse(text: &str) -> Self {
-        let field = |name: &str| {
-            text.lines().find_map(|l| l.strip_prefix(name)?.strip_prefix(':')).map(str::trim)
-        };
+        let field = |name: &str| host::field(text, name);
         Status {
             name: field("Name").unwrap_or_default().to_owned(),
             uid: field("Uid")

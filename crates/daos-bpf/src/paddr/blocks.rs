@@ -11,7 +11,7 @@ use super::ownership::{self, Holder};
 use crate::BpfError;
 use crate::programs::Wanted;
 use daos_core::ownership::{Shares, add_share};
-use daos_core::{AddrRange, HUGE_PAGE_SIZE, Ownership, PAGE_SIZE, Window};
+use daos_core::{AddrRange, HUGE_PAGE_SIZE, Ownership, PAGE_SIZE, Window, evenly};
 use daos_linux::allowance::Allowance;
 use daos_linux::{cpu, process};
 use std::collections::HashMap;
@@ -130,8 +130,7 @@ impl Blocks {
         let reader = &mut owners.processes.reader;
         let end = (self.next + IN_A_STEP).min(self.blocks.len());
         let these = &mut self.blocks[self.next..end];
-        // The golden ratio spreads the places of many rounds evenly.
-        let first = self.round.wrapping_mul(0x9e37_79b9_7f4a_7c15) % (PAGES / SAMPLES);
+        let first = evenly::place(self.round) % (PAGES / SAMPLES);
         let mut windows = Vec::new();
         let mut of = Vec::new();
         let mut is_free = vec![false; these.len()];

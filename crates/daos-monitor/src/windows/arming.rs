@@ -9,7 +9,7 @@ use super::target::TargetSubregions;
 use super::{IDLE_PAGES, Windows};
 use daos_core::pages::Pages;
 use daos_core::rng::Rng;
-use daos_core::{AccessCheck, HUGE_PAGE_SIZE, PAGE_SIZE};
+use daos_core::{AccessCheck, HUGE_PAGE_SIZE, PAGE_SIZE, evenly};
 use std::cmp::Reverse;
 
 /// Pages in the probe of a subregion that is accessed often, and of one that is accessed
@@ -26,8 +26,6 @@ pub(super) const BUSY_RATE: f64 = 10.0;
 const FOR_KNOWN: f64 = 0.05;
 /// So many places there are for subregions that are new: less than any time from which others are due. Chosen.
 const PLACES: u64 = 1 << 16;
-/// The golden ratio, less one, as a part of all numbers of 64 bits.
-const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 /// Turns of tables that are known begin here: those of others come first.
 const KNOWN: u64 = 10;
 
@@ -256,11 +254,9 @@ impl Windows {
     }
 }
 
-/// By what subregions that are new are armed: those that were armed at any time lie all over the target then, as
-/// multiples of the golden ratio do.
+/// By what subregions that are new are armed: those that were armed at any time lie all over the target then.
 fn place_of(subregion: &Subregion) -> u64 {
-    let table = subregion.range.start / HUGE_PAGE_SIZE;
-    ((u128::from(table.wrapping_mul(GOLDEN)) * u128::from(PLACES)) >> 64) as u64
+    evenly::part_of(evenly::place(subregion.range.start / HUGE_PAGE_SIZE), PLACES)
 }
 
 /// A page of a table that is in use and does not wait, and the next so many in use, as far as they are near.

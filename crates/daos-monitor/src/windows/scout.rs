@@ -9,7 +9,7 @@ use super::estimate::{AS_ONE, Estimate, chance};
 use super::subregion::{IDLE_RATE, Subregion};
 use super::survey::{SURVEYED_US, Visit};
 use super::target::TargetSubregions;
-use daos_core::{AddrRange, Observation, PAGE_SIZE, TargetId};
+use daos_core::{AddrRange, Observation, PAGE_SIZE, TargetId, evenly};
 
 /// Pages at a place. Chosen: their entries are two cache lines.
 const PAGES: u64 = 16;
@@ -35,9 +35,6 @@ const FOR_EXPLORING: f64 = 0.2;
 /// A border is known well enough when it is known to this part of the smaller neighbour.
 /// Chosen.
 const BORDER_PART: u64 = 64;
-/// 2^64 divided by the golden ratio: multiples of it, modulo 2^64, cover the range evenly
-/// (Fibonacci hashing, Knuth, TAOCP 3, §6.4).
-const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// A place that is being looked at.
 #[derive(Debug, Clone)]
@@ -180,10 +177,10 @@ impl Windows {
             // a few heaps.
             let is_survey = self.explore_place.is_multiple_of(SURVEY);
             let fraction = match is_survey {
-                true => (self.explore_place / SURVEY).wrapping_mul(GOLDEN).wrapping_add(1 << 63),
-                false => self.explore_place.wrapping_mul(GOLDEN),
+                true => evenly::place(self.explore_place / SURVEY).wrapping_add(1 << 63),
+                false => evenly::place(self.explore_place),
             };
-            let place = ((u128::from(fraction) * u128::from(total)) >> 64) as u64;
+            let place = evenly::part_of(fraction, total);
             let (end, at, index) = ends[ends.partition_point(|&(end, ..)| end <= place)];
             let host = &self.targets[at].subregions[index];
             let is_patient = self.explore_place.is_multiple_of(PATIENT);

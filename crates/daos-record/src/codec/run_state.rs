@@ -98,6 +98,20 @@ struct Changes {
     edits: Edits,
 }
 
+/// Appends a frame of what a target becomes, as `encode` appends it.
+fn append_of(
+    id: TargetId,
+    kind: u8,
+    out: &mut Vec<u8>,
+    encode: impl FnOnce(&mut Vec<u8>),
+) -> Result<(), &'static str> {
+    frame::append(out, kind, |out| {
+        varint::put(out, id.0.into());
+        encode(out);
+        Ok(())
+    })
+}
+
 impl WrittenRuns {
     /// Appends frames to `out` for each target of `snapshot` whose runs are not as
     /// expected or have been repeated as often as they may, or says what in them breaks the
@@ -128,18 +142,10 @@ impl WrittenRuns {
                 blocks = anew.into();
             }
             if !rates.is_empty() {
-                frame::append(out, frame::RATES, |out| {
-                    varint::put(out, target.id.0.into());
-                    rates::encode(old, &rates, out);
-                    Ok(())
-                })?;
+                append_of(target.id, frame::RATES, out, |out| rates::encode(old, &rates, out))?;
             }
             if !edits.is_empty() {
-                frame::append(out, frame::PAGES, |out| {
-                    varint::put(out, target.id.0.into());
-                    runs::encode(old, &edits, out);
-                    Ok(())
-                })?;
+                append_of(target.id, frame::PAGES, out, |out| runs::encode(old, &edits, out))?;
             }
             self.next.repeats = with(&edits);
             if held > 0 {
