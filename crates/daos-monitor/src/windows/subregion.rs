@@ -110,6 +110,8 @@ pub(super) struct Subregion {
     pub known: AddrRange,
     /// As it was before its probe was moved, until it is seen that it is like that where it is now.
     pub moved_from: Option<Box<Self>>,
+    /// Some of it was read at some time, though nothing may have been there.
+    pub was_read: bool,
     /// Nothing is in memory here.
     pub absent: bool,
     /// A huge page maps the probe.
@@ -170,6 +172,7 @@ impl Subregion {
             is_saturated: false,
             known: range,
             moved_from: None,
+            was_read: false,
             absent: false,
             huge: false,
             unobserved: 0.0,
@@ -268,9 +271,14 @@ impl Subregion {
         self.unmapped_us > 0 || self.armed.at_us == 0 && self.estimate.is_empty()
     }
 
-    /// Whether nobody looked at it yet, nor at what it is a part of.
+    /// Whether nothing is known of how it is used, nor of what it is a part of.
     pub fn is_unknown(&self) -> bool {
         self.estimate.is_empty() && self.table.is_none() && !self.absent
+    }
+
+    /// Whether nobody looked at it yet. Where somebody did and nothing was there, it is unknown all the same.
+    pub fn is_unseen(&self) -> bool {
+        self.is_unknown() && !self.was_read
     }
 
     /// Whether all that is known of it is that it was filled: it was mapped while it was watched, was read, and was not armed since.
@@ -360,6 +368,7 @@ impl Subregion {
         if let (Some(table), Some(absent)) = (&mut self.table, &absent) {
             table.lose(absent, now_us);
         }
+        self.was_read = true;
         let all_read = self.waiting.without(&read).is_empty();
         let pages = f64::from(to - from);
         let is_whole = to - from == self.nr_pages();

@@ -132,13 +132,17 @@ impl TargetSubregions {
         // Of what can be surveyed, and of the rest.
         let (mut sum, mut rest, mut surveyed) =
             ([0.0; WITHIN_US.len()], [0.0; WITHIN_US.len()], 0.0);
-        let (mut hidden, mut there) = (0.0, 0.0);
+        let (mut hidden, mut there, mut unseen) = (0.0, 0.0, 0.0);
         let new = self.usual_of_new(now_us);
-        let unknown = self.usual_of_unknown(now_us);
+        let of_unseen = self.usual_of_unseen(now_us);
         for subregion in &self.subregions {
             // Shares are of the pages that can be observed.
             let all = subregion.range.len() as f64;
             let bytes = all * (1.0 - subregion.unobserved);
+            if of_unseen.is_some() && subregion.is_unseen() {
+                unseen += bytes;
+                continue;
+            }
             if !subregion.absent {
                 hidden += all - bytes;
                 there += bytes * f64::from(subregion.present);
@@ -146,11 +150,7 @@ impl TargetSubregions {
             let is_surveyed = subregion.may_be_explored();
             surveyed += if is_surveyed { bytes } else { 0.0 };
             let sum = if is_surveyed { &mut sum } else { &mut rest };
-            let of_others = if subregion.is_unknown() {
-                unknown
-            } else {
-                new.filter(|_| subregion.is_only_filled())
-            };
+            let of_others = new.filter(|_| subregion.is_only_filled());
             let usual = of_others.unwrap_or(subregion.curve);
             for (sum, share) in sum.iter_mut().zip(subregion.shares_if(usual, now_us)) {
                 *sum += bytes * f64::from(share);
@@ -162,18 +162,24 @@ impl TargetSubregions {
         sum.iter_mut().zip(rest).for_each(|(sum, rest)| *sum += rest);
         // What a few pages tell of many may add up to more than there is.
         let most = self.resident_bytes.map_or(f64::MAX, |bytes| bytes as f64);
+        let unseen = unseen.min((most - there).max(0.0));
+        there += unseen;
+        for (sum, share) in sum.iter_mut().zip(of_unseen.unwrap_or_default().shares) {
+            *sum += unseen * f64::from(share);
+        }
         let hidden = hidden * (most / (hidden + there).max(1.0)).min(1.0);
         let sets = WorkingSets::new(sum).beside_hidden(hidden);
         self.working_sets = (self.subregions.len() > 1).then_some(sets);
     }
 
-    /// How many pages of memory that was not looked at yet are accessed within which time, by what was; `None` if that is little,
+    /// How many pages in memory of what was not looked at yet are accessed within which time, by what was; `None` if that is little,
     /// or all was.
-    fn usual_of_unknown(&self, now_us: u64) -> Option<Curve> {
-        if !self.subregions.iter().any(Subregion::is_unknown) {
+    fn usual_of_unseen(&self, now_us: u64) -> Option<Curve> {
+        if !self.subregions.iter().any(Subregion::is_unseen) {
             return None;
         }
-        self.mean_shares(|subregion| !(subregion.is_unknown() || subregion.is_new()), now_us)
+        let tells = |s: &Subregion| !(s.absent || s.is_unseen() || s.is_new()) && s.present > 0.0;
+        self.mean_shares(tells, now_us)
     }
 
     /// How many pages of memory that was filled of late are accessed within which time, by those parts of it that were looked at
@@ -440,6 +446,7 @@ impl Subregion {
             estimate,
             since_us: self.since_us,
             unobserved: self.unobserved,
+            was_read: self.was_read,
             curve: self.curve,
             ..Self::mapped_since(self.unmapped_us, range, IDLE_PAGES, now_us)
         }
@@ -544,6 +551,18 @@ mod tests {
         (4..16).for_each(|at| look(&mut target, at));
         let all = told(&mut target, 3 * S);
         assert!((12.0..20.0).contains(&all), "{all} of 64");
+        // No more of it than is in memory.
+        target.set_resident(Some(32 * HUGE_PAGE_SIZE), 4 * S);
+        let half = told(&mut target, 4 * S);
+        assert!((6.0..10.0).contains(&half), "{half} of 32");
+        // Nothing is where somebody looked.
+        let empty = Observation { empty_bytes: PAGE_SIZE, ..Observation::default() };
+        for subregion in &mut target.subregions[16..] {
+            subregion.arm(0, 8, 4 * S);
+            subregion.take((0, 8), &empty, 5 * S);
+        }
+        let some = told(&mut target, 5 * S);
+        assert!((3.0..5.0).contains(&some), "{some} of 16");
     }
 
     #[test]
