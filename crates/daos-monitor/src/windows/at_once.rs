@@ -26,9 +26,6 @@ const MOST_OF_ALL: f64 = 0.9;
 const MOST_IF_LENT: f64 = 1.2;
 /// What was spent in these seconds as long as it is early, as a part of what may be. Chosen: some two seconds.
 const EARLY: f64 = 0.3;
-/// What may be spent in these seconds with it if pages are to be told one by one soon after. Chosen: of all pages of a store that took
-/// half as long.
-const MOST_WITH_RUNS: f64 = 0.8;
 /// The share of what comes in that is put by for it, at least. Chosen: as much as page tables would have, which are
 /// not armed meanwhile. And at most: waking up, snapshots and what is read take the rest.
 const PUT_BY: f64 = 0.6;
@@ -43,8 +40,8 @@ const UNTIL_READY_US: u64 = 500_000;
 const SLACK: f64 = 1.1;
 /// One in so many subregions may never have been looked at. Chosen: new ones come all the time.
 const FEW: usize = 8;
-/// Page tables in which use begins or ends are armed one by one before, if they are no more than one in so many: where blocks
-/// are in use, these tell most. Chosen.
+/// Page tables in which use begins or ends are armed one by one before, if they are no more than one in so many and few are mixed: where
+/// blocks are in use, these tell most. Chosen.
 const FEW_EDGES: usize = 4;
 /// Page tables of which some pages were accessed and others not, for all to be armed at once before it was put by for: one in
 /// so many. Chosen: where page tables are in use as a whole or not at all, few pages of each tell as much.
@@ -131,8 +128,7 @@ impl Windows {
             return;
         }
         let may = |at: &usize| self.fits_tables && access.can_arm_target(self.targets[*at].id);
-        let targets = (0..self.targets.len()).filter(may);
-        let plans = targets.filter_map(|at| self.plan(at, now_us));
+        let plans = (0..self.targets.len()).filter(may).filter_map(|at| self.plan(at, now_us));
         let plan = plans.max_by(|one, other| one.gain_us.total_cmp(&other.gain_us));
         // In the beginning, too, when it may be lent.
         let is_early = plan.is_none() && self.budget.has_room(0.0, EARLY);
@@ -210,7 +206,8 @@ impl Windows {
         };
         // What was begun goes on though a little changes.
         let is_planned = self.is_to_be_armed_at_once(target.id);
-        if !is_planned && (1..subregions / FEW_EDGES).contains(&edges) {
+        let may_be_blocks = !are_many_mixed && (1..subregions / FEW_EDGES).contains(&edges);
+        if may_be_blocks && !is_planned {
             return None;
         }
         let slack = if is_planned { SLACK } else { 1.0 };
@@ -256,7 +253,6 @@ impl Windows {
             self.targets[at].at_once_from_us = now_us + AGAIN_US;
             return Ok(false);
         }
-        let has_room = self.budget.has_room(price_us, MOST_WITH_RUNS);
         self.budget.spend_saved(price_us, plan.target_us);
         // As often as it has room in that time, evenly: in whichever seconds that is, there are no more.
         let times = (PUT_BY / self.budget.part_of_all(price_us)).floor().max(1.0);
@@ -274,10 +270,6 @@ impl Windows {
         self.round_us = self.round_us.min(armed_us + FIRST_READING_US);
         self.at_once.read_again_us = armed_us + SECOND_READING_US;
         self.read_all_until(at, armed_us + READ_IN_US);
-        if !has_room {
-            // Telling pages one by one may take as much again.
-            self.targets[at].put_off_runs(armed_us + BOUND_OVER_US);
-        }
         self.at_once.saves_until_us = now_us + BOUND_OVER_US;
         self.at_once.spent_us = price_us;
         self.at_once.learning = Some((plan.target, now_us));
@@ -358,7 +350,7 @@ impl Windows {
     /// Reads what was armed of a target, and does nothing else, until then: that takes all there is.
     fn read_all_until(&mut self, at: usize, until_us: u64) {
         (self.at_once.all_read_until_us, self.astir_until_us) = (until_us, until_us);
-        self.targets[at].put_off_runs(until_us);
+        self.targets[at].runs.put_off(until_us);
     }
 
     /// Whether more than a few page tables of a target that were armed at once still wait to be read for the second time.

@@ -293,6 +293,11 @@ impl Budget {
         (self.share * FILLS_IN_US).max(least)
     }
 
+    /// The time in which so much comes in as an update of targets takes, in microseconds.
+    pub fn updating(&self) -> f64 {
+        self.updating / self.share
+    }
+
     /// How many times as much as predicted reading costs the monitor here.
     pub fn factor_of_reading(&self) -> f64 {
         self.readings.line().1

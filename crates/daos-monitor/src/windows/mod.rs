@@ -93,9 +93,8 @@ const MAX_ROUNDS: u32 = 8;
 /// The share of the budget, beside what is kept, from which on there is another round for what
 /// changed. Chosen: what is left is for the first round of the next interval.
 const FOR_FURTHER_ROUNDS: f64 = 0.2;
-/// Runs of pages that are not to be found anew for so many microseconds were found just now, and at a cost. Chosen: an
-/// interval.
-const RUNS_FOUND_US: u64 = 100_000;
+/// Runs of pages that it takes so many seconds to pay for were found at a cost. Chosen: an interval.
+const RUNS_FOUND_S: f64 = 0.1;
 /// Aggregation intervals after which the intervals themselves are tuned. Chosen: by then
 /// the estimates are of the intervals in force.
 const INTERVALS_TUNED: u64 = 10;
@@ -110,8 +109,10 @@ const MAX_DOUBLINGS: u32 = 6;
 /// as high. Chosen: they vary, and ages of runs of pages are recorded anew when it changes.
 const SPARE: f64 = 1.5;
 
-/// Targets are updated so many times as often while one of them grows. Chosen: a gigabyte is mostly filled in a few seconds.
+/// Targets are updated so many times as often while one of them grows, at most, and the share of what may be spent that this may
+/// take then. Chosen: a gigabyte is mostly filled in a few seconds.
 const SOONER: u64 = 4;
+const FOR_UPDATES: f64 = 0.2;
 
 /// Watches targets a page table at a time.
 #[derive(Debug, Clone)]
@@ -260,7 +261,9 @@ impl Windows {
     fn until_update_us(&self, now_us: u64) -> u64 {
         let since_us = now_us.saturating_sub(self.begun_us.unwrap_or(now_us));
         let grows = self.targets.iter().any(|target| target.is_growing(now_us));
-        let most_us = self.attrs.update_us / if grows { SOONER } else { 1 };
+        let usual_us = self.attrs.update_us;
+        let paid_us = (self.budget.updating() / FOR_UPDATES) as u64;
+        let most_us = if grows { paid_us.clamp(usual_us / SOONER, usual_us) } else { usual_us };
         since_us.max(self.attrs.aggregation_us).min(most_us)
     }
 
@@ -381,7 +384,7 @@ impl Windows {
             id: target.id,
             resident_bytes: target.resident_bytes,
             regions,
-            pages: target.runs.clone(),
+            pages: target.runs.pages.clone(),
             working_sets: target.working_sets,
         };
         let snapshot = Snapshot {
@@ -463,15 +466,9 @@ impl Monitor for Windows {
         let mut snapshot = None;
         if self.check_us.is_none() {
             if now_us >= self.end_us {
-                // Where runs of pages, or new rates of them, were found that took a while, none are for long.
-                let found_until_us = |this: &Self| -> u64 {
-                    let due_us = |t: &TargetSubregions| t.runs_due_us.max(t.rates_due_us);
-                    this.targets.iter().map(due_us).max().unwrap_or(0)
-                };
-                let before_us = found_until_us(self);
                 snapshot = Some(self.end_interval(now_us));
-                let until_us = found_until_us(self);
-                let found_runs = until_us != before_us && until_us > now_us + RUNS_FOUND_US;
+                // Where runs of pages, or new rates of them, were found that took a while, none are for long.
+                let found_runs = self.targets.iter().any(|t| t.runs.found_s > RUNS_FOUND_S);
                 self.budget.note_ending(!found_runs);
             }
             if now_us >= self.next_update_us {

@@ -6,8 +6,7 @@
 
 use super::regions::Run;
 use super::subregion::Subregion;
-use super::target::TargetSubregions;
-use daos_core::{AddrRange, PageRun, RunBlock};
+use daos_core::{AddrRange, PageRun, PageRuns, RunBlock};
 
 /// Most runs of pages of all targets together. Chosen: as many as a gigabyte has in which every
 /// other page is in use; they take ten megabytes.
@@ -19,9 +18,13 @@ const BLOCK_US: f64 = 0.15;
 /// What it costs to go through those of a table of which some are told to be used more or less than before, here and where
 /// it is recorded. Measured, with cold caches.
 const RATED_BLOCK_US: f64 = 2.0;
-/// The share of what may be spent that finding runs may take, and new rates of those that are as they were. Chosen.
+/// The share of what may be spent that finding runs may take of tables that have none yet, and of those of which something new
+/// is known; and new rates of those that are as they were. Chosen.
+const FOR_FIRST_RUNS: f64 = 0.3;
 const FOR_RUNS: f64 = 0.12;
 const FOR_RATES: f64 = 0.06;
+/// So much of that may be spent at once at most, in seconds of it. Chosen: a few milliseconds.
+const AT_ONCE_S: f64 = 2.0;
 /// Access rates of a table that differ by no more than this part are told as one. Chosen: looks at a few
 /// pages at a time change them by as much.
 const RATES_ALIKE: f64 = 0.1;
@@ -41,110 +44,199 @@ pub(super) struct FoundAt {
 pub(super) struct Told {
     runs: RunBlock,
     at_us: u64,
+    /// Nothing new is known of it since.
+    holds: bool,
 }
 
-/// Brings the runs of a target up to date when that is due: `joined` is what is known more finely
-/// than by its regions. They are as old as what is new makes them dear.
-pub(super) fn update<'a>(
-    target: &mut TargetSubregions,
-    joined: impl Iterator<Item = &'a Run>,
-    found_at: FoundAt,
-    room: &mut usize,
-) {
-    let FoundAt { per_second, now_us, .. } = found_at;
-    target.runs.grow(now_us.saturating_sub(target.runs_at_us));
-    target.runs_at_us = now_us;
-    if now_us < target.runs_due_us {
-        update_rates(target, found_at);
-        *room = room.saturating_sub(target.runs.len());
-        return;
+impl Told {
+    fn later(&self, now_us: u64) -> RunBlock {
+        self.runs.later(now_us.saturating_sub(self.at_us))
     }
-    let mut joined = joined.map(|run| of_run(run, now_us)).peekable();
-    // Those of tables are found again with the tables.
-    let old = joined.peek().map(|_| target.runs.blocks().collect()).unwrap_or_default();
-    let mut found = Found { old, ..Found::default() };
-    for subregion in &mut target.subregions {
-        if !subregion.is_mixed() || subregion.summary.parts().next().is_some() {
-            continue;
-        }
-        let before = found.nr_new;
-        let Some(block) = found.of_table(subregion, found_at) else { continue };
-        if block.len() > *room {
-            found.nr_new = before;
-            break;
-        }
-        *room -= block.len();
-        found.push_joined(&mut joined, subregion.range.start);
-        found.behind = subregion.range.end;
-        found.blocks.push(block);
-    }
-    found.push_joined(&mut joined, u64::MAX);
-    let cost_us = found.nr_new as f64 * RUN_US + found.blocks.len() as f64 * BLOCK_US;
-    target.runs_due_us = now_us + (cost_us * 1e6 / (FOR_RUNS * per_second)) as u64;
-    target.runs = found.blocks.into_iter().collect();
 }
 
-/// Brings the rates of tables up to date, whose runs stay as they were, when that is due.
-fn update_rates(target: &mut TargetSubregions, found_at: FoundAt) {
-    let FoundAt { seconds, per_second, now_us } = found_at;
-    if now_us < target.rates_due_us {
-        return;
+/// Runs of pages of a target as they were at some time.
+#[derive(Debug, Clone, Default)]
+pub(super) struct TargetRuns {
+    pub pages: PageRuns,
+    at_us: u64,
+    /// None are found before, and until when what it took to find them is paid for.
+    off_until_us: u64,
+    paid_until_us: u64,
+    /// When rates are to be told anew.
+    rates_due_us: u64,
+    /// How long it takes to pay for what the last update found, or told anew, in seconds.
+    pub found_s: f64,
+    /// Where finding those of tables of which something new is known goes on.
+    next: u64,
+    /// Other memory is mapped than it was when they were put together.
+    is_mapped_anew: bool,
+}
+
+impl TargetRuns {
+    /// Finds runs of pages no sooner than then.
+    pub fn put_off(&mut self, until_us: u64) {
+        self.off_until_us = self.off_until_us.max(until_us);
     }
-    let mut subregions = target.subregions.iter().peekable();
-    let mut differ = false;
-    let with_rate = |block: RunBlock| {
-        let Some(rate) = block.used_rate() else { return block };
-        while subregions.next_if(|s| s.range.end <= block.start()).is_some() {}
-        let is_of = |s: &&&Subregion| s.is_mixed() && s.range.start <= block.start();
-        let chance = subregions.peek().filter(is_of).map(|s| s.estimate.chance(seconds));
-        let Some(chance) = chance.filter(|chance| !are_rates_alike(rate, *chance)) else {
-            return block;
+
+    /// What is mapped is other memory now.
+    pub fn note_mapped_anew(&mut self) {
+        self.is_mapped_anew = true;
+    }
+
+    /// Brings the runs of a target up to date, as far as what that takes may be spent: `joined` is what is known more finely
+    /// than by its regions.
+    pub fn update<'a>(
+        &mut self,
+        subregions: &mut [Subregion],
+        joined: impl Iterator<Item = &'a Run>,
+        found_at: FoundAt,
+        room: &mut usize,
+    ) {
+        let FoundAt { per_second, now_us, .. } = found_at;
+        self.pages.grow(now_us.saturating_sub(self.at_us));
+        self.at_us = now_us;
+        let may_find = now_us >= self.off_until_us.max(self.paid_until_us);
+        let are_rates_due = now_us >= self.rates_due_us;
+        self.found_s = 0.0;
+        if !(may_find || are_rates_due || self.is_mapped_anew) {
+            *room = room.saturating_sub(self.pages.len());
+            return;
+        }
+        let found_s = if may_find { self.find(subregions, found_at) } else { 0.0 };
+        let mut rates_s = 0.0;
+        if are_rates_due {
+            let (cost_us, differ) = update_rates(subregions, found_at);
+            let seconds = cost_us / (FOR_RATES * per_second);
+            self.rates_due_us = now_us + (seconds * 1e6) as u64;
+            rates_s = if differ { seconds } else { 0.0 };
+        }
+        let nr_joined = self.put_together(subregions, joined, now_us, room);
+        let joined_s = nr_joined as f64 * RUN_US / (FOR_RUNS * per_second);
+        let all_s = self.pages.blocks().len() as f64 * BLOCK_US / (FOR_RUNS * per_second);
+        self.pay_for(found_s + joined_s + all_s, now_us);
+        self.found_s = found_s + joined_s + rates_s;
+    }
+
+    /// What was found is paid for so many seconds, of which those count that passed unused before.
+    fn pay_for(&mut self, seconds: f64, now_us: u64) {
+        let unused_us = now_us.saturating_sub((AT_ONCE_S * 1e6) as u64);
+        self.paid_until_us = self.paid_until_us.max(unused_us) + (seconds * 1e6) as u64;
+    }
+
+    /// Finds the runs of tables: of those that have none first, then of those of which something new is known, from where that
+    /// stopped the last time. Returns for how many seconds that has to be paid for.
+    fn find(&mut self, subregions: &mut [Subregion], found_at: FoundAt) -> f64 {
+        let FoundAt { per_second, now_us, .. } = found_at;
+        let unused_s = now_us.saturating_sub(self.paid_until_us) as f64 / 1e6;
+        let most_s = unused_s.min(AT_ONCE_S);
+        let mut found_s = 0.0;
+        let are_new = |s: &&mut Subregion| s.is_told_by_pages() && s.told.is_none();
+        for subregion in subregions.iter_mut().filter(are_new) {
+            if found_s >= most_s {
+                return found_s;
+            }
+            let cost_us = subregion.find_runs(found_at) as f64 * RUN_US;
+            found_s += cost_us / (FOR_FIRST_RUNS * per_second);
+        }
+        let first = subregions.partition_point(|subregion| subregion.range.end <= self.next);
+        let (before, behind) = subregions.split_at_mut(first);
+        let is_known_anew = |s: &&mut Subregion| {
+            s.is_told_by_pages() && s.told.as_ref().is_some_and(|told| !told.holds)
         };
-        differ = true;
-        block.with_used_rate(chance)
-    };
-    let blocks: Vec<_> = target.runs.blocks().map(with_rate).collect();
-    let cost_us = blocks.len() as f64 * if differ { RATED_BLOCK_US } else { BLOCK_US };
-    if differ {
-        target.runs = blocks.into_iter().collect();
+        for subregion in behind.iter_mut().chain(before).filter(is_known_anew) {
+            self.next = subregion.range.start;
+            if found_s >= most_s {
+                break;
+            }
+            let cost_us = subregion.find_runs(found_at) as f64 * RUN_US;
+            found_s += cost_us / (FOR_RUNS * per_second);
+        }
+        found_s
     }
-    target.rates_due_us = now_us + (cost_us * 1e6 / (FOR_RATES * per_second)) as u64;
+
+    /// Puts the runs of tables and of what is joined together, as far as there is room. Returns how many of what is joined are new.
+    fn put_together<'a>(
+        &mut self,
+        subregions: &[Subregion],
+        joined: impl Iterator<Item = &'a Run>,
+        now_us: u64,
+        room: &mut usize,
+    ) -> usize {
+        self.is_mapped_anew = false;
+        let mut joined = joined.map(|run| of_run(run, now_us)).peekable();
+        let old = joined.peek().map(|_| self.pages.blocks().collect()).unwrap_or_default();
+        let mut all = Together { old, ..Together::default() };
+        for subregion in subregions.iter().filter(|subregion| subregion.is_told_by_pages()) {
+            let Some(told) = &subregion.told else { continue };
+            if told.runs.len() > *room {
+                break;
+            }
+            *room -= told.runs.len();
+            all.push_joined(&mut joined, subregion.range.start);
+            all.behind = subregion.range.end;
+            all.blocks.push(told.later(now_us));
+        }
+        all.push_joined(&mut joined, u64::MAX);
+        self.pages = all.blocks.into_iter().collect();
+        all.nr_new
+    }
+}
+
+impl Subregion {
+    /// Whether its pages are told one by one: they differ, and are not a few parts.
+    pub fn is_told_by_pages(&self) -> bool {
+        self.is_mixed() && self.summary.parts().next().is_none()
+    }
+
+    /// Something new is known of its pages.
+    pub fn outdate_runs(&mut self) {
+        if let Some(told) = &mut self.told {
+            told.holds = false;
+        }
+    }
+
+    /// Finds the runs of its pages. Returns how many there are.
+    fn find_runs(&mut self, FoundAt { seconds, now_us, .. }: FoundAt) -> usize {
+        let Some(table) = self.table.as_deref() else { return 0 };
+        let chance = self.estimate.chance(seconds);
+        let mut runs = Vec::new();
+        table.runs(self.range.start, chance, now_us, &mut runs);
+        let block = RunBlock::new(&runs).with_used_rate(chance);
+        self.told = Some(Told { runs: block, at_us: now_us, holds: true });
+        runs.len()
+    }
+}
+
+/// Brings the rates of tables up to date, whose runs stay as they are. Returns what that takes, in microseconds, and whether any
+/// is another.
+fn update_rates(subregions: &mut [Subregion], FoundAt { seconds, .. }: FoundAt) -> (f64, bool) {
+    let (mut nr, mut differ) = (0, false);
+    for subregion in subregions.iter_mut().filter(|subregion| subregion.is_told_by_pages()) {
+        let chance = subregion.estimate.chance(seconds);
+        let Some(told) = &mut subregion.told else { continue };
+        nr += 1;
+        if !told.runs.used_rate().is_some_and(|rate| are_rates_alike(rate, chance)) {
+            told.runs = told.runs.clone().with_used_rate(chance);
+            differ = true;
+        }
+    }
+    (f64::from(nr) * if differ { RATED_BLOCK_US } else { BLOCK_US }, differ)
 }
 
 /// Runs of a target, from below.
 #[derive(Debug, Default)]
-struct Found {
+struct Together {
     /// Those before, as they are by now, and the first of them that is not passed yet.
     old: Vec<RunBlock>,
     passed: usize,
     blocks: Vec<RunBlock>,
     /// Where the last table ends that has runs.
     behind: u64,
-    /// Runs that were not known before.
+    /// Runs of what is joined that were not known before.
     nr_new: usize,
 }
 
-impl Found {
-    /// The runs of the pages of a table; `None` if it has none.
-    fn of_table(&mut self, subregion: &mut Subregion, found_at: FoundAt) -> Option<RunBlock> {
-        let FoundAt { seconds, now_us, .. } = found_at;
-        let chance = subregion.estimate.chance(seconds);
-        if let Some(told) = &mut subregion.told {
-            let is_alike = |rate| are_rates_alike(rate, chance);
-            if !told.runs.used_rate().is_some_and(is_alike) {
-                told.runs = told.runs.clone().with_used_rate(chance);
-            }
-            return Some(told.runs.later(now_us.saturating_sub(told.at_us)));
-        }
-        let mut runs = Vec::new();
-        let table = subregion.table.as_deref()?;
-        table.runs(subregion.range.start, chance, now_us, &mut runs);
-        self.nr_new += runs.len();
-        let runs = RunBlock::new(&runs).with_used_rate(chance);
-        subregion.told = Some(Told { runs: runs.clone(), at_us: now_us });
-        Some(runs)
-    }
-
+impl Together {
     /// Adds what is joined between the last table and `to`.
     fn push_joined(
         &mut self,
@@ -202,55 +294,96 @@ fn are_alike(old: &RunBlock, runs: &[PageRun]) -> bool {
 mod tests {
     use super::*;
     use crate::windows::estimate::{Estimate, Look};
+    use crate::windows::target::TargetSubregions;
     use daos_core::{HUGE_PAGE_SIZE, Observation, TargetId};
 
     const S: u64 = 1_000_000;
 
     fn update_at(target: &mut TargetSubregions, now_us: u64) {
         let found_at = FoundAt { seconds: 0.005, per_second: 4_500.0, now_us };
-        update(target, std::iter::empty(), found_at, &mut { MAX_RUNS });
+        let TargetSubregions { runs, subregions, .. } = target;
+        runs.update(subregions, std::iter::empty(), found_at, &mut { MAX_RUNS });
     }
 
-    /// Two page tables of which every other page is in use.
-    fn mixed() -> TargetSubregions {
+    fn see(subregion: &mut Subregion, accessed: u64, now_us: u64) {
+        let pages = [accessed; 8];
+        let accessed = 8 * accessed.count_ones();
+        let seen =
+            Observation { present: 512, accessed, pages: Some(pages), ..Observation::default() };
+        subregion.arm(0, 512, now_us - 100_000);
+        subregion.take((0, 512), &seen, now_us);
+    }
+
+    /// So many page tables of which every other page is in use.
+    fn mixed(tables: u64) -> TargetSubregions {
         let mut target = TargetSubregions::new(TargetId(0));
-        target.fit(vec![AddrRange::new(0, 2 * HUGE_PAGE_SIZE)], 0);
+        target.fit(vec![AddrRange::new(0, tables * HUGE_PAGE_SIZE)], 0);
         target.split_at_tables(64, 0);
-        let accessed = [0x5555_5555_5555_5555; 8];
-        let seen = Observation {
-            present: 512,
-            accessed: 256,
-            pages: Some(accessed),
-            ..Observation::default()
-        };
         for subregion in &mut target.subregions {
             subregion.make_table();
-            subregion.arm(0, 512, 0);
-            subregion.take((0, 512), &seen, 100_000);
+            see(subregion, 0x5555_5555_5555_5555, 100_000);
         }
         target
     }
 
     #[test]
     fn another_rate_is_told_while_runs_are_not_found_again() {
-        let mut target = mixed();
+        let mut target = mixed(2);
         update_at(&mut target, S);
-        let before: Vec<_> = target.runs.blocks().collect();
+        let before: Vec<_> = target.runs.pages.blocks().collect();
         assert_eq!(before.iter().map(RunBlock::len).collect::<Vec<_>>(), [512, 512]);
         let look = Look { waiting: 16.0, accessed: 8.0, exposure: 0.01 };
         target.subregions[1].estimate = Estimate::of(look);
-        target.runs_due_us = 100 * S;
-        target.rates_due_us = 3 * S;
+        target.runs.put_off(100 * S);
+        target.runs.rates_due_us = 3 * S;
         update_at(&mut target, 2 * S);
-        assert!(target.runs.blocks().eq(before.iter().map(|block| block.later(S))));
+        assert!(target.runs.pages.blocks().eq(before.iter().map(|block| block.later(S))));
         update_at(&mut target, 3 * S);
-        let now: Vec<_> = target.runs.blocks().collect();
+        let now: Vec<_> = target.runs.pages.blocks().collect();
         assert!(now[0].is_later(&before[0], 2 * S) && !now[1].is_later(&before[1], 2 * S));
         assert!(now[1].is_later_but_for_rates(&before[1], 2 * S));
         assert_eq!(now[1].used_rate(), Some(target.subregions[1].estimate.chance(0.005)));
-        assert!(target.rates_due_us > 3 * S && target.runs_due_us == 100 * S);
-        // What is found anew when that is due has it, too.
+        assert!(target.runs.rates_due_us > 3 * S);
+        // What is put together anew has it, too.
         update_at(&mut target, 100 * S);
-        assert!(target.runs.blocks().nth(1).is_some_and(|block| block.is_later(&now[1], 97 * S)));
+        let blocks: Vec<_> = target.runs.pages.blocks().collect();
+        assert!(blocks[1].is_later(&now[1], 97 * S));
+    }
+
+    #[test]
+    fn many_are_found_in_parts_and_those_of_tables_that_have_none_first() {
+        let mut target = mixed(64);
+        update_at(&mut target, 10 * S);
+        let starts = |target: &TargetSubregions| -> Vec<u64> {
+            target.runs.pages.blocks().map(|block| block.start()).collect()
+        };
+        let first = starts(&target).len();
+        assert!((8..60).contains(&first), "{first} of 64");
+        // Of the first something new is known meanwhile.
+        let news = 0x5555_5555_5555_5557;
+        see(&mut target.subregions[0], news, 10 * S + 200_000);
+        let mut now_us = 11 * S;
+        while starts(&target).len() < 64 {
+            let is_first_as_it_was = target.runs.pages.blocks().next().map(|block| block.len());
+            assert_eq!(is_first_as_it_was, Some(512));
+            update_at(&mut target, now_us);
+            assert!(now_us < 40 * S);
+            now_us += S;
+        }
+        // And then what is known of that.
+        (0..20).for_each(|second| update_at(&mut target, now_us + second * S));
+        let first = target.runs.pages.blocks().next().expect("there are runs");
+        assert!(first.len() < 512, "{} runs", first.len());
+    }
+
+    #[test]
+    fn what_is_not_mapped_any_more_is_not_told() {
+        let mut target = mixed(4);
+        update_at(&mut target, 10 * S);
+        target.runs.put_off(100 * S);
+        target.runs.rates_due_us = 100 * S;
+        target.fit(vec![AddrRange::new(0, HUGE_PAGE_SIZE)], 11 * S);
+        update_at(&mut target, 11 * S);
+        assert_eq!(target.runs.pages.blocks().len(), 1);
     }
 }

@@ -153,7 +153,8 @@ pub(super) fn aggregate(
     for (at, runs) in runs.into_iter().enumerate() {
         let target = &mut targets[at];
         let known = known.as_ref().map_or(&[][..], |known| &known[at]);
-        page_runs::update(target, joined_of(known, &runs), found_at, &mut room_for_pages);
+        let joined = joined_of(known, &runs);
+        target.runs.update(&mut target.subregions, joined, found_at, &mut room_for_pages);
         let mut regions = Vec::with_capacity(runs.len());
         for run in runs {
             let region = RegionSnapshot {

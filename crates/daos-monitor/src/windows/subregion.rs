@@ -454,7 +454,8 @@ impl Subregion {
             let is_news = Some(*table.used()) != used_before || !found_clear.is_empty();
             if is_news || !self.summary.is_of(table) {
                 self.summary = table.summary(self.probe.pages() as u32);
-                self.told = None;
+                self.told = self.told.take().filter(|_| self.is_told_by_pages());
+                self.outdate_runs();
             }
         }
         if !fresh.is_empty() {
@@ -559,7 +560,6 @@ impl Subregion {
     /// Takes the rate that others tell for its own.
     pub fn learn(&mut self, rate: f64) {
         self.estimate.set_rate(rate, LEAST_TOLD);
-        self.told = None;
         (self.curve, self.curve_of) = (self.counts.curve(rate, self.summary.used_share()), rate);
     }
 

@@ -3,11 +3,12 @@
 use super::IDLE_PAGES;
 use super::curve::Curve;
 use super::estimate::Estimate;
+use super::page_runs::TargetRuns;
 use super::subregion::Subregion;
 use super::survey::Survey;
 use super::together::{LookAtAll, MostlySwept};
 use crate::fitting::pieces;
-use daos_core::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE, PageRuns, TargetId, WITHIN_US, WorkingSets};
+use daos_core::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE, TargetId, WITHIN_US, WorkingSets};
 
 /// What it costs to add up what is known of a subregion, in microseconds of CPU time. Measured, with
 /// cold caches.
@@ -41,12 +42,7 @@ pub(super) struct TargetSubregions {
     ranges: Vec<AddrRange>,
     /// When it was; 0 before.
     fitted_us: u64,
-    /// Runs of pages as they were at some time, and when they are to be found anew.
-    pub runs: PageRuns,
-    pub runs_at_us: u64,
-    pub runs_due_us: u64,
-    /// When their rates are.
-    pub rates_due_us: u64,
+    pub runs: TargetRuns,
     /// How much of it is accessed within which time, `None` where regions tell as
     /// much; and when it is to be added up anew.
     pub working_sets: Option<WorkingSets>,
@@ -72,10 +68,7 @@ impl TargetSubregions {
             subregions: Vec::new(),
             ranges: Vec::new(),
             fitted_us: 0,
-            runs: PageRuns::default(),
-            runs_at_us: 0,
-            runs_due_us: 0,
-            rates_due_us: 0,
+            runs: TargetRuns::default(),
             working_sets: None,
             working_sets_due_us: 0,
             mostly_swept: MostlySwept::default(),
@@ -85,11 +78,6 @@ impl TargetSubregions {
             growing_until_us: 0,
             may_grow_until_us: 0,
         }
-    }
-
-    /// Finds runs of pages no sooner than then.
-    pub fn put_off_runs(&mut self, until_us: u64) {
-        self.runs_due_us = self.runs_due_us.max(until_us);
     }
 
     /// Takes in how much of it is resident.
@@ -315,7 +303,7 @@ impl TargetSubregions {
         }
         self.subregions = fitted;
         self.ranges = ranges;
-        self.runs_due_us = 0;
+        self.runs.note_mapped_anew();
         self.working_sets_due_us = 0;
     }
 
