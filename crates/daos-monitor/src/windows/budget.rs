@@ -294,7 +294,7 @@ impl Budget {
     }
 
     /// The time in which so much comes in as an update of targets takes, in microseconds.
-    pub fn updating(&self) -> f64 {
+    pub fn update_paid_in_us(&self) -> f64 {
         self.updating / self.share
     }
 

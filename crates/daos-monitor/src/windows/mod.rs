@@ -262,7 +262,7 @@ impl Windows {
         let since_us = now_us.saturating_sub(self.begun_us.unwrap_or(now_us));
         let grows = self.targets.iter().any(|target| target.is_growing(now_us));
         let usual_us = self.attrs.update_us;
-        let paid_us = (self.budget.updating() / FOR_UPDATES) as u64;
+        let paid_us = (self.budget.update_paid_in_us() / FOR_UPDATES) as u64;
         let most_us = if grows { paid_us.clamp(usual_us / SOONER, usual_us) } else { usual_us };
         since_us.max(self.attrs.aggregation_us).min(most_us)
     }

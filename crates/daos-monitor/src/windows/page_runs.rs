@@ -1,7 +1,7 @@
 //! Runs of pages, where more is known than regions say: of page tables whose pages differ, and of
 //! what was joined to others since there may be only so many regions.
 //!
-//! Those of a table are found again when something new is known of it. How often those in use are used changes with
+//! Those of a table are found again when something new is known of it, as far as that may be spent. How often those in use are used changes with
 //! each look; a new rate is told without finding them again.
 
 use super::regions::Run;
@@ -37,6 +37,13 @@ pub(super) struct FoundAt {
     /// Microseconds of CPU time that may be spent in a second.
     pub per_second: f64,
     pub now_us: u64,
+}
+
+impl FoundAt {
+    /// The seconds in which this share of what may be spent pays for so many microseconds.
+    fn paid_in_s(&self, us: f64, share: f64) -> f64 {
+        us / (share * self.per_second)
+    }
 }
 
 /// The runs of a page table as they were found last.
@@ -92,7 +99,7 @@ impl TargetRuns {
         found_at: FoundAt,
         room: &mut usize,
     ) {
-        let FoundAt { per_second, now_us, .. } = found_at;
+        let now_us = found_at.now_us;
         self.pages.grow(now_us.saturating_sub(self.at_us));
         self.at_us = now_us;
         let may_find = now_us >= self.off_until_us.max(self.paid_until_us);
@@ -106,13 +113,13 @@ impl TargetRuns {
         let mut rates_s = 0.0;
         if are_rates_due {
             let (cost_us, differ) = update_rates(subregions, found_at);
-            let seconds = cost_us / (FOR_RATES * per_second);
+            let seconds = found_at.paid_in_s(cost_us, FOR_RATES);
             self.rates_due_us = now_us + (seconds * 1e6) as u64;
             rates_s = if differ { seconds } else { 0.0 };
         }
         let nr_joined = self.put_together(subregions, joined, now_us, room);
-        let joined_s = nr_joined as f64 * RUN_US / (FOR_RUNS * per_second);
-        let all_s = self.pages.blocks().len() as f64 * BLOCK_US / (FOR_RUNS * per_second);
+        let joined_s = found_at.paid_in_s(nr_joined as f64 * RUN_US, FOR_RUNS);
+        let all_s = found_at.paid_in_s(self.pages.blocks().len() as f64 * BLOCK_US, FOR_RUNS);
         self.pay_for(found_s + joined_s + all_s, now_us);
         self.found_s = found_s + joined_s + rates_s;
     }
@@ -126,32 +133,20 @@ impl TargetRuns {
     /// Finds the runs of tables: of those that have none first, then of those of which something new is known, from where that
     /// stopped the last time. Returns for how many seconds that has to be paid for.
     fn find(&mut self, subregions: &mut [Subregion], found_at: FoundAt) -> f64 {
-        let FoundAt { per_second, now_us, .. } = found_at;
-        let unused_s = now_us.saturating_sub(self.paid_until_us) as f64 / 1e6;
+        let unused_s = found_at.now_us.saturating_sub(self.paid_until_us) as f64 / 1e6;
         let most_s = unused_s.min(AT_ONCE_S);
-        let mut found_s = 0.0;
-        let are_new = |s: &&mut Subregion| s.is_told_by_pages() && s.told.is_none();
-        for subregion in subregions.iter_mut().filter(are_new) {
-            if found_s >= most_s {
-                return found_s;
-            }
-            let cost_us = subregion.find_runs(found_at) as f64 * RUN_US;
-            found_s += cost_us / (FOR_FIRST_RUNS * per_second);
+        let mut left_s = most_s;
+        let by_pages = |s: &&mut Subregion| s.is_told_by_pages();
+        let new = subregions.iter_mut().filter(by_pages).filter(|s| s.told.is_none());
+        if find_some(new, FOR_FIRST_RUNS, &mut left_s, found_at).is_none() {
+            let first = subregions.partition_point(|subregion| subregion.range.end <= self.next);
+            let (before, behind) = subregions.split_at_mut(first);
+            let in_turn = behind.iter_mut().chain(before).filter(by_pages);
+            let known_anew = in_turn.filter(|s| s.told.as_ref().is_some_and(|told| !told.holds));
+            let stopped_at = find_some(known_anew, FOR_RUNS, &mut left_s, found_at);
+            self.next = stopped_at.unwrap_or(self.next);
         }
-        let first = subregions.partition_point(|subregion| subregion.range.end <= self.next);
-        let (before, behind) = subregions.split_at_mut(first);
-        let is_known_anew = |s: &&mut Subregion| {
-            s.is_told_by_pages() && s.told.as_ref().is_some_and(|told| !told.holds)
-        };
-        for subregion in behind.iter_mut().chain(before).filter(is_known_anew) {
-            self.next = subregion.range.start;
-            if found_s >= most_s {
-                break;
-            }
-            let cost_us = subregion.find_runs(found_at) as f64 * RUN_US;
-            found_s += cost_us / (FOR_RUNS * per_second);
-        }
-        found_s
+        most_s - left_s
     }
 
     /// Puts the runs of tables and of what is joined together, as far as there is room. Returns how many of what is joined are new.
@@ -184,15 +179,14 @@ impl TargetRuns {
 
 impl Subregion {
     /// Whether its pages are told one by one: they differ, and are not a few parts.
-    pub fn is_told_by_pages(&self) -> bool {
+    fn is_told_by_pages(&self) -> bool {
         self.is_mixed() && self.summary.parts().next().is_none()
     }
 
-    /// Something new is known of its pages.
+    /// Something new is known of its pages: what was told of them is to be found again, if they still are told one by one.
     pub fn outdate_runs(&mut self) {
-        if let Some(told) = &mut self.told {
-            told.holds = false;
-        }
+        let told = self.told.take().filter(|_| self.is_told_by_pages());
+        self.told = told.map(|told| Told { holds: false, ..told });
     }
 
     /// Finds the runs of its pages. Returns how many there are.
@@ -205,6 +199,23 @@ impl Subregion {
         self.told = Some(Told { runs: block, at_us: now_us, holds: true });
         runs.len()
     }
+}
+
+/// Finds the runs of these tables, paid for by this share of what may be spent, while there are seconds left for it. Returns where
+/// it stopped, if it did.
+fn find_some<'a>(
+    tables: impl Iterator<Item = &'a mut Subregion>,
+    share: f64,
+    left_s: &mut f64,
+    found_at: FoundAt,
+) -> Option<u64> {
+    for table in tables {
+        if *left_s <= 0.0 {
+            return Some(table.range.start);
+        }
+        *left_s -= found_at.paid_in_s(table.find_runs(found_at) as f64 * RUN_US, share);
+    }
+    None
 }
 
 /// Brings the rates of tables up to date, whose runs stay as they are. Returns what that takes, in microseconds, and whether any

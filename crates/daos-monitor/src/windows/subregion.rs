@@ -454,7 +454,6 @@ impl Subregion {
             let is_news = Some(*table.used()) != used_before || !found_clear.is_empty();
             if is_news || !self.summary.is_of(table) {
                 self.summary = table.summary(self.probe.pages() as u32);
-                self.told = self.told.take().filter(|_| self.is_told_by_pages());
                 self.outdate_runs();
             }
         }
