@@ -7,6 +7,7 @@ use crate::BpfError;
 use crate::load_log;
 use crate::skel::{OpenPtwalkSkel, PtwalkSkel, PtwalkSkelBuilder, types};
 use daos_core::AddrRange;
+use daos_linux::cpu::Placement;
 use libbpf_rs::libbpf_sys;
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 use libbpf_rs::{OpenObject, ProgramInput, ProgramMut};
@@ -94,13 +95,23 @@ pub(crate) struct Found<'a> {
 /// Where a task was when its tables were read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Whereabouts {
-    /// The CPU that it ran on last.
+    /// Threads of its process that ran, if its memory was read to be armed or acted on, which one did not that we took the CPU
+    /// from; and of one of them on which CPU it did, and by which policy it is scheduled.
+    pub(crate) nr_running: u32,
     pub(crate) cpu: u32,
-    /// Threads of its process.
-    pub(crate) nr_threads: u32,
+    pub(crate) policy: u32,
     /// Whether others access its memory by tables of their own: then its accessed bits say
     /// nothing.
     pub(crate) has_secondary_tables: bool,
+}
+
+impl Whereabouts {
+    /// Moves us to the CPU on which a target runs, if only one of its threads does: then no flush of its TLB interrupts it.
+    pub(crate) fn follow(&self, placement: &mut Placement) {
+        if self.nr_running == 1 {
+            placement.follow_thread(self.cpu, self.policy);
+        }
+    }
 }
 
 pub(crate) struct Programs {
@@ -190,7 +201,8 @@ impl Programs {
         with: Facts,
         nr: usize,
     ) -> Result<Option<Whereabouts>, BpfError> {
-        if matches!(with, Facts::OfYoung { .. }) {
+        let is_to_arm = matches!(with, Facts::OfYoung { .. });
+        if is_to_arm {
             self.shared().plain.fill(0);
         }
         let mut ctx = types::tables_ctx {
@@ -206,7 +218,8 @@ impl Programs {
             young_array: if with == Facts::Owners { 0 } else { layout.page_array },
             folios: u32::from(self.others_clear),
             all: u32::from(with == Facts::OfPresent),
-            tell_plain: u32::from(matches!(with, Facts::OfYoung { .. })),
+            tell_plain: u32::from(is_to_arm),
+            count_running: u32::from(is_to_arm || with == Facts::OfPresent),
             most_gap: match with {
                 Facts::OfYoung { most_gap } => most_gap,
                 _ => 0,
@@ -217,8 +230,9 @@ impl Programs {
         unsafe { run(&self.skel.progs.read_tables, &mut ctx) }?;
         self.struct_page_size = ctx.struct_page_size;
         let there = Whereabouts {
+            nr_running: ctx.nr_running,
             cpu: ctx.cpu,
-            nr_threads: ctx.nr_threads,
+            policy: ctx.policy,
             has_secondary_tables: ctx.secondary_tables != 0,
         };
         Ok((ctx.mm != 0).then_some(there))

@@ -85,6 +85,11 @@ impl Reader {
         self.programs.find_task(pidfd)
     }
 
+    /// Where the threads of a process run now; `None` when the task has left its address space.
+    pub(crate) fn whereabouts(&mut self, task: &Task) -> Result<Option<Whereabouts>, BpfError> {
+        self.programs.read_tables(task, &self.layout, Facts::OfPresent, 0)
+    }
+
     /// Hands `each` the answer for every part of `windows`, in their order.
     /// Returns where the task is; `None` when it has left its address space, and
     /// then what was handed out since the last batch is missing, not wrong.
@@ -196,4 +201,55 @@ pub(crate) fn huge_page(addr: u64, level: u32) -> AddrRange {
 pub(crate) fn page_of(part: &WindowPart, page: usize) -> AddrRange {
     let start = part.range.start + page as u64 * PAGE_SIZE;
     AddrRange::new(start, start + PAGE_SIZE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use daos_linux::cpu::{self, Placement};
+    use std::thread::{park, spawn};
+    use std::time::{Duration, Instant};
+    use test_tag::tag;
+
+    /// Where this process runs, as arming is told.
+    fn whereabouts(reader: &mut Reader) -> Whereabouts {
+        let me = reader.myself().expect("this process is there");
+        let place = std::hint::black_box(0u64);
+        let start = std::ptr::from_ref(&place) as u64 & !(PAGE_SIZE - 1);
+        let window = Window { target: Default::default(), start, pages: 1 };
+        let with = Facts::OfYoung { most_gap: 0 };
+        let there = reader.read(&me, [window].into_iter(), with, |_, _| {});
+        there.expect("it can be read").expect("it is there")
+    }
+
+    #[tag(root)]
+    #[test]
+    fn threads_that_run_are_told_from_those_that_wait() {
+        let mut reader = Reader::new().expect("the programs load");
+        let wait = |nr: usize| {
+            (0..nr).for_each(|_| {
+                drop(spawn(|| {
+                    loop {
+                        park()
+                    }
+                }))
+            })
+        };
+        wait(200);
+        let (here, _) = cpu::two_cpus().expect("there are two");
+        let _here = cpu::Pinned::to(here).expect("it runs there");
+        // Others of this process may run, but not all the time.
+        let until = Instant::now() + Duration::from_secs(30);
+        let alone = std::iter::repeat_with(|| whereabouts(&mut reader))
+            .take_while(|_| Instant::now() < until)
+            .find(|there| there.nr_running == 1);
+        let alone = alone.expect("at some time only this thread runs, of 200");
+        assert_eq!((alone.cpu, alone.policy), (here, libc::SCHED_OTHER as u32));
+        let mut placement = Placement::new();
+        alone.follow(&mut placement);
+        assert!(!placement.interrupts(here, 1) && placement.interrupts(here, 2));
+        // Of more than are looked at.
+        wait(100);
+        assert!(whereabouts(&mut reader).nr_running >= 300);
+    }
 }

@@ -50,9 +50,9 @@ const UPDATES_BETWEEN_DESCRIPTIONS: u32 = 10;
 /// then its bits stay set, and must not pass for accesses. Chosen: seldom, as to try again
 /// costs a call that fails for each of them.
 const UPDATES_BETWEEN_TRIES: u64 = 10;
-/// Ranges to arm from which on moving to the target's CPU and back is worth it: the
+/// Ranges with a flush each from which on moving to the target's CPU and back is worth it: the
 /// move costs some 50 µs, an interrupt some 14 µs to either side.
-const WORTH_A_MOVE: usize = 4;
+pub(crate) const WORTH_A_MOVE: usize = 4;
 /// Most pages that are armed at once. Chosen: what the kernel keeps of so many takes a quarter of a
 /// usual second-level cache.
 const PAGES_AT_ONCE: u32 = 2048;
@@ -113,7 +113,7 @@ pub struct VirtualMemory {
     whole_folios: bool,
     /// Whether the kernel keeps pages by generation: then a page has no active list.
     pub(crate) has_lru_generations: bool,
-    placement: Placement,
+    pub(crate) placement: Placement,
     /// Pages and huge pages that had to be left when they were last armed. Sorted.
     pub(crate) unobservable: Vec<(TargetId, u64)>,
     /// Regions updates so far.
@@ -278,7 +278,6 @@ impl VirtualMemory {
         most_gap: u32,
     ) -> Result<u32, BpfError> {
         let Some(task) = self.task(at)? else { return Ok(0) };
-        let pid = self.spaces[at].process.pid();
         let mut to_arm = std::mem::take(&mut self.to_arm);
         to_arm.clear();
         let rules = Rules { whole_folios: self.whole_folios, most_gap };
@@ -321,11 +320,10 @@ impl VirtualMemory {
                 advise.append(&mut to_arm.bridges);
                 ranges::join(advise, ranges::MAX_ARMED_BYTES, around);
             }
-            let alone = there.nr_threads == 1 && self.spaces.len() == 1;
-            if alone && advise.len() >= WORTH_A_MOVE {
-                self.placement.follow_process(pid, there.cpu);
+            if advise.len() >= WORTH_A_MOVE {
+                there.follow(&mut self.placement);
             }
-            let may_interrupt = self.placement.interrupts(there.cpu, there.nr_threads);
+            let may_interrupt = self.placement.interrupts(there.cpu, there.nr_running);
             let begun_us = cpu::used_us();
             self.unobservable.extend(to_arm.left.iter().map(|addr| (id, *addr)));
             self.advise_cold(at, &to_arm.ranges);

@@ -108,7 +108,7 @@ impl Pinned {
 ///
 /// Clearing an accessed bit of a target that runs on another CPU interrupts that
 /// CPU to flush its TLB (about 20 µs on a virtual machine). From the target's own
-/// CPU no interrupt is needed: the target is not running while we are. But then it
+/// CPU no interrupt is needed if only one of its threads runs: that does not while we do. But then it
 /// waits for us, so nothing else should be done there. And we wait for what else runs
 /// there: no target is followed to where that may be long.
 #[derive(Debug)]
@@ -145,21 +145,25 @@ impl Placement {
         }
     }
 
-    /// Moves to `cpu`, where process `pid` ran last, if nothing speaks against it: the process
-    /// runs with real-time priority, the CPU is isolated, or what was there last time let
-    /// nobody else run. Returns whether the thread is there.
-    pub fn follow_process(&mut self, pid: u32, cpu: u32) -> bool {
+    /// Moves to `cpu`, where a thread of the target runs that is scheduled by `policy`, if nothing speaks
+    /// against it: it runs with real-time priority, the CPU is isolated, or what was there last
+    /// time let nobody else run. Returns whether the calling thread is there.
+    pub fn follow_thread(&mut self, cpu: u32, policy: u32) -> bool {
         let may = self.has_time_for_all
             && !is_in(&self.isolated, cpu)
             && monotonic_us() >= self.stay_until_us
-            && shares_its_cpu(pid);
+            && shares_its_cpu(policy);
         may && self.follow(Some(cpu))
     }
 
-    /// Whether a flush of the TLB for a target of `nr_threads`, which ran on `cpu`
-    /// last, interrupts it.
-    pub fn interrupts(&self, cpu: u32, nr_threads: u32) -> bool {
-        nr_threads > 1 || sched_getcpu() != cpu as usize
+    /// Whether a flush of the TLB interrupts a target of which so many threads ran, one of them
+    /// on `cpu`.
+    pub fn interrupts(&self, cpu: u32, nr_running: u32) -> bool {
+        match nr_running {
+            0 => false,
+            1 => sched_getcpu() != cpu as usize,
+            _ => true,
+        }
     }
 
     /// Moves to `cpu` if the thread may run there; `None` lets it run anywhere again.
@@ -194,12 +198,9 @@ fn is_in(set: &CpuSet, cpu: u32) -> bool {
     (cpu as usize) < CpuSet::MAX_CPU && set.is_set(cpu as usize)
 }
 
-/// Whether the main thread of process `pid` lets others run, too: it has no real-time policy.
-fn shares_its_cpu(pid: u32) -> bool {
-    // SAFETY: two numbers in, one out.
-    let policy = unsafe { libc::sched_getscheduler(pid as libc::pid_t) };
-    let policy = policy & !libc::SCHED_RESET_ON_FORK;
-    matches!(policy, libc::SCHED_OTHER | libc::SCHED_BATCH | libc::SCHED_IDLE)
+/// Whether who is scheduled by `policy` lets others run, too: that is none for real-time threads.
+fn shares_its_cpu(policy: u32) -> bool {
+    matches!(policy as libc::c_int, libc::SCHED_OTHER | libc::SCHED_BATCH | libc::SCHED_IDLE)
 }
 
 /// Reads a list as the kernel writes it: `0-3,8`.
@@ -272,19 +273,21 @@ mod tests {
 
     #[test]
     fn nobody_is_followed_to_where_we_may_have_to_wait() {
-        let (me, cpu) = (std::process::id(), sched_getcpu() as u32);
+        let (usual, cpu) = (libc::SCHED_OTHER as u32, sched_getcpu() as u32);
         let follows = |isolated: &str, runtime_us: &str| {
             let host = host(isolated, runtime_us);
-            Placement::at(host.path()).follow_process(me, cpu)
+            Placement::at(host.path()).follow_thread(cpu, usual)
         };
         assert!(follows("\n", "950000\n"));
         assert!(!follows(&format!("{cpu}\n"), "950000\n"), "an isolated CPU");
         assert!(!follows("\n", "-1\n"), "real-time threads may take all");
-        assert!(!Placement::new().follow_process(me, 5000), "no such CPU");
+        assert!(!Placement::new().follow_thread(5000, usual), "no such CPU");
+        let real_time = libc::SCHED_FIFO as u32;
+        assert!(!Placement::new().follow_thread(cpu, real_time), "a real-time thread");
         let mut stalled = Placement::new();
         assert!(stalled.follow(Some(cpu)));
         stalled.since_us -= 2 * STALLED_US;
         stalled.follow(None);
-        assert!(!stalled.follow_process(me, cpu), "it took too long last time");
+        assert!(!stalled.follow_thread(cpu, usual), "it took too long last time");
     }
 }

@@ -62,12 +62,35 @@ pub struct Advised {
     pub stopped: Option<Errno>,
 }
 
+impl Advised {
+    /// Adds what became of other ranges.
+    pub fn add(&mut self, other: Self) {
+        self.bytes += other.bytes;
+        self.refused.extend(other.refused);
+        self.stopped = self.stopped.or(other.stopped);
+    }
+}
+
 /// Gives `advice` for sorted, page-aligned `ranges` of the process behind `pidfd`.
 ///
 /// A range that the kernel refuses ends its call; the ranges behind it are asked
 /// for again, so one locked page costs a call and nothing else.
 pub fn advise(pidfd: BorrowedFd<'_>, ranges: &[AddrRange], advice: Advice) -> Advised {
-    in_calls(ranges, advice.most_bytes(), |batch| call(pidfd, batch, advice.number()))
+    advise_in_steps(pidfd, ranges, advice, advice.most_bytes(), || ())
+}
+
+/// The same in calls of so many bytes, unless the first range is longer; `before` comes before each.
+pub fn advise_in_steps(
+    pidfd: BorrowedFd<'_>,
+    ranges: &[AddrRange],
+    advice: Advice,
+    most_bytes: u64,
+    mut before: impl FnMut(),
+) -> Advised {
+    in_calls(ranges, most_bytes, |batch| {
+        before();
+        call(pidfd, batch, advice.number())
+    })
 }
 
 /// Has `call` take all of `ranges`, each time so many bytes at most.

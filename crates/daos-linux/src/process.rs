@@ -212,6 +212,17 @@ impl Process {
         madvise::advise(self.pidfd.as_fd(), ranges, advice)
     }
 
+    /// The same in calls of so many bytes, unless the first range is longer; `before` comes before each.
+    pub fn advise_in_steps(
+        &self,
+        advice: Advice,
+        ranges: &[AddrRange],
+        most_bytes: u64,
+        before: impl FnMut(),
+    ) -> Advised {
+        madvise::advise_in_steps(self.pidfd.as_fd(), ranges, advice, most_bytes, before)
+    }
+
     /// The way to clear the accessed bits of all that it has in memory; `None` where it may not be used, or the
     /// process has ended.
     pub fn clear_refs(&self) -> Option<ClearRefs> {

@@ -15,6 +15,7 @@
 //! | `unchanged` | what is mapped as it was when it was chosen |
 //! | `leaves` | the entries that map a range, pages and huge pages, one by one |
 //! | `reclaim` | pageout and cold |
+//! | `on_its_cpu` | paging out pages one by one, on the CPU that the target runs on |
 //! | `whole_blocks` | blocks that are paged out as one page |
 //! | `willneed` | reading in again what was paged out |
 //! | `hugepage` | making huge pages |
@@ -26,6 +27,7 @@ mod hugepage;
 mod leaves;
 mod lock;
 mod nohugepage;
+mod on_its_cpu;
 mod recent_pages;
 mod reclaim;
 mod support;

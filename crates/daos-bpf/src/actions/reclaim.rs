@@ -47,8 +47,8 @@ impl VirtualMemory {
         })?;
         let Some(asked) = picked else { return Ok(None) };
         let asked = whole.collapse(&self.spaces[at], asked);
-        let advised = self.spaces[at].process.advise(Advice::Pageout, &asked);
         let Some(task) = self.task(at)? else { return Ok(None) };
+        let advised = self.page_out_on_its_cpu(at, &task, &asked);
         let mut stayed_anonymous = 0;
         let (reader, space) = (&mut self.reader, &self.spaces[at]);
         let there = leaves::for_each(reader, &task, &asked, Facts::None, |leaf| {

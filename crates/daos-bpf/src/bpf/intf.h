@@ -10,6 +10,9 @@
 #define MAX_REQUESTS 4096
 #define MAX_ENTRIES 65536
 
+/* Threads of a process that are looked at, to see which of them run. */
+#define MAX_THREADS 256
+
 /* Ranges of System RAM that there is room for. A power of two. */
 #define MAX_RAM 256
 
@@ -76,10 +79,17 @@ struct tables_ctx {
 	__u64 young_array;
 	/* In: whether what is plain of a page is told in `plain`, and nothing else is then. */
 	__u32 tell_plain;
+	/* In: whether threads that run are to be counted. */
+	__u32 count_running;
 	/* Out: the address space that was read, or 0: throw everything away. */
 	__u64 mm;
+	/*
+	 * Out, if asked for: threads of the process that run now, which one does not that we took
+	 * the CPU from; and of one of them on which CPU it does, and by which policy.
+	 */
+	__u32 nr_running;
 	__u32 cpu;
-	__u32 nr_threads;
+	__u32 policy;
 	/*
 	 * Out: whether others access this memory by tables of their own, as the guests of a
 	 * virtual machine and some devices do: then these accessed bits say nothing.

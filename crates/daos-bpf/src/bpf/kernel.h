@@ -38,8 +38,13 @@ struct mm_struct {
 	struct task_struct *owner;
 } CORE;
 
+struct list_head {
+	struct list_head *next;
+} CORE;
+
 struct signal_struct {
 	int nr_threads;
+	struct list_head thread_head;
 } CORE;
 
 struct thread_info {
@@ -50,6 +55,9 @@ struct task_struct {
 	struct thread_info thread_info;
 	struct mm_struct *mm;
 	struct signal_struct *signal;
+	struct list_head thread_node;
+	int on_cpu;
+	unsigned int policy;
 	__u64 start_boottime;
 	int tgid;
 } CORE;

@@ -536,6 +536,45 @@ static long walk_one(__u64 i, void *data)
 #include "cache.bpf.h"
 #include "file.bpf.h"
 
+/* Threads of a process. */
+struct threads {
+	/* Where the next is in their list, and where that ends. */
+	struct list_head *next;
+	struct list_head *end;
+	struct tables_ctx *ctx;
+};
+
+static int count_running(__u32 nth, void *data)
+{
+	struct threads *threads = data;
+	struct task_struct *task =
+		(void *)threads->next - bpf_core_field_offset(struct task_struct, thread_node);
+
+	if (threads->next == threads->end)
+		return 1;
+	threads->next = BPF_CORE_READ(task, thread_node.next);
+	if (!BPF_CORE_READ(task, on_cpu))
+		return 0;
+	threads->ctx->nr_running++;
+	threads->ctx->cpu = BPF_CORE_READ(task, thread_info.cpu);
+	threads->ctx->policy = BPF_CORE_READ(task, policy);
+	return 0;
+}
+
+/* Where the threads of a process run. Of more than are looked at, all are taken to. */
+static void find_running(struct task_struct *task, struct tables_ctx *ctx)
+{
+	struct signal_struct *signal = BPF_CORE_READ(task, signal);
+	struct threads threads = { .ctx = ctx };
+
+	ctx->nr_running = 0;
+	threads.end = (void *)signal + bpf_core_field_offset(struct signal_struct, thread_head);
+	threads.next = BPF_CORE_READ(signal, thread_head.next);
+	bpf_loop(MAX_THREADS + 1, count_running, &threads, 0);
+	if (threads.next != threads.end)
+		ctx->nr_running = BPF_CORE_READ(signal, nr_threads);
+}
+
 /* Answers `ctx->nr` requests about the address space of a task. */
 SEC("syscall")
 int read_tables(struct tables_ctx *ctx)
@@ -569,8 +608,8 @@ int read_tables(struct tables_ctx *ctx)
 
 	bpf_loop(ctx->nr, walk_one, 0, 0);
 
-	ctx->cpu = BPF_CORE_READ(task, thread_info.cpu);
-	ctx->nr_threads = BPF_CORE_READ(task, signal, nr_threads);
+	if (ctx->count_running)
+		find_running(task, ctx);
 	ctx->secondary_tables = bpf_core_field_exists(mm->notifier_subscriptions) &&
 				BPF_CORE_READ(mm, notifier_subscriptions);
 	/* Whoever has left meanwhile, or runs another program, has no answer. */

@@ -30,6 +30,27 @@ fn pageout_takes_what_is_asked_for_and_no_neighbours() {
 
 #[tag(root, quiet)]
 #[test]
+fn of_a_busy_target_pages_go_one_by_one_and_we_stay_on_no_cpu() {
+    let _zram = Zram::start(64 << 20);
+    let target = Target::start(Making { in_use: true, ..Making::pages(4 * HUGE) });
+    let mut actor = Actor::on(&target);
+    let allowed = || rustix::thread::sched_getaffinity(None).expect("this thread is there");
+    let before = allowed();
+    let ranges: Vec<_> = (0..2048).step_by(2).map(|page| target.range(page, 1)).collect();
+    let report = actor.apply(Action::Pageout, &ranges);
+    // Some it brings in again before they are counted.
+    assert!(report.applied_bytes > 0, "{report:?}");
+    assert_eq!(report.applied_bytes + kept(&report), bytes(1024));
+    assert_eq!(allowed(), before);
+}
+
+/// Bytes that came back at once, or never went.
+fn kept(report: &ActionReport) -> u64 {
+    report.refused.iter().filter(|(why, _)| *why == Refusal::Kept).map(|(_, bytes)| bytes).sum()
+}
+
+#[tag(root, quiet)]
+#[test]
 fn what_comes_back_is_told() {
     let _zram = Zram::start(64 << 20);
     let mut target = Target::start(Making::pages(2 * HUGE));
