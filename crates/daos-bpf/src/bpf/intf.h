@@ -11,7 +11,7 @@
 #define MAX_ENTRIES 65536
 
 /* Threads of a process that are looked at, to see which of them run. */
-#define MAX_THREADS 256
+#define MAX_THREADS 64
 
 /* Ranges of System RAM that there is room for. A power of two. */
 #define MAX_RAM 256

@@ -93,8 +93,10 @@ impl Subregion {
     /// Its pages are to be known one by one from now on.
     pub fn make_table(&mut self) {
         let is_mixed = self.is_probe_mixed();
-        let is_idle = self.estimate.rate() == 0.0 && self.is_waiting() && !is_mixed;
-        let idle_since_us = is_idle.then_some(self.since_us);
+        let is_idle = self.estimate.rate() == 0.0 && self.is_waiting();
+        let since_us =
+            if is_mixed { self.since_us.max(self.accessed.to_us) } else { self.since_us };
+        let idle_since_us = is_idle.then_some(since_us);
         (self.probe, self.present) = (self.range, 1.0);
         (self.known, self.moved_from) = (self.range, None);
         (self.waiting, self.now_waiting) = Default::default();
