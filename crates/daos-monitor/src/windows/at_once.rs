@@ -152,7 +152,7 @@ impl Windows {
     /// A plan to arm this target at once, if that is worth it and can be.
     fn plan(&self, target: usize, now_us: u64) -> Option<Plan> {
         let target = &self.targets[target];
-        if now_us < target.at_once_from_us || target.is_growing(now_us) {
+        if now_us < target.at_once_from_us || target.growth.is_growing(now_us) {
             return None;
         }
         let (mut pages, mut subregions, mut new) = (0, 0, 0);
@@ -234,7 +234,7 @@ impl Windows {
         let Some(plan) = self.at_once.plan.filter(|plan| plan.is_ready) else { return Ok(false) };
         let Some(at) = self.index_of(plan.target) else { return Ok(false) };
         let price_us = plan.price_us();
-        let may_grow = self.targets[at].may_grow(now_us);
+        let may_grow = self.targets[at].growth.may_grow(now_us);
         let can_lend = plan.may_be_lent && self.budget.can_lend(price_us);
         let has_enough = can_lend || self.budget.has_saved(price_us, kept);
         if may_grow || !self.fits_tables || !has_enough {
@@ -289,7 +289,7 @@ impl Windows {
         if let Some(bytes) = access.resident_bytes_of(target.id) {
             target.set_resident(Some(bytes), now_us);
         }
-        target.is_growing(now_us)
+        target.growth.is_growing(now_us)
     }
 
     /// Reads what waits of a target, since nothing is known any more of when it was accessed once it is

@@ -36,6 +36,8 @@
 //! | `curve` | how many pages are accessed within which time |
 //! | `seen` | how many were, as far as was seen |
 //! | `survey` | the same by places that were drawn from all of it |
+//! | `working_set` | how much of a target is accessed within which time |
+//! | `growth` | what was filled of late, by what is resident |
 //! | `regions`, `page_runs` | aggregation: from subregions to regions, and to runs of pages |
 //! | `budget`, `intervals` | what it may cost, and how often to sample |
 
@@ -44,6 +46,7 @@ mod at_once;
 mod budget;
 mod curve;
 mod estimate;
+mod growth;
 mod intervals;
 mod looks;
 mod page_runs;
@@ -59,6 +62,7 @@ mod target;
 #[cfg(test)]
 mod tests;
 mod together;
+mod working_set;
 
 use super::{Monitor, MonitorOptions};
 use at_once::AtOnce;
@@ -260,7 +264,7 @@ impl Windows {
     /// have, and while one of them grows.
     fn until_update_us(&self, now_us: u64) -> u64 {
         let since_us = now_us.saturating_sub(self.begun_us.unwrap_or(now_us));
-        let grows = self.targets.iter().any(|target| target.is_growing(now_us));
+        let grows = self.targets.iter().any(|target| target.growth.is_growing(now_us));
         let usual_us = self.attrs.update_us;
         let paid_us = (self.budget.update_paid_in_us() / FOR_UPDATES) as u64;
         let most_us = if grows { paid_us.clamp(usual_us / SOONER, usual_us) } else { usual_us };

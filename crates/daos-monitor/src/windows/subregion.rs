@@ -286,6 +286,11 @@ impl Subregion {
         self.unmapped_us > 0 && self.accessed.to_us > 0
     }
 
+    /// Whether all that is known of it is that, within so many microseconds.
+    pub fn was_filled_within(&self, us: u64, now_us: u64) -> bool {
+        self.is_only_filled() && self.accessed.to_us + us > now_us
+    }
+
     /// Whether it was mapped no longer than so many microseconds ago, and is known not to be accessed since it was armed for as long
     /// as tells something, or to be.
     pub fn was_looked_at_since_filled(&self, for_us: u64, now_us: u64) -> bool {

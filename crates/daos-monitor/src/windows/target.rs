@@ -1,32 +1,15 @@
 //! The subregions of one target.
 
 use super::IDLE_PAGES;
-use super::curve::Curve;
 use super::estimate::Estimate;
+use super::growth::{GROWN, Growth};
 use super::page_runs::TargetRuns;
 use super::subregion::Subregion;
 use super::survey::Survey;
 use super::together::{LookAtAll, MostlySwept};
 use crate::fitting::pieces;
-use daos_core::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE, TargetId, WITHIN_US, WorkingSets};
+use daos_core::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE, TargetId, WorkingSets};
 
-/// What it costs to add up what is known of a subregion, in microseconds of CPU time. Measured, with
-/// cold caches.
-const ADDING_US: f64 = 0.2;
-/// The share of what may be spent that this may take, and the longest time from one adding up to the
-/// next that it is stretched to, in microseconds. Chosen: the shortest for which they tell what happened,
-/// rather than what usually does.
-const FOR_WORKING_SETS: f64 = 0.04;
-const MOST_BETWEEN_US: f64 = 1_000_000.0;
-/// A target grows that has one part in so many more than before, and so long after that, in microseconds; and it may so
-/// long after it was seen for the first time, when it is not known how it came to what it has. Chosen.
-const GROWN: u64 = 8;
-const GROWING_US: u64 = 3_000_000;
-const MAY_GROW_US: u64 = 1_000_000;
-/// How long memory counts as new, in microseconds, and how many parts of it tell of the others. Chosen: what is filled within so long
-/// is mostly used alike, and of eight parts a share is known to a sixth.
-const NEW_FOR_US: u64 = 30_000_000;
-const SOME_LOOKED_AT: usize = 8;
 /// Subregions on each side, page tables or as large as one is, that are gone over with it, at most, if they are accessed as often
 /// within this factor. Chosen: what is gone over is some ten mebibytes and more.
 const TOGETHER: usize = 4;
@@ -46,18 +29,15 @@ pub(super) struct TargetSubregions {
     /// How much of it is accessed within which time, `None` where regions tell as
     /// much; and when it is to be added up anew.
     pub working_sets: Option<WorkingSets>,
-    working_sets_due_us: u64,
+    pub working_sets_due_us: u64,
     /// Whether most of it in use is gone over.
     mostly_swept: MostlySwept,
     /// Places drawn from all of it, where it is not known page by page.
     pub survey: Survey,
     /// When it may be planned to arm it at once.
     pub at_once_from_us: u64,
-    /// What was resident when that had last grown by a part, until when it counts as growing for it, and until when it
-    /// is not known whether it does.
-    grown_to: u64,
-    growing_until_us: u64,
-    may_grow_until_us: u64,
+    /// How much of it was filled of late.
+    pub growth: Growth,
 }
 
 impl TargetSubregions {
@@ -74,122 +54,21 @@ impl TargetSubregions {
             mostly_swept: MostlySwept::default(),
             survey: Survey::default(),
             at_once_from_us: 0,
-            grown_to: 0,
-            growing_until_us: 0,
-            may_grow_until_us: 0,
+            growth: Growth::default(),
         }
     }
 
     /// Takes in how much of it is resident.
     pub fn set_resident(&mut self, bytes: Option<u64>, now_us: u64) {
         self.resident_bytes = bytes;
-        let Some(bytes) = bytes else { return };
-        if bytes > self.grown_to + self.grown_to / GROWN {
-            match self.grown_to {
-                0 => self.may_grow_until_us = now_us + MAY_GROW_US,
-                _ => self.growing_until_us = now_us + GROWING_US,
-            }
-            self.grown_to = bytes;
+        if let Some(bytes) = bytes {
+            self.growth.note(bytes, now_us);
         }
-    }
-
-    /// Whether it has filled much of its memory of late: what is known of it then does not hold for long.
-    pub fn is_growing(&self, now_us: u64) -> bool {
-        now_us < self.growing_until_us
-    }
-
-    /// Whether that is not known yet.
-    pub fn may_grow(&self, now_us: u64) -> bool {
-        now_us < self.may_grow_until_us
     }
 
     /// Bytes mapped.
     pub fn bytes(&self) -> u64 {
         self.ranges.iter().map(AddrRange::len).sum()
-    }
-
-    /// Adds up how much of it is accessed within which time, when that is due: all that is known of it has
-    /// to be gone through. `per_second`: microseconds of CPU time that may be spent.
-    pub fn add_up_working_sets(&mut self, per_second: f64, now_us: u64) {
-        if now_us < self.working_sets_due_us {
-            return;
-        }
-        let cost_us = self.subregions.len() as f64 * ADDING_US;
-        let between_us = cost_us * 1e6 / (FOR_WORKING_SETS * per_second);
-        self.working_sets_due_us = now_us + between_us.min(MOST_BETWEEN_US) as u64;
-        // Of what can be surveyed, and of the rest.
-        let (mut sum, mut rest, mut surveyed) =
-            ([0.0; WITHIN_US.len()], [0.0; WITHIN_US.len()], 0.0);
-        let (mut hidden, mut there, mut unseen) = (0.0, 0.0, 0.0);
-        let new = self.usual_of_new(now_us);
-        let of_unseen = self.usual_of_unseen(now_us);
-        for subregion in &self.subregions {
-            // Shares are of the pages that can be observed.
-            let all = subregion.range.len() as f64;
-            let bytes = all * (1.0 - subregion.unobserved);
-            if of_unseen.is_some() && subregion.is_unseen() {
-                unseen += bytes;
-                continue;
-            }
-            if !subregion.absent {
-                hidden += all - bytes;
-                there += bytes * f64::from(subregion.present);
-            }
-            let is_surveyed = subregion.may_be_explored();
-            surveyed += if is_surveyed { bytes } else { 0.0 };
-            let sum = if is_surveyed { &mut sum } else { &mut rest };
-            let of_others = new.filter(|_| subregion.is_only_filled());
-            let usual = of_others.unwrap_or(subregion.curve);
-            for (sum, share) in sum.iter_mut().zip(subregion.shares_if(usual, now_us)) {
-                *sum += bytes * f64::from(share);
-            }
-        }
-        for (sum, least) in sum.iter_mut().zip(self.survey.at_least(now_us)) {
-            *sum = sum.max(least * surveyed);
-        }
-        sum.iter_mut().zip(rest).for_each(|(sum, rest)| *sum += rest);
-        // What a few pages tell of many may add up to more than there is.
-        let most = self.resident_bytes.map_or(f64::MAX, |bytes| bytes as f64);
-        let unseen = unseen.min((most - there).max(0.0));
-        there += unseen;
-        for (sum, share) in sum.iter_mut().zip(of_unseen.unwrap_or_default().shares) {
-            *sum += unseen * f64::from(share);
-        }
-        let hidden = hidden * (most / (hidden + there).max(1.0)).min(1.0);
-        let sets = WorkingSets::new(sum).beside_hidden(hidden);
-        self.working_sets = (self.subregions.len() > 1).then_some(sets);
-    }
-
-    /// How many pages in memory of what was not looked at yet are accessed within which time, by what was; `None` if that is little,
-    /// or all was.
-    fn usual_of_unseen(&self, now_us: u64) -> Option<Curve> {
-        if !self.subregions.iter().any(Subregion::is_unseen) {
-            return None;
-        }
-        let tells = |s: &Subregion| !(s.absent || s.is_unseen() || s.is_new()) && s.present > 0.0;
-        self.mean_shares(tells, now_us)
-    }
-
-    /// How many pages of memory that was filled of late are accessed within which time, by those parts of it that were looked at
-    /// since; `None` if these are few, or there are no others. Of the others it is only known that they were accessed once.
-    fn usual_of_new(&self, now_us: u64) -> Option<Curve> {
-        if !self.subregions.iter().any(Subregion::is_only_filled) {
-            return None;
-        }
-        let tells = |s: &Subregion| !s.absent && s.was_looked_at_since_filled(NEW_FOR_US, now_us);
-        self.mean_shares(tells, now_us)
-    }
-
-    /// How many pages of those that tell are accessed within which time, on average; `None` if they are few.
-    fn mean_shares(&self, tells: impl Fn(&Subregion) -> bool, now_us: u64) -> Option<Curve> {
-        let (mut sum, mut looked_at) = ([0.0; WITHIN_US.len()], 0);
-        for subregion in self.subregions.iter().filter(|subregion| tells(subregion)) {
-            let shares = subregion.shares_within(now_us);
-            sum.iter_mut().zip(shares).for_each(|(sum, share)| *sum += share);
-            looked_at += 1;
-        }
-        let mean = || Curve { shares: sum.map(|sum| sum / looked_at as f32) };
-        (looked_at >= SOME_LOOKED_AT).then(mean)
     }
 
     /// Page tables that map it.
@@ -450,25 +329,6 @@ fn tables(range: &AddrRange) -> u64 {
 mod tests {
     use super::super::estimate::Look;
     use super::*;
-    use daos_core::Observation;
-
-    #[test]
-    fn a_target_may_be_growing_until_it_was_seen_for_a_while() {
-        const S: u64 = 1_000_000;
-        let seen = |readings: &[Option<u64>]| {
-            let mut target = TargetSubregions::new(TargetId(0));
-            for (second, bytes) in (0..).zip(readings) {
-                target.set_resident(bytes.map(|tables| tables * HUGE_PAGE_SIZE), second * S);
-            }
-            target
-        };
-        assert!(!seen(&[None]).may_grow(0), "nothing speaks for it");
-        let seen_once = seen(&[Some(100)]);
-        assert!(seen_once.may_grow(S - 1) && !seen_once.may_grow(S) && !seen_once.is_growing(0));
-        assert!(!seen(&[Some(100), Some(101)]).is_growing(S));
-        let growing = seen(&[Some(20), Some(60)]);
-        assert!(growing.is_growing(S) && !growing.is_growing(S + GROWING_US));
-    }
 
     #[test]
     fn what_is_found_accessed_in_part_speaks_against_a_sweep_all_over() {
@@ -489,89 +349,5 @@ mod tests {
             target.subregions[2].estimate.is_together()
         };
         assert!(told(1.0) && !told(0.5));
-    }
-
-    #[test]
-    fn what_was_filled_is_used_as_those_parts_of_it_are_that_were_looked_at_since() {
-        const S: u64 = 1_000_000;
-        let mut target = TargetSubregions::new(TargetId(0));
-        target.fit(vec![AddrRange::new(0, HUGE_PAGE_SIZE)], S);
-        target.fit(vec![AddrRange::new(0, 65 * HUGE_PAGE_SIZE)], 2 * S);
-        target.split_at_tables(65, 2 * S);
-        let seen = |accessed| Observation { present: 8, accessed, ..Observation::default() };
-        for subregion in &mut target.subregions[1..] {
-            subregion.take((0, 8), &seen(8), 2 * S);
-        }
-        let told = |target: &mut TargetSubregions, now_us| {
-            target.add_up_working_sets(1e9, now_us);
-            target.working_sets.expect("counted").within(S) / HUGE_PAGE_SIZE as f64
-        };
-        assert!(told(&mut target, 4 * S) > 32.0, "of none it is known");
-        for subregion in &mut target.subregions[1..17] {
-            subregion.arm(0, 8, 3 * S);
-            subregion.take((0, 8), &seen(0), 4 * S);
-        }
-        assert!(told(&mut target, 5 * S) < 8.0);
-        for subregion in &mut target.subregions[1..17] {
-            subregion.take((0, 8), &seen(8), 5 * S);
-        }
-        assert!(told(&mut target, 6 * S) > 32.0);
-    }
-
-    #[test]
-    fn what_nobody_looked_at_yet_is_used_as_what_somebody_did_look_at() {
-        const S: u64 = 1_000_000;
-        let mut target = TargetSubregions::new(TargetId(0));
-        target.fit(vec![AddrRange::new(HUGE_PAGE_SIZE, 65 * HUGE_PAGE_SIZE)], S);
-        target.split_at_tables(64, S);
-        let told = |target: &mut TargetSubregions, now_us| {
-            target.add_up_working_sets(1e9, now_us);
-            target.working_sets.expect("counted").within(S) / HUGE_PAGE_SIZE as f64
-        };
-        let seen = |accessed| Observation { present: 8, accessed, ..Observation::default() };
-        let look = |target: &mut TargetSubregions, at: usize| {
-            target.subregions[at].arm(0, 8, S);
-            let accessed = if at.is_multiple_of(4) { 8 } else { 0 };
-            target.subregions[at].take((0, 8), &seen(accessed), 2 * S);
-        };
-        (0..4).for_each(|at| look(&mut target, at));
-        assert!(told(&mut target, 2 * S) < 1.5, "four are few");
-        (4..16).for_each(|at| look(&mut target, at));
-        let all = told(&mut target, 3 * S);
-        assert!((12.0..20.0).contains(&all), "{all} of 64");
-        // No more of it than is in memory.
-        target.set_resident(Some(32 * HUGE_PAGE_SIZE), 4 * S);
-        let half = told(&mut target, 4 * S);
-        assert!((6.0..10.0).contains(&half), "{half} of 32");
-        // Nothing is where somebody looked.
-        let empty = Observation { empty_bytes: PAGE_SIZE, ..Observation::default() };
-        for subregion in &mut target.subregions[16..] {
-            subregion.arm(0, 8, 4 * S);
-            subregion.take((0, 8), &empty, 5 * S);
-        }
-        let some = told(&mut target, 5 * S);
-        assert!((3.0..5.0).contains(&some), "{some} of 16");
-    }
-
-    #[test]
-    fn a_survey_tells_of_what_it_was_drawn_from() {
-        const S: u64 = 1_000_000;
-        let all = AddrRange::new(HUGE_PAGE_SIZE, 513 * HUGE_PAGE_SIZE);
-        let mut target = TargetSubregions::new(TargetId(0));
-        target.fit(vec![all], 0);
-        target.split_large(64 << 20, 100, 0);
-        target.subregions.iter_mut().for_each(|subregion| subregion.unsure = false);
-        let told = |target: &mut TargetSubregions, now_us| {
-            target.add_up_working_sets(1e6, now_us);
-            target.working_sets.expect("counted").within(S) / all.len() as f64
-        };
-        (0..100).for_each(|_| target.survey.add([0.1; 5], S));
-        assert!((0.09..0.11).contains(&told(&mut target, S)));
-        // Of what is unsure it tells nothing.
-        let half = target.subregions.len() / 2;
-        target.subregions[..half].iter_mut().for_each(|subregion| subregion.unsure = true);
-        assert!((0.04..0.06).contains(&told(&mut target, 2 * S)));
-        target.fit(vec![AddrRange::new(all.start, all.start + all.len() / 2)], 3 * S);
-        assert_eq!(told(&mut target, 3 * S), 0.0, "what it was drawn from is gone");
     }
 }

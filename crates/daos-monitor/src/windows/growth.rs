@@ -1,0 +1,108 @@
+//! How much memory a target has filled of late, by what is resident.
+
+use daos_core::WITHIN_US;
+use std::collections::VecDeque;
+
+/// A target grows that has one part in so many more than before, and so long after that, in microseconds; and it may so
+/// long after it was seen for the first time, when it is not known how it came to what it has. Chosen.
+pub(super) const GROWN: u64 = 8;
+pub(super) const GROWING_US: u64 = 3_000_000;
+const MAY_GROW_US: u64 = 1_000_000;
+/// What was resident is kept of so many microseconds, at times that lie so far apart at least.
+const KEPT_US: u64 = WITHIN_US[WITHIN_US.len() - 1];
+const APART_US: u64 = 200_000;
+
+/// What was resident of a target, and when.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Growth {
+    /// The time in microseconds, and bytes, by rising time.
+    lately: VecDeque<(u64, u64)>,
+    /// What was resident when that had last grown by a part, until when it counts as growing for it, and until when it
+    /// is not known whether it does.
+    grown_to: u64,
+    growing_until_us: u64,
+    may_grow_until_us: u64,
+}
+
+impl Growth {
+    /// Takes in how much is resident now.
+    pub fn note(&mut self, bytes: u64, now_us: u64) {
+        if bytes > self.grown_to + self.grown_to / GROWN {
+            match self.grown_to {
+                0 => self.may_grow_until_us = now_us + MAY_GROW_US,
+                _ => self.growing_until_us = now_us + GROWING_US,
+            }
+            self.grown_to = bytes;
+        }
+        if self.lately.back().is_none_or(|(at_us, _)| *at_us + APART_US <= now_us) {
+            self.lately.push_back((now_us, bytes));
+        }
+        // One of before that is needed, too.
+        while self.lately.get(1).is_some_and(|(at_us, _)| *at_us + KEPT_US < now_us) {
+            self.lately.pop_front();
+        }
+    }
+
+    /// Whether much memory was filled of late: what is known of the target then does not hold for long.
+    pub fn is_growing(&self, now_us: u64) -> bool {
+        now_us < self.growing_until_us
+    }
+
+    /// Whether that is not known yet.
+    pub fn may_grow(&self, now_us: u64) -> bool {
+        now_us < self.may_grow_until_us
+    }
+
+    /// Bytes by which more is resident than so many microseconds before it was last taken in, or before it was for the first
+    /// time. They were accessed since, when they were filled.
+    pub fn within(&self, us: u64) -> u64 {
+        let Some((last_us, last)) = self.lately.back() else { return 0 };
+        let since_us = last_us.saturating_sub(us);
+        let behind = self.lately.partition_point(|(at_us, _)| *at_us < since_us);
+        let (next_us, next) = self.lately[behind];
+        let then = match behind.checked_sub(1).map(|before| self.lately[before]) {
+            Some((before_us, before)) => {
+                let part = (since_us - before_us) as f64 / (next_us - before_us) as f64;
+                before as f64 + part * (next as f64 - before as f64)
+            }
+            None => next as f64,
+        };
+        (*last as f64 - then).max(0.0) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: u64 = 1_000_000;
+
+    /// So many bytes one second after the other.
+    fn seen(resident: &[u64]) -> Growth {
+        let mut growth = Growth::default();
+        (0..).zip(resident).for_each(|(second, bytes)| growth.note(*bytes, second * S));
+        growth
+    }
+
+    #[test]
+    fn it_may_be_growing_until_it_was_seen_for_a_while() {
+        assert!(!seen(&[]).may_grow(0), "nothing speaks for it");
+        let once = seen(&[100]);
+        assert!(once.may_grow(S - 1) && !once.may_grow(S) && !once.is_growing(0));
+        assert!(!seen(&[100, 101]).is_growing(S));
+        let growing = seen(&[20, 60]);
+        assert!(growing.is_growing(S) && !growing.is_growing(S + GROWING_US));
+    }
+
+    #[test]
+    fn what_came_within_a_time_is_known() {
+        let growth = seen(&[1000, 1100, 1300, 1400]);
+        let within = [0, 250_000, S, 3 * S / 2, 2 * S, 3 * S, 60 * S].map(|us| growth.within(us));
+        assert_eq!(within, [0, 25, 100, 200, 300, 400, 400]);
+        assert_eq!(seen(&[1000, 1500, 900]).within(S), 0, "it was given back");
+        assert_eq!(seen(&[1000]).within(S), 0, "of before nothing is known");
+        let long: Vec<u64> = (0..100).map(|second| second * 10).collect();
+        let growth = seen(&long);
+        assert_eq!((growth.within(KEPT_US), growth.lately.len()), (200, 22));
+    }
+}
