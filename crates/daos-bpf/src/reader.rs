@@ -226,15 +226,10 @@ mod tests {
     #[test]
     fn threads_that_run_are_told_from_those_that_wait() {
         let mut reader = Reader::new().expect("the programs load");
-        let wait = |nr: usize| {
-            (0..nr).for_each(|_| {
-                drop(spawn(|| {
-                    loop {
-                        park()
-                    }
-                }))
-            })
+        let sleep = || loop {
+            park();
         };
+        let wait = |nr: usize| (0..nr).for_each(|_| drop(spawn(sleep)));
         wait(50);
         let (here, _) = cpu::two_cpus().expect("there are two");
         let _here = cpu::Pinned::to(here).expect("it runs there");

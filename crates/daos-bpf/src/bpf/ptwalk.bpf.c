@@ -536,28 +536,33 @@ static long walk_one(__u64 i, void *data)
 #include "cache.bpf.h"
 #include "file.bpf.h"
 
-/* Threads of a process. */
-struct threads {
+/* A look at the threads of a process. */
+struct thread_look {
 	/* Where the next is in their list, and where that ends. */
-	struct list_head *next;
-	struct list_head *end;
-	struct tables_ctx *ctx;
+	__u64 next;
+	__u64 end;
+	__u32 nr_running;
+	__u32 cpu;
+	__u32 policy;
 };
 
-static int count_running(__u32 nth, void *data)
-{
-	struct threads *threads = data;
-	struct task_struct *task =
-		(void *)threads->next - bpf_core_field_offset(struct task_struct, thread_node);
+/* Not static: clang would make a variable of each member, with names that the kernel refuses. */
+struct thread_look thread_look;
 
-	if (threads->next == threads->end)
+static long count_running(__u64 i, void *data)
+{
+	struct thread_look *look = &thread_look;
+	struct task_struct *task =
+		(void *)(look->next - bpf_core_field_offset(struct task_struct, thread_node));
+
+	if (look->next == look->end)
 		return 1;
-	threads->next = BPF_CORE_READ(task, thread_node.next);
+	look->next = (__u64)BPF_CORE_READ(task, thread_node.next);
 	if (!BPF_CORE_READ(task, on_cpu))
 		return 0;
-	threads->ctx->nr_running++;
-	threads->ctx->cpu = BPF_CORE_READ(task, thread_info.cpu);
-	threads->ctx->policy = BPF_CORE_READ(task, policy);
+	look->nr_running++;
+	look->cpu = BPF_CORE_READ(task, thread_info.cpu);
+	look->policy = BPF_CORE_READ(task, policy);
 	return 0;
 }
 
@@ -565,14 +570,17 @@ static int count_running(__u32 nth, void *data)
 static void find_running(struct task_struct *task, struct tables_ctx *ctx)
 {
 	struct signal_struct *signal = BPF_CORE_READ(task, signal);
-	struct threads threads = { .ctx = ctx };
+	struct thread_look *look = &thread_look;
 
-	ctx->nr_running = 0;
-	threads.end = (void *)signal + bpf_core_field_offset(struct signal_struct, thread_head);
-	threads.next = BPF_CORE_READ(signal, thread_head.next);
-	bpf_loop(MAX_THREADS + 1, count_running, &threads, 0);
-	if (threads.next != threads.end)
-		ctx->nr_running = BPF_CORE_READ(signal, nr_threads);
+	look->next = (__u64)BPF_CORE_READ(signal, thread_head.next);
+	look->end = (__u64)signal + bpf_core_field_offset(struct signal_struct, thread_head);
+	look->nr_running = 0;
+	bpf_loop(MAX_THREADS + 1, count_running, 0, 0);
+	if (look->next != look->end)
+		look->nr_running = BPF_CORE_READ(signal, nr_threads);
+	ctx->nr_running = look->nr_running;
+	ctx->cpu = look->cpu;
+	ctx->policy = look->policy;
 }
 
 /* Answers `ctx->nr` requests about the address space of a task. */

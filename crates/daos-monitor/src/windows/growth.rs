@@ -1,6 +1,5 @@
 //! How much memory a target has filled of late, by what is resident.
 
-use daos_core::WITHIN_US;
 use std::collections::VecDeque;
 
 /// A target grows that has one part in so many more than before, and so long after that, in microseconds; and it may so
@@ -8,9 +7,10 @@ use std::collections::VecDeque;
 pub(super) const GROWN: u64 = 8;
 pub(super) const GROWING_US: u64 = 3_000_000;
 const MAY_GROW_US: u64 = 1_000_000;
-/// What was resident is kept of so many microseconds, at times that lie so far apart at least.
-const KEPT_US: u64 = WITHIN_US[WITHIN_US.len() - 1];
-const APART_US: u64 = 200_000;
+/// For so many microseconds it is kept what was resident, at times that lie so far apart at least. Chosen: what was filled longer
+/// ago was looked at.
+pub(super) const KEPT_US: u64 = 1_000_000;
+const APART_US: u64 = 100_000;
 
 /// What was resident of a target, and when.
 #[derive(Debug, Clone, Default)]
@@ -53,8 +53,8 @@ impl Growth {
         now_us < self.may_grow_until_us
     }
 
-    /// Bytes by which more is resident than so many microseconds before it was last taken in, or before it was for the first
-    /// time. They were accessed since, when they were filled.
+    /// Bytes by which more is resident than so many microseconds before it was last taken in, up to [`KEPT_US`], or than when it
+    /// was for the first time. They were accessed since, when they were filled.
     pub fn within(&self, us: u64) -> u64 {
         let Some((last_us, last)) = self.lately.back() else { return 0 };
         let since_us = last_us.saturating_sub(us);
@@ -97,12 +97,13 @@ mod tests {
     #[test]
     fn what_came_within_a_time_is_known() {
         let growth = seen(&[1000, 1100, 1300, 1400]);
-        let within = [0, 250_000, S, 3 * S / 2, 2 * S, 3 * S, 60 * S].map(|us| growth.within(us));
-        assert_eq!(within, [0, 25, 100, 200, 300, 400, 400]);
+        let within = [0, 250_000, S / 2, KEPT_US].map(|us| growth.within(us));
+        assert_eq!(within, [0, 25, 50, 100]);
+        assert_eq!(seen(&[1000, 1400]).within(KEPT_US), 400);
         assert_eq!(seen(&[1000, 1500, 900]).within(S), 0, "it was given back");
         assert_eq!(seen(&[1000]).within(S), 0, "of before nothing is known");
         let long: Vec<u64> = (0..100).map(|second| second * 10).collect();
         let growth = seen(&long);
-        assert_eq!((growth.within(KEPT_US), growth.lately.len()), (200, 22));
+        assert_eq!((growth.within(KEPT_US), growth.lately.len()), (10, 3));
     }
 }

@@ -4,6 +4,7 @@
 //! looked at yet is taken to be as what was, and what was filled of late is known by what is resident.
 
 use super::curve::Curve;
+use super::growth::KEPT_US;
 use super::subregion::Subregion;
 use super::target::TargetSubregions;
 use daos_core::{WITHIN_US, WorkingSets};
@@ -16,8 +17,6 @@ const ADDING_US: f64 = 0.2;
 /// rather than what usually does.
 const FOR_WORKING_SETS: f64 = 0.04;
 const MOST_BETWEEN_US: f64 = 1_000_000.0;
-/// What was filled no longer ago, in microseconds, may not have been looked at: that it was is known by what is resident. Chosen.
-const SEEN_AFTER_US: u64 = 1_000_000;
 /// How long memory counts as new, in microseconds, and how many parts of it tell of the others. Chosen: what is filled within so long
 /// is mostly used alike, and of eight parts a share is known to a sixth.
 const NEW_FOR_US: u64 = 30_000_000;
@@ -79,7 +78,8 @@ impl TargetSubregions {
             sum[at] += unseen * f64::from(share);
             filled[at] += unseen * f64::from(share);
         }
-        for (at, us) in WITHIN_US.into_iter().enumerate().filter(|(_, us)| *us <= SEEN_AFTER_US) {
+        // What was filled so shortly before may not have been looked at.
+        for (at, us) in WITHIN_US.into_iter().enumerate().filter(|(_, us)| *us <= KEPT_US) {
             sum[at] += (self.growth.within(us) as f64 - filled[at]).max(0.0);
         }
         let hidden = hidden * (most / (hidden + there).max(1.0)).min(1.0);
