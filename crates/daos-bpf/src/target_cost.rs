@@ -51,6 +51,11 @@ impl TargetCost {
         self.interrupting.unwrap_or(if may_interrupt { 1.0 } else { 0.0 }) * self.interrupt_us
     }
 
+    /// What an interrupt costs a target where it comes, in microseconds.
+    pub(crate) fn of_an_interrupt_us(&self) -> f64 {
+        self.interrupt_us
+    }
+
     /// The TLB of a target was flushed, wherever it runs.
     pub(crate) fn interrupted(&mut self) {
         self.due_us += self.interrupt_us;
