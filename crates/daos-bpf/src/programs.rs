@@ -95,7 +95,7 @@ pub(crate) struct Found<'a> {
 /// Where a task was when its tables were read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Whereabouts {
-    /// Threads of its process that ran, if its memory was read to be armed or acted on, which one did not that we took the CPU
+    /// Threads of its process that ran, if its memory was read to be armed, which one did not that we took the CPU
     /// from; and of one of them on which CPU it did, and by which policy it is scheduled.
     pub(crate) nr_running: u32,
     pub(crate) cpu: u32,
@@ -218,8 +218,7 @@ impl Programs {
             young_array: if with == Facts::Owners { 0 } else { layout.page_array },
             folios: u32::from(self.others_clear),
             all: u32::from(with == Facts::OfPresent),
-            tell_plain: u32::from(is_to_arm),
-            count_running: u32::from(is_to_arm || with == Facts::OfPresent),
+            to_arm: u32::from(is_to_arm),
             most_gap: match with {
                 Facts::OfYoung { most_gap } => most_gap,
                 _ => 0,

@@ -85,9 +85,10 @@ impl Reader {
         self.programs.find_task(pidfd)
     }
 
-    /// Where the threads of a process run now; `None` when the task has left its address space.
+    /// Where the threads of a process run now, as reading to arm tells it, of no pages; `None` when the task has left its address
+    /// space.
     pub(crate) fn whereabouts(&mut self, task: &Task) -> Result<Option<Whereabouts>, BpfError> {
-        self.programs.read_tables(task, &self.layout, Facts::OfPresent, 0)
+        self.programs.read_tables(task, &self.layout, Facts::OfYoung { most_gap: 0 }, 0)
     }
 
     /// Hands `each` the answer for every part of `windows`, in their order.
@@ -211,21 +212,15 @@ mod tests {
     use std::time::{Duration, Instant};
     use test_tag::tag;
 
-    /// Where this process runs, as arming is told.
-    fn whereabouts(reader: &mut Reader) -> Whereabouts {
-        let me = reader.myself().expect("this process is there");
-        let place = std::hint::black_box(0u64);
-        let start = std::ptr::from_ref(&place) as u64 & !(PAGE_SIZE - 1);
-        let window = Window { target: Default::default(), start, pages: 1 };
-        let with = Facts::OfYoung { most_gap: 0 };
-        let there = reader.read(&me, [window].into_iter(), with, |_, _| {});
-        there.expect("it can be read").expect("it is there")
-    }
-
     #[tag(root)]
     #[test]
     fn threads_that_run_are_told_from_those_that_wait() {
         let mut reader = Reader::new().expect("the programs load");
+        let me = reader.myself().expect("this process is there");
+        let mut whereabouts = || {
+            let there = reader.whereabouts(&me).expect("it can be read");
+            there.expect("it is there")
+        };
         let sleep = || loop {
             park();
         };
@@ -235,7 +230,7 @@ mod tests {
         let _here = cpu::Pinned::to(here).expect("it runs there");
         // Others of this process may run, but not all the time.
         let until = Instant::now() + Duration::from_secs(30);
-        let alone = std::iter::repeat_with(|| whereabouts(&mut reader))
+        let alone = std::iter::repeat_with(&mut whereabouts)
             .take_while(|_| Instant::now() < until)
             .find(|there| there.nr_running == 1);
         let alone = alone.expect("at some time only this thread runs, of 50");
@@ -245,6 +240,6 @@ mod tests {
         assert!(!placement.interrupts(here, 1) && placement.interrupts(here, 2));
         // Of more than are looked at.
         wait(100);
-        assert!(whereabouts(&mut reader).nr_running >= 150);
+        assert!(whereabouts().nr_running >= 150);
     }
 }

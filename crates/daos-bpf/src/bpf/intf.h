@@ -77,14 +77,15 @@ struct tables_ctx {
 	 * another monitor cleared the bit: then it counts as set.
 	 */
 	__u64 young_array;
-	/* In: whether what is plain of a page is told in `plain`, and nothing else is then. */
-	__u32 tell_plain;
-	/* In: whether threads that run are to be counted. */
-	__u32 count_running;
+	/*
+	 * In: whether pages are to be armed: then what is plain of them is told in `plain`, and
+	 * nothing else is, and threads that run are counted.
+	 */
+	__u32 to_arm;
 	/* Out: the address space that was read, or 0: throw everything away. */
 	__u64 mm;
 	/*
-	 * Out, if asked for: threads of the process that run now, which one does not that we took
+	 * Out, with `to_arm`: threads of the process that run now, which one does not that we took
 	 * the CPU from; and of one of them on which CPU it does, and by which policy.
 	 */
 	__u32 nr_running;

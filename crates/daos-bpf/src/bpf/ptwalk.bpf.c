@@ -572,9 +572,9 @@ static void find_running(struct task_struct *task, struct tables_ctx *ctx)
 	struct signal_struct *signal = BPF_CORE_READ(task, signal);
 	struct thread_look *look = &thread_look;
 
+	*look = (struct thread_look){};
 	look->next = (__u64)BPF_CORE_READ(signal, thread_head.next);
 	look->end = (__u64)signal + bpf_core_field_offset(struct signal_struct, thread_head);
-	look->nr_running = 0;
 	bpf_loop(MAX_THREADS + 1, count_running, 0, 0);
 	if (look->next != look->end)
 		look->nr_running = BPF_CORE_READ(signal, nr_threads);
@@ -607,7 +607,7 @@ int read_tables(struct tables_ctx *ctx)
 	w->levels = ctx->levels;
 	w->owners = ctx->owners;
 	w->most_gap = ctx->most_gap;
-	w->tell_plain = ctx->tell_plain;
+	w->tell_plain = ctx->to_arm;
 	w->wanted = ctx->all ? ENTRY_PRESENT : ENTRY_YOUNG;
 	w->gib = ~0ULL;
 	ctx->struct_page_size = bpf_core_type_size(struct page);
@@ -616,7 +616,7 @@ int read_tables(struct tables_ctx *ctx)
 
 	bpf_loop(ctx->nr, walk_one, 0, 0);
 
-	if (ctx->count_running)
+	if (ctx->to_arm)
 		find_running(task, ctx);
 	ctx->secondary_tables = bpf_core_field_exists(mm->notifier_subscriptions) &&
 				BPF_CORE_READ(mm, notifier_subscriptions);

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 /// A target grows that has one part in so many more than before, and so long after that, in microseconds; and it may so
 /// long after it was seen for the first time, when it is not known how it came to what it has. Chosen.
 pub(super) const GROWN: u64 = 8;
-pub(super) const GROWING_US: u64 = 3_000_000;
+const GROWING_US: u64 = 3_000_000;
 const MAY_GROW_US: u64 = 1_000_000;
 /// For so many microseconds it is kept what was resident, at times that lie so far apart at least. Chosen: what was filled longer
 /// ago was looked at.

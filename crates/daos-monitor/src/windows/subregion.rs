@@ -281,14 +281,10 @@ impl Subregion {
         self.is_unknown() && !self.was_read
     }
 
-    /// Whether all that is known of it is that it was filled: it was mapped while it was watched, was read, and was not armed since.
-    pub fn is_only_filled(&self) -> bool {
-        self.unmapped_us > 0 && self.accessed.to_us > 0
-    }
-
-    /// Whether all that is known of it is that, within so many microseconds.
-    pub fn was_filled_within(&self, us: u64, now_us: u64) -> bool {
-        self.is_only_filled() && self.accessed.to_us + us > now_us
+    /// When it was seen to be filled, if that is all that is known of it: it was mapped while it was watched, was read, and was
+    /// not armed since.
+    pub fn only_filled_us(&self) -> Option<u64> {
+        (self.unmapped_us > 0 && self.accessed.to_us > 0).then_some(self.accessed.to_us)
     }
 
     /// Whether it was mapped no longer than so many microseconds ago, and is known not to be accessed since it was armed for as long

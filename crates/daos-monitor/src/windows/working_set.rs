@@ -55,13 +55,14 @@ impl TargetSubregions {
             let is_surveyed = subregion.may_be_explored();
             surveyed += if is_surveyed { bytes } else { 0.0 };
             let sum = if is_surveyed { &mut sum } else { &mut rest };
-            let of_others = new.filter(|_| subregion.is_only_filled());
+            let filled_us = subregion.only_filled_us();
+            let of_others = new.filter(|_| filled_us.is_some());
             let usual = of_others.unwrap_or(subregion.curve);
             let shares = subregion.shares_if(usual, now_us);
             for (at, (sum, share)) in sum.iter_mut().zip(shares).enumerate() {
                 let accessed = bytes * f64::from(share);
                 *sum += accessed;
-                if subregion.was_filled_within(WITHIN_US[at], now_us) {
+                if filled_us.is_some_and(|filled_us| filled_us + WITHIN_US[at] > now_us) {
                     filled[at] += accessed;
                 }
             }
@@ -100,7 +101,7 @@ impl TargetSubregions {
     /// How many pages of memory that was filled of late are accessed within which time, by those parts of it that were looked at
     /// since; `None` if these are few, or there are no others. Of the others it is only known that they were accessed once.
     fn usual_of_new(&self, now_us: u64) -> Option<Curve> {
-        if !self.subregions.iter().any(Subregion::is_only_filled) {
+        if !self.subregions.iter().any(|subregion| subregion.only_filled_us().is_some()) {
             return None;
         }
         let tells = |s: &Subregion| !s.absent && s.was_looked_at_since_filled(NEW_FOR_US, now_us);
