@@ -54,6 +54,9 @@ pub struct Engine {
     schemes: Vec<SchemeState>,
     history: History,
     forgot_us: u64,
+    /// By how much the sink's clock is ahead of the ends of snapshots, at least; `None` before the first. A pass for which it is
+    /// more comes later after its snapshot.
+    ahead_us: Option<f64>,
     /// Of the last snapshot; kept for its allocation.
     candidates: Vec<Candidate>,
 }
@@ -117,6 +120,7 @@ impl Engine {
         let mut done = Vec::new();
         let now_us = snapshot.end_us;
         let begun_us = sink.clock_us();
+        let late_us = self.late_by(begun_us - now_us as f64);
         let slice_us = snapshot.aggregation_us as f64 * SLICE / self.schemes.len().max(1) as f64;
         // Only where a scheme asks for them.
         let mut with_files = None;
@@ -150,6 +154,7 @@ impl Engine {
                 index: at as u32,
                 now_us,
                 begun_us,
+                late_us,
                 aggregation_us: snapshot.aggregation_us,
                 deadline_us,
                 history: &mut self.history,
@@ -164,6 +169,13 @@ impl Engine {
         // They are none of the monitor's targets, which is what is told of.
         done.retain(|done| !done.target.is_file());
         Ok(done)
+    }
+
+    /// How late a pass is whose sink's clock is ahead of its snapshot by so much, in microseconds.
+    fn late_by(&mut self, ahead_us: f64) -> f64 {
+        let least_us = self.ahead_us.map_or(ahead_us, |least_us| least_us.min(ahead_us));
+        self.ahead_us = Some(least_us);
+        ahead_us - least_us
     }
 
     /// Drops what no scheme can ask for any more. `with_files`: the snapshot with files that nobody

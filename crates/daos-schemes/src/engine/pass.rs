@@ -17,6 +17,8 @@ pub(super) struct Pass<'a, S> {
     pub(super) now_us: u64,
     /// When the pass began, on the sink's clock.
     pub(super) begun_us: f64,
+    /// By how much that was later after `now_us` than it may be.
+    pub(super) late_us: f64,
     pub(super) aggregation_us: u64,
     /// When to leave the rest for the next pass, on the sink's clock.
     pub(super) deadline_us: f64,

@@ -63,6 +63,25 @@ fn arming_a_part_proves_nothing_of_another() {
 }
 
 #[test]
+fn what_is_armed_late_after_a_snapshot_is_proven_as_late() {
+    const LATE_US: u64 = 400_000;
+    let out_us = |late_from_us: u64| {
+        let mut toy = Toy::new(PAGES);
+        let mut engine = Engine::new(vec![idle(5, Action::Pageout)]);
+        while toy.present() > 0 {
+            let end_us = toy.now_us + INTERVAL_US;
+            let late_us = if end_us == late_from_us { LATE_US } else { 0 };
+            toy.clock_us = (end_us + late_us) as f64;
+            toy.pass(&mut engine);
+        }
+        toy.now_us
+    };
+    // Pages are armed from an eighth of the age on.
+    assert_eq!(out_us(700_000) - out_us(0), LATE_US);
+    assert_eq!(out_us(2 * SECOND), out_us(0), "nothing is armed then");
+}
+
+#[test]
 fn what_is_ripe_is_read_before_more_is_armed() {
     for mapped in MAPPED {
         let mut toy = toy(mapped);
