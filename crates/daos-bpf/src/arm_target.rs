@@ -183,7 +183,9 @@ impl VirtualMemory {
     /// program that lives by what the TLB has of it may have accessed none such: that is tried again later.
     pub(crate) fn try_to_flush(&mut self, at: usize) -> Result<(), BpfError> {
         let Some(mut flush) = self.spaces[at].to_flush.take() else { return Ok(()) };
-        let widest = self.arm_windows(at, &flush.by, MAX_WINDOW_PAGES)?;
+        let widest = self.arm_windows(at, &flush.by, MAX_WINDOW_PAGES);
+        self.placement.follow(None);
+        let widest = widest?;
         flush.tries -= 1;
         if widest < FLUSHES_ALL && flush.tries > 0 {
             self.spaces[at].to_flush = Some(flush);

@@ -46,6 +46,8 @@ pub(crate) struct Seen {
     look: Option<Look>,
     /// Whether a look was had to its end.
     is_complete: bool,
+    /// Whether one was begun and had to its end since that was last asked.
+    was_listed: bool,
     /// When the next begins, on the clock of [`cpu`].
     pub(crate) next_us: u64,
     /// When it may begin if much was mapped or given back since.
@@ -128,7 +130,13 @@ impl Space {
             self.seen.extend(look.coming);
             self.seen.is_complete = true;
         }
+        self.seen.was_listed = goes_on.is_ok() && look.begun_us == now_us;
         Some(if is_old { 0 } else { look.took_us })
+    }
+
+    /// Whether all that it has mapped was read since that was last asked, at once, and all of that counts.
+    pub(crate) fn was_listed(&mut self) -> bool {
+        std::mem::take(&mut self.seen.was_listed) && self.origin != Origin::Found
     }
 
     /// What was read of the first list is better than nothing.

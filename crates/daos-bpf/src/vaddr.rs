@@ -101,6 +101,8 @@ pub(crate) struct Space {
     /// Others access its memory by tables of their own, as the guests of a virtual machine:
     /// nothing is known of it, and nothing is done to it.
     pub(crate) is_opaque: bool,
+    /// Anonymous memory of it that was to be paged out stayed, the last time.
+    pub(crate) anonymous_stayed: bool,
 }
 
 /// Accessed bits of processes, read with eBPF and armed with `process_madvise`.
@@ -176,7 +178,7 @@ impl VirtualMemory {
             armed_pages: Some(ArmedPages::default()),
             prices: Prices { arm_target_page: PAGE_US, ..measured.prices },
             can_flush: clear_refs::can_flush(),
-            may_arm_targets: !cpu_quota::is_limited(Path::new("/"), std::process::id()),
+            may_arm_targets: may_arm_targets(),
             unobservable: Vec::new(),
             cleared: None,
             to_arm: ToArm::default(),
@@ -215,6 +217,7 @@ impl VirtualMemory {
             willneed: RecentPages::new(ASK_AGAIN_US),
             locked: Locked::new(),
             is_opaque: false,
+            anonymous_stayed: false,
         });
         Ok(id)
     }
@@ -503,6 +506,7 @@ impl AccessCheck for VirtualMemory {
         if try_again {
             self.unobservable.clear();
             self.reader.programs.others_clear = others_clear();
+            self.may_arm_targets = may_arm_targets();
         }
         for space in &mut self.spaces {
             space.lookup_failed = false;
@@ -514,6 +518,7 @@ impl AccessCheck for VirtualMemory {
         let target = |s: &mut Space| Target {
             id: s.id,
             ranges: s.ranges().to_vec(),
+            is_listed: s.was_listed(),
             resident_bytes: s.seen.resident_bytes(),
         };
         Ok(self.spaces.iter_mut().map(target).collect())
@@ -654,6 +659,11 @@ fn joined(mappings: &[Mapping], most: usize) -> Vec<Mapping> {
         joined.sort_by_key(|m| m.range.start);
     }
     joined
+}
+
+/// Whether all of a target may be armed at once: not where we may be stopped in the middle of that.
+fn may_arm_targets() -> bool {
+    !cpu_quota::is_limited(Path::new("/"), std::process::id())
 }
 
 /// Whether a DAMON of the kernel may clear accessed bits, too.

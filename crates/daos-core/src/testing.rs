@@ -136,7 +136,7 @@ pub fn mib(from: u64, to: u64) -> AddrRange {
 
 /// A target with these ranges.
 pub fn target(id: u32, ranges: &[AddrRange]) -> Target {
-    Target { id: TargetId(id), ranges: ranges.to_vec(), resident_bytes: None }
+    Target { id: TargetId(id), ranges: ranges.to_vec(), is_listed: true, resident_bytes: None }
 }
 
 impl TestMemory {

@@ -34,11 +34,35 @@ impl MemoryCgroup {
         Some(Self { path: path.to_owned(), dir, version: mount.version })
     }
 
-    /// The most that it may use, in bytes; `None` if there is no limit of its own.
+    /// The most that it may use, in bytes, by its own limit and those of the groups above it; `None` if there are none.
     pub fn limit_bytes(&self) -> Option<u64> {
-        let name = self.named("memory.limit_in_bytes", "memory.max");
+        self.with_those_above().filter_map(|group| group.own_limit_bytes()).min()
+    }
+
+    fn own_limit_bytes(&self) -> Option<u64> {
         // Version 1 says "no limit" by a number just below 2^63, version 2 by a word.
-        self.number(name).filter(|&bytes| bytes < 1 << 62)
+        self.number(self.limit_file()).filter(|&bytes| bytes < 1 << 62)
+    }
+
+    fn limit_file(&self) -> &'static str {
+        self.named("memory.limit_in_bytes", "memory.max")
+    }
+
+    /// It, and the groups above it as far as they are seen here. The root of version 2 has no limit, nor a file for it.
+    fn with_those_above(&self) -> impl Iterator<Item = Self> {
+        let has_limit = |dir: &&Path| dir.join(self.limit_file()).exists();
+        let group = |dir: &Path| Self { dir: dir.to_owned(), ..self.clone() };
+        self.dir.ancestors().take_while(has_limit).map(group)
+    }
+
+    /// Whether it, or a group above it, has as much in swap as it may (`memory.swap.max`, which may be 0). Version 1 counts
+    /// swap and memory together, so that swapping out is always allowed.
+    pub fn is_swap_full(&self) -> bool {
+        let is_full = |group: Self| {
+            let most = group.number("memory.swap.max");
+            most.is_some_and(|most| group.number("memory.swap.current") >= Some(most))
+        };
+        self.version == Version::Two && self.with_those_above().any(is_full)
     }
 
     /// What it uses, in bytes, the page cache included.
@@ -54,16 +78,20 @@ impl MemoryCgroup {
         }
     }
 
-    /// How much more it could use before something other than page cache had to go;
-    /// `None` if there is no limit.
+    /// How much more it could use before something other than page cache had to go, by its own limit and those of the groups
+    /// above it; `None` if there are none.
     pub(crate) fn room_bytes(&self) -> Option<u64> {
+        self.with_those_above().filter_map(|group| group.own_room_bytes()).min()
+    }
+
+    fn own_room_bytes(&self) -> Option<u64> {
         let (active, inactive) = match self.version {
             Version::One => ("total_active_file", "total_inactive_file"),
             Version::Two => ("active_file", "inactive_file"),
         };
         let cache = self.stat(active).unwrap_or(0) + self.stat(inactive).unwrap_or(0);
         let kept = self.usage_bytes()?.saturating_sub(cache);
-        Some(self.limit_bytes()?.saturating_sub(kept))
+        Some(self.own_limit_bytes()?.saturating_sub(kept))
     }
 
     fn named(&self, one: &'static str, two: &'static str) -> &'static str {
@@ -218,6 +246,30 @@ mod tests {
         fs::write(group.dir.join("memory.max"), "1000\n").unwrap();
         fs::write(group.dir.join("memory.stat"), "active_file 100\ninactive_file 50\n").unwrap();
         assert_eq!(group.room_bytes(), Some(550), "page cache can go");
+    }
+
+    #[test]
+    fn groups_above_have_limits_too() {
+        let files = [
+            ("pod/app/memory.max", "max\n"),
+            ("pod/app/memory.current", "600\n"),
+            ("pod/app/memory.swap.max", "max\n"),
+            ("pod/app/memory.swap.current", "70\n"),
+            ("pod/memory.max", "1000\n"),
+            ("pod/memory.current", "900\n"),
+            ("pod/memory.swap.max", "80\n"),
+            ("pod/memory.swap.current", "70\n"),
+        ];
+        let root = tree(TWO, "0::/pod/app\n", &files);
+        let group = MemoryCgroup::of(root.path(), 7).unwrap();
+        assert_eq!((group.limit_bytes(), group.room_bytes()), (Some(1000), Some(100)));
+        assert!(!group.is_swap_full());
+        let above = group.dir.parent().unwrap();
+        fs::write(above.join("memory.swap.current"), "80\n").unwrap();
+        assert!(group.is_swap_full());
+        fs::write(above.join("memory.swap.max"), "max\n").unwrap();
+        fs::write(group.dir.join("memory.swap.max"), "0\n").unwrap();
+        assert!(group.is_swap_full());
     }
 
     #[test]

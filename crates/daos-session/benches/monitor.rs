@@ -26,7 +26,7 @@ impl AccessCheck for Stripes {
 
     fn targets(&mut self) -> Result<Vec<Target>, Infallible> {
         let ranges = vec![AddrRange::new(0, 1 << 40)];
-        Ok(vec![Target { id: TargetId(0), ranges, resident_bytes: None }])
+        Ok(vec![Target { id: TargetId(0), ranges, is_listed: true, resident_bytes: None }])
     }
 
     fn arm(&mut self, _: &[Window]) -> Result<(), Infallible> {

@@ -46,7 +46,7 @@ impl AccessCheck for PageCache {
     fn targets(&mut self) -> io::Result<Vec<Target>> {
         let pages = self.file.metadata()?.len() / PAGE_SIZE;
         let ranges = vec![AddrRange::new(0, pages * PAGE_SIZE)];
-        Ok(vec![Target { id: TargetId(0), ranges, resident_bytes: None }])
+        Ok(vec![Target { id: TargetId(0), ranges, is_listed: true, resident_bytes: None }])
     }
 
     fn arm(&mut self, windows: &[Window]) -> io::Result<()> {

@@ -127,8 +127,7 @@ impl<A: AccessCheck, M: Monitor> Driver<A, M> {
             target_us: self.access.take_target_us(),
         };
         self.cpu_us = cpu_us - monitor_us;
-        let over_us = cpu::monotonic_us() - self.start_us;
-        self.monitor.charge(CpuCost { monitor_us: 0.0, target_us }, over_us);
+        self.monitor.charge_beside(CpuCost { monitor_us: 0.0, target_us });
         (result, spent)
     }
 

@@ -515,7 +515,12 @@ impl AccessCheck for SimSpace {
     /// they would tell it every edge that it is there to find.
     fn targets(&mut self) -> Result<Vec<Target>, Infallible> {
         let resident_bytes = Some(self.resident_bytes());
-        Ok(vec![Target { id: TARGET, ranges: self.mapped.clone(), resident_bytes }])
+        Ok(vec![Target {
+            id: TARGET,
+            ranges: self.mapped.clone(),
+            is_listed: true,
+            resident_bytes,
+        }])
     }
 
     fn prices(&self) -> Prices {

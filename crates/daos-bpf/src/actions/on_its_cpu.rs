@@ -24,7 +24,7 @@ impl VirtualMemory {
         task: &Task,
         ranges: &[AddrRange],
     ) -> Advised {
-        let (huge, small): (Vec<_>, Vec<_>) =
+        let (huge, small): (Vec<AddrRange>, Vec<AddrRange>) =
             ranges.iter().partition(|range| range.len() >= HUGE_PAGE_SIZE);
         let process = &self.spaces[at].process;
         let mut advised = process.advise(Advice::Pageout, &huge);
@@ -32,6 +32,8 @@ impl VirtualMemory {
         let pages: u64 = small.iter().map(AddrRange::pages).sum();
         let are_dear = self.target_cost.of_an_interrupt_us() > A_PAGE_US;
         let is_worth_it = are_dear && pages >= WORTH_A_MOVE as u64;
+        let most = if is_worth_it { IN_A_CALL } else { u64::MAX };
+        let small: Vec<_> = small.iter().flat_map(|range| range.blocks(most)).collect();
         let follow = || {
             if is_worth_it && let Ok(Some(there)) = reader.whereabouts(task) {
                 there.follow(placement);

@@ -11,6 +11,7 @@ use crate::programs::Facts;
 use crate::ranges;
 use crate::vaddr::{Space, VirtualMemory};
 use daos_core::{ActionReport, AddrRange, Mapping, Refusal};
+use daos_linux::cgroup::MemoryCgroup;
 use daos_linux::madvise::{Advice, Advised};
 use daos_linux::support::Swap;
 use rustix::io::Errno;
@@ -31,7 +32,9 @@ impl VirtualMemory {
     ) -> Result<Option<ActionReport>, BpfError> {
         let mut report = ActionReport::default();
         // Without room, the kernel would split idle huge pages before it finds that out.
-        let is_full = Swap::read(Path::new("/proc")).free_bytes() == 0;
+        let space = &self.spaces[at];
+        let is_full = Swap::read(Path::new("/proc")).free_bytes() == 0
+            || space.anonymous_stayed && space.has_full_swap();
         let mappings = self.spaces[at].seen.mappings.iter().filter(|m| is_full && !m.is_of_file());
         let without_room: Vec<_> = mappings.map(|m| m.range).collect();
         let mut whole = WholeBlocks::default();
@@ -69,10 +72,11 @@ impl VirtualMemory {
         }
         if stayed_anonymous > 0 {
             let swap = Swap::read(Path::new("/proc"));
-            let why =
-                if swap.free_bytes() < stayed_anonymous { Refusal::NoRoom } else { Refusal::Kept };
-            report.refuse(why, stayed_anonymous);
+            let has_room = swap.free_bytes() >= stayed_anonymous && !space.has_full_swap();
+            report.refuse(if has_room { Refusal::Kept } else { Refusal::NoRoom }, stayed_anonymous);
         }
+        // While it may have no more in swap, nothing of it is tried.
+        self.spaces[at].anonymous_stayed = is_full || stayed_anonymous > 0;
         Ok(Some(report))
     }
 
@@ -160,6 +164,12 @@ fn stopped_by_end(advised: &Advised) -> bool {
 }
 
 impl Space {
+    /// Whether its cgroup lets it have no more in swap.
+    fn has_full_swap(&self) -> bool {
+        let cgroup = MemoryCgroup::of(Path::new("/"), self.process.pid());
+        cgroup.is_some_and(|cgroup| cgroup.is_swap_full())
+    }
+
     /// Whether a file is mapped at `addr`.
     pub(crate) fn is_of_file(&self, addr: u64) -> bool {
         self.mapping_at(addr).is_some_and(Mapping::is_of_file)

@@ -233,7 +233,12 @@ impl AccessCheck for PhysicalMemory {
 
     fn targets(&mut self) -> Result<Vec<Target>, BpfError> {
         self.keep_up()?;
-        Ok(vec![Target { id: ALL, ranges: self.ram(), resident_bytes: self.resident_bytes }])
+        Ok(vec![Target {
+            id: ALL,
+            ranges: self.ram(),
+            is_listed: true,
+            resident_bytes: self.resident_bytes,
+        }])
     }
 
     fn arm(&mut self, windows: &[Window]) -> Result<(), BpfError> {

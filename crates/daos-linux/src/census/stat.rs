@@ -54,7 +54,7 @@ impl Stat {
 pub(crate) fn ticks_since_start(root: &Path) -> u64 {
     let uptime = fs::read_to_string(root.join("proc/uptime")).unwrap_or_default();
     let seconds = uptime.split(' ').next().and_then(|seconds| seconds.parse::<f64>().ok());
-    seconds.map_or(u64::MAX, |seconds| (seconds * TICKS) as u64)
+    seconds.map_or(u64::MAX, |seconds| (seconds * TICKS).round() as u64)
 }
 
 /// Who process `pid` acts as.

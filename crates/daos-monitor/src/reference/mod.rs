@@ -315,7 +315,7 @@ impl Reference {
     /// target grows (as the kernel's does since 7.1).
     fn follow(&mut self, live: Vec<Target>, sparse: bool) {
         self.targets.retain(|t| live.iter().any(|l| l.id == t.id));
-        for Target { id, ranges, resident_bytes } in live {
+        for Target { id, ranges, resident_bytes, .. } in live {
             let ranges = if sparse { layout::three_ranges(&ranges) } else { ranges };
             let ranges: Vec<AddrRange> = ranges.into_iter().filter(|r| r.pages() > 0).collect();
             let at = match self.targets.binary_search_by_key(&id, |t| t.id) {

@@ -63,9 +63,14 @@ const MOST_FOR_ENDINGS: u32 = 5;
 /// What updates of targets may take of what there is before ends of intervals make do with the least
 /// that they may have. Chosen.
 const MOST_FOR_UPDATES: f64 = 0.8;
-/// What each end of an aggregation interval leaves of the costs before it. Chosen: there are
+/// What each end of an aggregation interval, and each update of targets, leaves of the costs before it. Chosen: there are
 /// fewer of them than of ticks.
-const KEEP_ENDINGS: f64 = 0.8;
+const KEEP_ENDINGS: f64 = 0.7;
+/// Ticks around such an end: what is done with a snapshot is charged in the tick behind it.
+const TICKS_OF_AN_END: u32 = 2;
+/// Ends that are not usual count as so many times as dear as is known at most. Chosen: one changes little, and ten in a row
+/// all.
+const UNUSUAL: f64 = 2.0;
 /// Microseconds of samples that are taken to have cost what was predicted, before any did.
 /// Chosen: a few costs say little.
 const PRIOR_US: f64 = 500.0;
@@ -180,11 +185,11 @@ pub(super) struct Budget {
     expected: Price,
     /// What a tick costs in which nothing is sampled.
     wake: f64,
-    /// What ticks around the end of an aggregation interval cost beside waking up and sampling.
+    /// What the ticks around the end of an aggregation interval cost beside waking up and sampling.
     ending: f64,
-    /// Ticks that are still around such an end: what is done with a snapshot is charged in the
-    /// tick behind it.
+    /// How many are still around such an end, what those before took, and whether that is what ends usually take.
     near_end: u32,
+    end_took: f64,
     is_usual_end: bool,
     /// What an update of targets takes, and the time from one to the next, in microseconds.
     updating: f64,
@@ -220,6 +225,7 @@ impl Budget {
             wake: Prices::default().wake,
             ending: 0.0,
             near_end: 0,
+            end_took: 0.0,
             is_usual_end: true,
             updating: 0.0,
             update_us: f64::INFINITY,
@@ -379,10 +385,12 @@ impl Budget {
         self.apart = true;
     }
 
-    /// Tells that an aggregation interval ends in this tick; `is_usual`: without what comes seldom, and is
+    /// Tells that an aggregation interval ends in this tick; `is_usual`: without what mostly comes seldom, and is
     /// bounded by itself.
     pub fn note_ending(&mut self, is_usual: bool) {
-        (self.near_end, self.is_usual_end) = (2, is_usual);
+        // Where each tick ends one, it has what the one before left to do.
+        self.learn_of_end();
+        (self.near_end, self.end_took, self.is_usual_end) = (TICKS_OF_AN_END, 0.0, is_usual);
     }
 
     /// Takes a price out that must be paid.
@@ -404,14 +412,14 @@ impl Budget {
         let (beside, factor) = self.readings.line();
         let Price { reading, arming, .. } = self.expected;
         let usual = self.wake + factor * reading + self.factor_of_arming() * arming;
-        let learn = |known: &mut f64, took: f64| {
-            *known = *known * KEEP_ENDINGS + took.max(0.0) * (1.0 - KEEP_ENDINGS);
-        };
         if updated && !apart {
             let ending = if near_end { self.ending } else { 0.0 };
             learn(&mut self.updating, spent.monitor_us - usual - ending);
-        } else if near_end && self.is_usual_end && !apart {
-            learn(&mut self.ending, spent.monitor_us - usual);
+        }
+        if near_end {
+            // What else was done then can't be told from it.
+            let is_clear = !(updated || apart);
+            self.end_took += if is_clear { spent.monitor_us - usual } else { f64::NAN };
         }
         if updated || apart || near_end {
             // What these take says nothing of other ticks.
@@ -427,8 +435,22 @@ impl Budget {
                 self.armings.add(arming, arming_us.min(MAX_FACTOR * arming));
             }
         }
+        if self.near_end == 1 {
+            self.learn_of_end();
+        }
         self.near_end = self.near_end.saturating_sub(1);
         self.expected = Price::default();
+    }
+
+    /// Learns what the end of an interval took, once that is known, if it is.
+    fn learn_of_end(&mut self) {
+        if self.near_end == 0 || self.end_took.is_nan() {
+            return;
+        }
+        // What comes seldom says little, but it may come each time.
+        let unusual = UNUSUAL * (self.ending + self.wake);
+        let most = if self.is_usual_end { f64::MAX } else { unusual };
+        learn(&mut self.ending, self.end_took.min(most));
     }
 
     /// Takes out what was spent beside ticks.
@@ -504,9 +526,9 @@ impl Budget {
             let us = costs * us / (1.0 - updates.min(MOST_FOR_UPDATES));
             doublings(share * aggregation_us as f64, us)
         };
-        let ending = doublings_for(self.share, WAKES * self.wake + 4.0 * self.ending);
+        let ending = doublings_for(self.share, WAKES * self.wake + 2.0 * self.ending);
         // Of what is not put by, half of all that they take.
-        let saving = doublings_for(self.coming_in(), 4.0 * (self.wake + self.ending));
+        let saving = doublings_for(self.coming_in(), 4.0 * self.wake + 2.0 * self.ending);
         let ending = ending.max(saving).min(MOST_FOR_ENDINGS);
         self.round_doublings(aggregation_us, is_learning, costs).max(ending)
     }
@@ -557,6 +579,11 @@ impl Budget {
         let target = interrupt * f64::from(runs) + set_again * rate * nr;
         Price { reading, reading_later: reading, arming, target, wakes: 0.0 }
     }
+}
+
+/// Takes in what an end of an interval, or an update of targets, took.
+fn learn(known: &mut f64, took: f64) {
+    *known = *known * KEEP_ENDINGS + took.max(0.0) * (1.0 - KEEP_ENDINGS);
 }
 
 /// How often what an interval allows, in microseconds, must be doubled for so many.
@@ -658,6 +685,25 @@ mod tests {
     }
 
     #[test]
+    fn ends_that_are_dear_each_time_come_less_often() {
+        // Of 10 ms a second each takes 0.9, whether there is a tick behind it or another end, and though it is not usual.
+        for ticks_behind in [0, 1, 3] {
+            let mut budget = Budget::new(0.01 / PLANNED);
+            let cost = |monitor_us| CpuCost { monitor_us, target_us: 0.0 };
+            (0..100).for_each(|_| budget.charge(cost(40.0)));
+            let doublings: Vec<u32> = (0..30)
+                .map(|_| {
+                    budget.note_ending(false);
+                    budget.charge(cost(940.0));
+                    (0..ticks_behind).for_each(|_| budget.charge(cost(40.0)));
+                    budget.interval_doublings(100_000, false, 1.0)
+                })
+                .collect();
+            assert_eq!((doublings[0], doublings[29]), (0, 2), "{doublings:?}");
+        }
+    }
+
+    #[test]
     fn ends_of_intervals_share_with_updates_of_targets() {
         // Of 5 ms a second, an end takes one, and an update, each second, two and a half.
         let doublings = |updating: f64| {
@@ -679,8 +725,12 @@ mod tests {
     #[test]
     fn what_is_put_by_is_not_for_ends_of_intervals_nor_before_there_is_enough_to_read() {
         let mut budget = Budget::new(0.005 / PLANNED);
-        budget.near_end = u32::MAX;
-        (0..100).for_each(|_| budget.charge(CpuCost { monitor_us: 190.0, target_us: 0.0 }));
+        let cost = |monitor_us| CpuCost { monitor_us, target_us: 0.0 };
+        for _ in 0..100 {
+            budget.note_ending(true);
+            budget.charge(cost(340.0));
+            budget.charge(cost(40.0));
+        }
         let before = budget.interval_doublings(100_000, false, 1.0);
         budget.save_for(20_000.0, 0.6);
         assert_eq!(budget.interval_doublings(100_000, false, 1.0), before + 1);

@@ -27,6 +27,10 @@ pub(super) struct Growth {
 impl Growth {
     /// Takes in how much is resident now.
     pub fn note(&mut self, bytes: u64, now_us: u64) {
+        if bytes < self.grown_to - self.grown_to / GROWN {
+            // What was given back may be filled again.
+            self.grown_to = bytes;
+        }
         if bytes > self.grown_to + self.grown_to / GROWN {
             match self.grown_to {
                 0 => self.may_grow_until_us = now_us + MAY_GROW_US,
@@ -90,6 +94,7 @@ mod tests {
         let once = seen(&[100]);
         assert!(once.may_grow(S - 1) && !once.may_grow(S) && !once.is_growing(0));
         assert!(!seen(&[100, 101]).is_growing(S));
+        assert!(seen(&[100, 10, 60]).is_growing(3 * S), "what was given back is filled again");
         let growing = seen(&[20, 60]);
         assert!(growing.is_growing(S) && !growing.is_growing(S + GROWING_US));
     }

@@ -506,7 +506,7 @@ impl Monitor for Windows {
             let mut target = known.unwrap_or_else(|| TargetSubregions::new(live.id));
             target.set_resident(live.resident_bytes, now_us);
             let ranges = live.ranges.into_iter().filter(|range| range.pages() > 0).collect();
-            target.fit(ranges, now_us);
+            target.fit(ranges, live.is_listed, now_us);
             self.targets.push(target);
         }
         self.targets.sort_by_key(|target| target.id);

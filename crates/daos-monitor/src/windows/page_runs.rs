@@ -6,7 +6,7 @@
 
 use super::regions::Run;
 use super::subregion::Subregion;
-use daos_core::{AddrRange, PageRun, PageRuns, RunBlock};
+use daos_core::{AddrRange, HUGE_PAGE_SIZE, PageRun, PageRuns, RunBlock};
 
 /// Most runs of pages of all targets together. Chosen: as many as a gigabyte has in which every
 /// other page is in use; they take ten megabytes.
@@ -25,6 +25,9 @@ const FOR_RUNS: f64 = 0.12;
 const FOR_RATES: f64 = 0.06;
 /// So much of that may be spent at once at most, in seconds of it. Chosen: a few milliseconds.
 const AT_ONCE_S: f64 = 2.0;
+/// What is joined and begins in the same so many bytes is kept, or told anew, as one. Chosen: sixteen page tables, so that one
+/// that changes costs little.
+const JOINED_BYTES: u64 = 16 * HUGE_PAGE_SIZE;
 /// Access rates of a table that differ by no more than this part are told as one. Chosen: looks at a few
 /// pages at a time change them by as much.
 const RATES_ALIKE: f64 = 0.1;
@@ -265,14 +268,21 @@ impl Together {
             }
             joined.next();
         }
-        let Some(first) = runs.first() else { return };
-        let old = &self.old[self.passed..];
-        self.passed += old.iter().take_while(|old| old.start() < first.range.start).count();
-        match self.old.get(self.passed).filter(|old| are_alike(old, &runs)) {
+        let part = |run: &PageRun| run.range.start / JOINED_BYTES;
+        for runs in runs.chunk_by(|one, next| part(one) == part(next)) {
+            self.push_block(runs);
+        }
+    }
+
+    /// Adds what is joined as one block: as it was, if nothing else is known.
+    fn push_block(&mut self, runs: &[PageRun]) {
+        let start = runs[0].range.start;
+        self.passed += self.old[self.passed..].iter().take_while(|old| old.start() < start).count();
+        match self.old.get(self.passed).filter(|old| are_alike(old, runs)) {
             Some(old) => self.blocks.push(old.clone()),
             None => {
                 self.nr_new += runs.len();
-                self.blocks.push(RunBlock::new(&runs));
+                self.blocks.push(RunBlock::new(runs));
             }
         }
     }
@@ -306,7 +316,7 @@ mod tests {
     use super::*;
     use crate::windows::estimate::{Estimate, Look};
     use crate::windows::target::TargetSubregions;
-    use daos_core::{HUGE_PAGE_SIZE, Observation, TargetId};
+    use daos_core::{Observation, TargetId};
 
     const S: u64 = 1_000_000;
 
@@ -328,7 +338,7 @@ mod tests {
     /// So many page tables of which every other page is in use.
     fn mixed(tables: u64) -> TargetSubregions {
         let mut target = TargetSubregions::new(TargetId(0));
-        target.fit(vec![AddrRange::new(0, tables * HUGE_PAGE_SIZE)], 0);
+        target.fit(vec![AddrRange::new(0, tables * HUGE_PAGE_SIZE)], true, 0);
         target.split_at_tables(64, 0);
         for subregion in &mut target.subregions {
             subregion.make_table();
@@ -388,12 +398,35 @@ mod tests {
     }
 
     #[test]
+    fn of_what_is_joined_only_the_parts_that_changed_are_new() {
+        let run = |table: u64, age_us: u64| {
+            let start = table * HUGE_PAGE_SIZE;
+            PageRun {
+                range: AddrRange::new(start, start + HUGE_PAGE_SIZE),
+                access_rate: 0.0,
+                age_us,
+            }
+        };
+        let all = |changed: Option<u64>| {
+            (0..160u64).map(move |table| run(table, if changed == Some(table) { 5 * S } else { S }))
+        };
+        let mut first = Together::default();
+        first.push_joined(&mut all(None).peekable(), u64::MAX);
+        assert_eq!((first.nr_new, first.blocks.len()), (160, 10));
+        let mut next = Together { old: first.blocks.clone(), ..Together::default() };
+        next.push_joined(&mut all(Some(40)).peekable(), u64::MAX);
+        assert_eq!(next.nr_new, 16);
+        let told: PageRuns = next.blocks.into_iter().collect();
+        assert!(told.iter().eq(all(Some(40))));
+    }
+
+    #[test]
     fn what_is_not_mapped_any_more_is_not_told() {
         let mut target = mixed(4);
         update_at(&mut target, 10 * S);
         target.runs.put_off(100 * S);
         target.runs.rates_due_us = 100 * S;
-        target.fit(vec![AddrRange::new(0, HUGE_PAGE_SIZE)], 11 * S);
+        target.fit(vec![AddrRange::new(0, HUGE_PAGE_SIZE)], true, 11 * S);
         update_at(&mut target, 11 * S);
         assert_eq!(target.runs.pages.blocks().len(), 1);
     }

@@ -25,6 +25,8 @@ pub(super) struct Run {
     estimate: Estimate,
     pub since_us: u64,
     is_mixed: bool,
+    /// Nothing of it is in memory.
+    is_absent: bool,
     /// Sums over its pages: the chance of an access, and what could not be observed.
     chance: f64,
     unobserved: f64,
@@ -45,6 +47,7 @@ impl Run {
             estimate: subregion.estimate,
             since_us,
             is_mixed: subregion.is_mixed(),
+            is_absent: subregion.absent,
             chance: subregion.mean_chance(seconds) * pages,
             unobserved: if unknown { pages } else { subregion.unobserved * pages },
             pages,
@@ -84,6 +87,7 @@ impl Run {
         self.range.end = next.range.end;
         self.estimate = self.estimate.with(&next.estimate);
         self.is_mixed |= next.is_mixed;
+        self.is_absent &= next.is_absent;
         self.chance += next.chance;
         self.unobserved += next.unobserved;
         self.pages += next.pages;
@@ -105,6 +109,10 @@ impl Run {
         }
         if (one == 0.0) != (other == 0.0) {
             return false;
+        }
+        if one == 0.0 && self.is_absent && next.is_absent {
+            // Since when it is not used tells nothing of what is not there.
+            return true;
         }
         if one == 0.0 {
             let age = |run: &Self| now_us.saturating_sub(run.since_us);
@@ -221,4 +229,30 @@ fn join(runs: &mut Vec<Run>, slack: f64, gap: u64, now_us: u64) {
         }
         alike
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use daos_core::{HUGE_PAGE_SIZE, Observation, TargetId};
+
+    #[test]
+    fn memory_of_which_nothing_is_there_is_one_region_whenever_that_was_seen() {
+        const S: u64 = 1_000_000;
+        let regions = |absent: bool| {
+            let mut target = TargetSubregions::new(TargetId(0));
+            target.fit(vec![AddrRange::new(0, 64 * HUGE_PAGE_SIZE)], true, 0);
+            target.split_at_tables(64, 0);
+            for (at, subregion) in target.subregions.iter_mut().enumerate() {
+                let at_us = (1 + 20 * (at as u64 % 2)) * S;
+                subregion.arm(0, 8, at_us);
+                let seen = Observation { present: 8, ..Observation::default() };
+                subregion.take((0, 8), &seen, at_us + S);
+                subregion.absent = absent;
+            }
+            joined(&target, 0.005, 22 * S).len()
+        };
+        assert_eq!(regions(true), 1);
+        assert_eq!(regions(false), 64, "what is there is as old as it is");
+    }
 }

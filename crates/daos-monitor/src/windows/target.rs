@@ -23,8 +23,8 @@ pub(super) struct TargetSubregions {
     pub subregions: Vec<Subregion>,
     /// What is mapped: the subregions were fitted to it.
     ranges: Vec<AddrRange>,
-    /// When it was; 0 before.
-    fitted_us: u64,
+    /// When all that is mapped was read last; 0 before.
+    listed_us: u64,
     pub runs: TargetRuns,
     /// How much of it is accessed within which time, `None` where regions tell as
     /// much; and when it is to be added up anew.
@@ -47,7 +47,7 @@ impl TargetSubregions {
             resident_bytes: None,
             subregions: Vec::new(),
             ranges: Vec::new(),
-            fitted_us: 0,
+            listed_us: 0,
             runs: TargetRuns::default(),
             working_sets: None,
             working_sets_due_us: 0,
@@ -144,9 +144,12 @@ impl TargetSubregions {
     }
 
     /// Fits the subregions to what is mapped now: cuts and drops what left, fills what is new.
-    pub fn fit(&mut self, ranges: Vec<AddrRange>, now_us: u64) {
-        // Of what was there before it was watched nothing is known.
-        let unmapped_us = std::mem::replace(&mut self.fitted_us, now_us);
+    pub fn fit(&mut self, ranges: Vec<AddrRange>, is_listed: bool, now_us: u64) {
+        // Of what was there before all that is mapped was read nothing is known.
+        let unmapped_us = self.listed_us;
+        if is_listed {
+            self.listed_us = now_us;
+        }
         if ranges == self.ranges {
             return;
         }
@@ -334,7 +337,7 @@ mod tests {
     fn what_is_found_accessed_in_part_speaks_against_a_sweep_all_over() {
         let told = |share_of_every_fourth: f64| {
             let mut target = TargetSubregions::new(TargetId(0));
-            target.fit(vec![AddrRange::new(0, 64 * HUGE_PAGE_SIZE)], 0);
+            target.fit(vec![AddrRange::new(0, 64 * HUGE_PAGE_SIZE)], true, 0);
             target.split_at_tables(64, 0);
             let look = Look { waiting: 16.0, accessed: 8.0, exposure: 0.3 };
             target.subregions.iter_mut().for_each(|s| s.estimate = Estimate::of(look));

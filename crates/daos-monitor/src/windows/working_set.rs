@@ -131,8 +131,8 @@ mod tests {
     #[test]
     fn what_was_filled_is_used_as_those_parts_of_it_are_that_were_looked_at_since() {
         let mut target = TargetSubregions::new(TargetId(0));
-        target.fit(vec![AddrRange::new(0, HUGE_PAGE_SIZE)], S);
-        target.fit(vec![AddrRange::new(0, 65 * HUGE_PAGE_SIZE)], 2 * S);
+        target.fit(vec![AddrRange::new(0, HUGE_PAGE_SIZE)], true, S);
+        target.fit(vec![AddrRange::new(0, 65 * HUGE_PAGE_SIZE)], true, 2 * S);
         target.split_at_tables(65, 2 * S);
         let seen = |accessed| Observation { present: 8, accessed, ..Observation::default() };
         for subregion in &mut target.subregions[1..] {
@@ -157,8 +157,8 @@ mod tests {
     #[test]
     fn what_came_into_memory_was_accessed_before_anybody_looks() {
         let mut target = TargetSubregions::new(TargetId(0));
-        target.fit(vec![AddrRange::new(HUGE_PAGE_SIZE, 2 * HUGE_PAGE_SIZE)], S);
-        target.fit(vec![AddrRange::new(HUGE_PAGE_SIZE, 65 * HUGE_PAGE_SIZE)], 2 * S);
+        target.fit(vec![AddrRange::new(HUGE_PAGE_SIZE, 2 * HUGE_PAGE_SIZE)], true, S);
+        target.fit(vec![AddrRange::new(HUGE_PAGE_SIZE, 65 * HUGE_PAGE_SIZE)], true, 2 * S);
         target.split_at_tables(64, 2 * S);
         let empty = Observation { empty_bytes: HUGE_PAGE_SIZE, ..Observation::default() };
         for subregion in &mut target.subregions {
@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn what_nobody_looked_at_yet_is_used_as_what_somebody_did_look_at() {
         let mut target = TargetSubregions::new(TargetId(0));
-        target.fit(vec![AddrRange::new(HUGE_PAGE_SIZE, 65 * HUGE_PAGE_SIZE)], S);
+        target.fit(vec![AddrRange::new(HUGE_PAGE_SIZE, 65 * HUGE_PAGE_SIZE)], true, S);
         target.split_at_tables(64, S);
         let told = |target: &mut TargetSubregions, now_us| {
             target.add_up_working_sets(1e9, now_us);
@@ -218,7 +218,7 @@ mod tests {
     fn a_survey_tells_of_what_it_was_drawn_from() {
         let all = AddrRange::new(HUGE_PAGE_SIZE, 513 * HUGE_PAGE_SIZE);
         let mut target = TargetSubregions::new(TargetId(0));
-        target.fit(vec![all], 0);
+        target.fit(vec![all], true, 0);
         target.split_large(64 << 20, 100, 0);
         target.subregions.iter_mut().for_each(|subregion| subregion.unsure = false);
         let told = |target: &mut TargetSubregions, now_us| {
@@ -231,7 +231,7 @@ mod tests {
         let half = target.subregions.len() / 2;
         target.subregions[..half].iter_mut().for_each(|subregion| subregion.unsure = true);
         assert!((0.04..0.06).contains(&told(&mut target, 2 * S)));
-        target.fit(vec![AddrRange::new(all.start, all.start + all.len() / 2)], 3 * S);
+        target.fit(vec![AddrRange::new(all.start, all.start + all.len() / 2)], true, 3 * S);
         assert_eq!(told(&mut target, 3 * S), 0.0, "what it was drawn from is gone");
     }
 }

@@ -47,7 +47,7 @@ pub struct Apply {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Schemes", mut_arg("zram", |arg| arg.requires("schemes")))]
 pub struct Managing {
-    /// Scheme to apply: a file (text or TOML), one that comes with daos (prcl, reclaim, ethp), or its
+    /// Scheme to apply: a file (text or TOML), one that comes with daos (prcl, reclaim, pprcl, ethp, lock, prcl-gentle), or its
     /// text. May be given several times; files are read again when they change, and on SIGHUP
     #[arg(short, long = "scheme", value_name = "SCHEME")]
     pub schemes: Vec<String>,

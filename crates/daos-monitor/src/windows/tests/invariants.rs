@@ -30,7 +30,12 @@ fn any_targets() -> impl Strategy<Value = Vec<Target>> {
     vec(proptest::option::weighted(0.6, any_mapping(30)), 1..4).prop_map(|mappings| {
         let targets = mappings.into_iter().enumerate();
         let target = |(id, ranges): (usize, Option<_>)| {
-            Some(Target { id: TargetId(id as u32), ranges: ranges?, resident_bytes: None })
+            Some(Target {
+                id: TargetId(id as u32),
+                ranges: ranges?,
+                is_listed: true,
+                resident_bytes: None,
+            })
         };
         targets.filter_map(target).collect()
     })

@@ -53,6 +53,7 @@ fn with_file() -> Toy {
     toy.files = vec![Target {
         id: TargetId::of_file(0),
         ranges: vec![pages(1000, 2000)],
+        is_listed: true,
         resident_bytes: None,
     }];
     toy.mappings.push(Mapping { range: pages(1000, 2000), name: "/file".into(), shared: false });
