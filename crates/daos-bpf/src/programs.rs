@@ -95,8 +95,8 @@ pub(crate) struct Found<'a> {
 /// Where a task was when its tables were read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Whereabouts {
-    /// Threads of its process that ran, if its memory was read to be armed, which one did not that we took the CPU
-    /// from; and of one of them on which CPU it did, and by which policy it is scheduled.
+    /// Threads of its process that ran or waited for a CPU, if its memory was read to be armed: as one does that we took
+    /// the CPU from; and of one of them on which CPU that was, and by which policy it is scheduled.
     pub(crate) nr_running: u32,
     pub(crate) cpu: u32,
     pub(crate) policy: u32,

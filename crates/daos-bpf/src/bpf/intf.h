@@ -85,8 +85,8 @@ struct tables_ctx {
 	/* Out: the address space that was read, or 0: throw everything away. */
 	__u64 mm;
 	/*
-	 * Out, with `to_arm`: threads of the process that run now, which one does not that we took
-	 * the CPU from; and of one of them on which CPU it does, and by which policy.
+	 * Out, with `to_arm`: threads of the process that run now, or wait for a CPU, as one does
+	 * that we took it from; and of one of them on which CPU that is, and by which policy.
 	 */
 	__u32 nr_running;
 	__u32 cpu;

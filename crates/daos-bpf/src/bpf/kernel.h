@@ -56,7 +56,7 @@ struct task_struct {
 	struct mm_struct *mm;
 	struct signal_struct *signal;
 	struct list_head thread_node;
-	int on_cpu;
+	unsigned int __state;
 	unsigned int policy;
 	__u64 start_boottime;
 	int tgid;

@@ -536,6 +536,9 @@ static long walk_one(__u64 i, void *data)
 #include "cache.bpf.h"
 #include "file.bpf.h"
 
+/* State of a thread that runs or waits for a CPU. */
+#define TASK_RUNNING 0
+
 /* A look at the threads of a process. */
 struct thread_look {
 	/* Where the next is in their list, and where that ends. */
@@ -558,7 +561,8 @@ static long count_running(__u64 i, void *data)
 	if (look->next == look->end)
 		return 1;
 	look->next = (__u64)BPF_CORE_READ(task, thread_node.next);
-	if (!BPF_CORE_READ(task, on_cpu))
+	/* Also one that waits for a CPU: that we run on is taken from one of them, maybe. */
+	if (BPF_CORE_READ(task, __state) != TASK_RUNNING)
 		return 0;
 	look->nr_running++;
 	look->cpu = BPF_CORE_READ(task, thread_info.cpu);
@@ -566,7 +570,7 @@ static long count_running(__u64 i, void *data)
 	return 0;
 }
 
-/* Where the threads of a process run. Of more than are looked at, all are taken to. */
+/* Where the threads of a process run, or are to. Of more than are looked at, all are taken to. */
 static void find_running(struct task_struct *task, struct tables_ctx *ctx)
 {
 	struct signal_struct *signal = BPF_CORE_READ(task, signal);

@@ -412,14 +412,15 @@ impl Budget {
         let (beside, factor) = self.readings.line();
         let Price { reading, arming, .. } = self.expected;
         let usual = self.wake + factor * reading + self.factor_of_arming() * arming;
+        let rest = spent.monitor_us - usual;
+        // What an end and an update take together is told by what each takes by itself, as far as is known.
+        let updating = if updated { self.updating } else { 0.0 };
         if updated && !apart {
             let ending = if near_end { self.ending } else { 0.0 };
-            learn(&mut self.updating, spent.monitor_us - usual - ending);
+            learn(&mut self.updating, rest - ending);
         }
         if near_end {
-            // What else was done then can't be told from it.
-            let is_clear = !(updated || apart);
-            self.end_took += if is_clear { spent.monitor_us - usual } else { f64::NAN };
+            self.end_took += if apart { f64::NAN } else { rest - updating };
         }
         if updated || apart || near_end {
             // What these take says nothing of other ticks.
