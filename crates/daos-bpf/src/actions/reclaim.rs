@@ -35,7 +35,7 @@ impl VirtualMemory {
         let space = &self.spaces[at];
         let is_full = Swap::read(Path::new("/proc")).free_bytes() == 0
             || space.anonymous_stayed && space.has_full_swap();
-        let mappings = self.spaces[at].seen.mappings.iter().filter(|m| is_full && !m.is_of_file());
+        let mappings = space.seen.mappings.iter().filter(|m| is_full && !m.is_of_file());
         let without_room: Vec<_> = mappings.map(|m| m.range).collect();
         let mut whole = WholeBlocks::default();
         let picked = self.pick(at, Advice::Pageout, ranges, &mut report, |leaf| {

@@ -54,8 +54,8 @@ pub struct Engine {
     schemes: Vec<SchemeState>,
     history: History,
     forgot_us: u64,
-    /// By how much the sink's clock is ahead of the ends of snapshots, at least; `None` before the first. A pass for which it is
-    /// more comes later after its snapshot.
+    /// By how much the sink's clock is ahead of the ends of snapshots when a pass begins, at least; `None` before the first. Of a
+    /// pass that comes later after its snapshot it is more.
     ahead_us: Option<f64>,
     /// Of the last snapshot; kept for its allocation.
     candidates: Vec<Candidate>,
@@ -119,8 +119,7 @@ impl Engine {
     ) -> Result<Vec<Done>, S::Error> {
         let mut done = Vec::new();
         let now_us = snapshot.end_us;
-        let begun_us = sink.clock_us();
-        let late_us = self.late_by(begun_us - now_us as f64);
+        let ended_us = self.end_on_clock(now_us as f64, sink.clock_us());
         let slice_us = snapshot.aggregation_us as f64 * SLICE / self.schemes.len().max(1) as f64;
         // Only where a scheme asks for them.
         let mut with_files = None;
@@ -153,8 +152,7 @@ impl Engine {
                 state,
                 index: at as u32,
                 now_us,
-                begun_us,
-                late_us,
+                ended_us,
                 aggregation_us: snapshot.aggregation_us,
                 deadline_us,
                 history: &mut self.history,
@@ -171,11 +169,11 @@ impl Engine {
         Ok(done)
     }
 
-    /// How late a pass is whose sink's clock is ahead of its snapshot by so much, in microseconds.
-    fn late_by(&mut self, ahead_us: f64) -> f64 {
-        let least_us = self.ahead_us.map_or(ahead_us, |least_us| least_us.min(ahead_us));
-        self.ahead_us = Some(least_us);
-        ahead_us - least_us
+    /// When a snapshot ended on the sink's clock, as far as is known, whose pass begins now.
+    fn end_on_clock(&mut self, end_us: f64, clock_us: f64) -> f64 {
+        let ahead_us = self.ahead_us.unwrap_or(f64::INFINITY).min(clock_us - end_us);
+        self.ahead_us = Some(ahead_us);
+        end_us + ahead_us
     }
 
     /// Drops what no scheme can ask for any more. `with_files`: the snapshot with files that nobody

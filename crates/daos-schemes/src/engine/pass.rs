@@ -15,10 +15,8 @@ pub(super) struct Pass<'a, S> {
     /// The scheme's place in the list.
     pub(super) index: u32,
     pub(super) now_us: u64,
-    /// When the pass began, on the sink's clock.
-    pub(super) begun_us: f64,
-    /// By how much that was later after `now_us` than it may be.
-    pub(super) late_us: f64,
+    /// The same on the sink's clock: a pass may begin later.
+    pub(super) ended_us: f64,
     pub(super) aggregation_us: u64,
     /// When to leave the rest for the next pass, on the sink's clock.
     pub(super) deadline_us: f64,

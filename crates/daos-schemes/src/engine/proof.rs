@@ -119,7 +119,7 @@ impl<S: ActionSink> Pass<'_, S> {
             self.history.drop_cleared(self.sink);
         }
         let armed = self.history.armed.entry(target).or_default();
-        let passed_us = (self.sink.clock_us() - self.begun_us + self.late_us).max(0.0) as u64;
+        let passed_us = (self.sink.clock_us() - self.ended_us).max(0.0) as u64;
         ranges.iter().for_each(|range| armed.set(*range, self.now_us + passed_us));
         Ok(())
     }
