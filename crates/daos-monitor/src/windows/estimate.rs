@@ -297,7 +297,6 @@ impl Estimate {
             *self = Self::of(look);
             return false;
         }
-        self.is_least &= look.found_nearly_all();
         let mut new = match self.together.rate() {
             Some(rate) => look.surprise_of_one(rate),
             None => look.surprise(self.evidence.bounds()),
@@ -320,6 +319,15 @@ impl Estimate {
         self.evidence.accesses += new.accesses;
         self.evidence.waited += new.waited;
         self.quiet = if look.accessed > 0.0 { 0.0 } else { self.quiet + new.waited };
+        let is_least = match look.accessed > 0.0 {
+            true => look.found_nearly_all(),
+            // That there was no access says nothing until there should have been one.
+            false => {
+                let Evidence { accesses, waited } = self.evidence;
+                self.quiet * accesses < waited - self.quiet
+            }
+        };
+        self.is_least &= is_least;
         self.rest_on_at_most(MOST_ACCESSES, MOST_PAGE_SECONDS);
         false
     }
@@ -451,6 +459,15 @@ mod tests {
         let mut known = Estimate::of(look(16.0, 5.0));
         known.add(look(8.0, 2.0));
         assert!(!known.raise(look(16.0, 0.005)));
+        // A moment without one says nothing of that, but a while does.
+        let after_quiet = |exposure: f64| {
+            let mut found = Estimate::of_first_in_use(look(16.0, 12.0));
+            found.add(look(0.0, exposure));
+            found.raise(look(11.0, 0.1)).then(|| found.rate())
+        };
+        let soon = after_quiet(0.005);
+        assert!(soon.is_some_and(|rate| (8.0..15.0).contains(&rate)), "{soon:?}");
+        assert_eq!(after_quiet(10.0), None);
     }
 
     #[test]
