@@ -411,7 +411,9 @@ impl Budget {
         let near_end = self.near_end > 0;
         let (beside, factor) = self.readings.line();
         let Price { reading, arming, .. } = self.expected;
-        let usual = self.wake + factor * reading + self.factor_of_arming() * arming;
+        let with_samples = if sampled { beside } else { 0.0 };
+        let usual =
+            self.wake + with_samples + factor * reading + self.factor_of_arming() * arming;
         let rest = spent.monitor_us - usual;
         // What an end and an update take together is told by what each takes by itself, as far as is known.
         let updating = if updated { self.updating } else { 0.0 };
