@@ -39,6 +39,7 @@ impl Windows {
         };
         let mut due = self.all_due(now_us, |_| true, key);
         let most = self.max_windows();
+        let mut news_wait = false;
         while let Some(Reverse((key, who))) = due.pop() {
             let Who::Subregion(at, index) = who else { continue };
             let subregion = &mut self.targets[at].subregions[index];
@@ -77,15 +78,18 @@ impl Windows {
                     (0, subregion.nr_pages())
                 }
             };
+            let is_unsure = subregion.unsure;
             let chance = chance(rate, BETWEEN_LOOKS_US as f64 / 1e6);
             let set = Pages::range(from, to).without(&subregion.waiting);
             let price = self.budget.arming(&set, u64::from(to - from), chance);
             if self.places.len() >= most || !self.budget.reserve(price, kept) {
+                news_wait = is_unsure;
                 self.note_left(key, now_us);
                 break;
             }
             self.push_armed(Place { who, from, to }, now_us);
         }
+        self.news_wait &= news_wait;
         self.due = due.into_vec();
     }
 

@@ -22,6 +22,8 @@ use std::cmp::Reverse;
 const MOST_US: f64 = 25_000.0;
 /// The share of what may be spent in the seconds over which the bound is promised that it may take, both sides. Chosen: the rest is to see with.
 const MOST_OF_ALL: f64 = 0.9;
+/// The same where a phase began in as many seconds before. Chosen: the other half and more is to see the next.
+const MOST_IN_PHASES: f64 = 0.4;
 /// The same where it is lent. Chosen: what a store of a gigabyte takes on an Intel host, where bits are dear to set anew.
 const MOST_IF_LENT: f64 = 1.2;
 /// What was spent in these seconds as long as it is early, as a part of what may be. Chosen: some two seconds.
@@ -211,10 +213,15 @@ impl Windows {
             return None;
         }
         let slack = if is_planned { SLACK } else { 1.0 };
-        let most = if plan.may_be_lent { MOST_IF_LENT } else { slack * MOST_OF_ALL };
-        let can = clearing_us <= slack * MOST_US
-            && self.budget.part_of_all(price_us) <= most
-            && one_by_one_us * slack > price_us;
+        let part = self.budget.part_of_all(price_us);
+        // A phase that begins while so much is put by, or was just spent, would hardly be seen.
+        let most = match plan.may_be_lent {
+            true => MOST_IF_LENT,
+            false if self.phase_began_lately(now_us) => MOST_IN_PHASES,
+            false => slack * MOST_OF_ALL,
+        };
+        let can =
+            clearing_us <= slack * MOST_US && part <= most && one_by_one_us * slack > price_us;
         can.then_some(plan)
     }
 

@@ -41,6 +41,9 @@ const MAX_DEBT_US: f64 = 1_200_000.0;
 /// The share of a full bucket that has to be there before something is put by. Chosen: half of what is kept; with less,
 /// nothing is read.
 const FIRST: f64 = 0.2;
+/// The share of what comes in that is put by at most while memory that came into use waits to be armed. Chosen: some is, since
+/// of some programs there always is such memory.
+const PUT_BY_BESIDE_NEWS: f64 = 0.3;
 /// The part of what comes in without which ends of intervals have to do while something is put by, at most. Chosen: where
 /// it is more, reading waits rather than snapshots.
 const MOST_WITHOUT: f64 = 0.5;
@@ -251,15 +254,19 @@ impl Budget {
         self.prices.arm_target_page = prices.arm_target_page;
     }
 
-    /// Lets time pass.
-    pub fn fill(&mut self, now_us: u64) {
+    /// Lets time pass. While `news_wait`, less is put by.
+    pub fn fill(&mut self, now_us: u64, news_wait: bool) {
         let passed = now_us.saturating_sub(self.filled_us) as f64;
         self.filled_us = now_us;
         let earned = passed * self.share;
         let part = (self.debt / (self.share * MAX_DEBT_US)).clamp(REPAID, MOST_REPAID);
         let paid = self.debt.min(earned * part);
         self.debt -= paid;
-        let may_put_by = if self.left < FIRST * self.capacity() { 0.0 } else { self.put_by };
+        let may_put_by = match self.left < FIRST * self.capacity() {
+            true => 0.0,
+            false if news_wait => self.put_by.min(PUT_BY_BESIDE_NEWS),
+            false => self.put_by,
+        };
         // What was lent is put by, too.
         let put_by = (may_put_by * (earned - paid)).min((self.wanted - self.saved).max(0.0));
         // What is not wanted any more comes back.
@@ -412,8 +419,7 @@ impl Budget {
         let (beside, factor) = self.readings.line();
         let Price { reading, arming, .. } = self.expected;
         let with_samples = if sampled { beside } else { 0.0 };
-        let usual =
-            self.wake + with_samples + factor * reading + self.factor_of_arming() * arming;
+        let usual = self.wake + with_samples + factor * reading + self.factor_of_arming() * arming;
         let rest = spent.monitor_us - usual;
         // What an end and an update take together is told by what each takes by itself, as far as is known.
         let updating = if updated { self.updating } else { 0.0 };
@@ -651,7 +657,7 @@ mod tests {
                 if tick == 101 {
                     read_us = 0.0;
                 }
-                budget.fill(tick * 100_000);
+                budget.fill(tick * 100_000, false);
                 let price = Price { reading: 20.0, ..Price::default() };
                 budget.note_sampling();
                 while budget.reserve_reading(price, 0.0, is_learning) {
@@ -671,7 +677,7 @@ mod tests {
     #[test]
     fn what_was_lent_is_put_by_later_and_no_more_is_lent_than_was_not_spent() {
         let mut budget = Budget::new(0.005 / PLANNED);
-        budget.fill(1_000_000);
+        budget.fill(1_000_000, false);
         assert!(!budget.has_saved(40_000.0, 0.0) && budget.can_lend(40_000.0));
         assert!(!budget.can_lend(LENT * 50_000.0 + 1.0));
         budget.save_for(40_000.0, 0.8);
@@ -680,10 +686,10 @@ mod tests {
         assert_eq!((budget.saved, budget.debt), (-40_000.0, 0.0));
         assert!(!budget.can_lend(40_000.0), "twice in ten seconds");
         budget.save_for(0.0, 0.8);
-        (2..=9).for_each(|second| budget.fill(second * 1_000_000));
+        (2..=9).for_each(|second| budget.fill(second * 1_000_000, false));
         assert!((-20_000.0..-1_000.0).contains(&budget.saved), "{}", budget.saved);
         assert!(budget.left > 0.0);
-        (10..=12).for_each(|second| budget.fill(second * 1_000_000));
+        (10..=12).for_each(|second| budget.fill(second * 1_000_000, false));
         assert!(budget.can_lend(40_000.0), "{}", budget.spent_lately());
     }
 
@@ -738,12 +744,31 @@ mod tests {
         budget.save_for(20_000.0, 0.6);
         assert_eq!(budget.interval_doublings(100_000, false, 1.0), before + 1);
         budget.left = 0.0;
-        budget.fill(200_000);
+        budget.fill(200_000, false);
         assert_eq!((budget.saved, budget.left), (0.0, 1_000.0));
-        budget.fill(1_000_000);
+        budget.fill(1_000_000, false);
         assert!(budget.saved == 0.0 && budget.left > FIRST * budget.capacity());
-        budget.fill(2_000_000);
+        budget.fill(2_000_000, false);
         assert_eq!(budget.saved, 0.6 * 5_000.0);
+        budget.fill(3_000_000, true);
+        assert_eq!(budget.saved, (0.6 + PUT_BY_BESIDE_NEWS) * 5_000.0, "news come first");
+    }
+
+    #[test]
+    fn what_a_tick_with_samples_takes_beside_them_is_no_cost_of_an_end() {
+        let mut budget = Budget::new(0.01);
+        for tick in 0..400 {
+            if tick % 10 == 0 {
+                budget.note_ending(true);
+            }
+            let reading = f64::from(20 + 30 * (tick % 3));
+            budget.expect(Price { reading, ..Price::default() });
+            budget.note_sampling();
+            let ending = if tick % 10 == 0 { 100.0 } else { 0.0 };
+            let monitor_us = budget.wake + 120.0 + reading + ending;
+            budget.charge(CpuCost { monitor_us, target_us: 0.0 });
+        }
+        assert!((80.0..150.0).contains(&budget.ending), "{}", budget.ending);
     }
 
     #[test]
@@ -752,7 +777,7 @@ mod tests {
         budget.save_for(10_000.0, 0.5);
         for second in 1..=4 {
             let before = budget.saved;
-            budget.fill(second * 1_000_000);
+            budget.fill(second * 1_000_000, false);
             // Nothing is put by beyond what is wanted.
             assert!((budget.saved - before - 4_500.0).abs() < 1.0 || budget.saved == 10_000.0);
         }
@@ -777,7 +802,7 @@ mod tests {
             let mut now_us = 0;
             for wait in waits {
                 now_us += wait;
-                budget.fill(now_us);
+                budget.fill(now_us, false);
                 let price = budget.sampling(16, 0.5);
                 let mut spent = CpuCost::default();
                 budget.note_sampling();

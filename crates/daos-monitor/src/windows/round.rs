@@ -57,8 +57,10 @@ const BEHIND_US: u64 = 1_000_000;
 /// Places that are explored for each region that there may be before memory counts as known.
 /// Chosen: blocks in a hundredth of it were found by then.
 const PLACES_A_REGION: u64 = 20;
-/// The part that is left for what comes unexpected. Chosen.
+/// The part that is left for what comes unexpected; by learning page tables, where a phase began lately and another may
+/// follow. Chosen.
 const LEFT: f64 = 0.05;
+const LEFT_IN_PHASES: f64 = 0.6;
 
 /// Who is due, by rising keys.
 pub(super) type Due = BinaryHeap<Reverse<(u64, Who)>>;
@@ -119,15 +121,16 @@ impl Windows {
         let (_, for_looks) = self.shares(now_us);
         let kept_beside = |part: f64| kept + there_is * (1.0 - part);
         self.arm_due(now_us, kept_beside(FOR_FIRST_LOOKS), kept_beside(for_looks));
-        let left = kept.max(KEPT_BY_LEARNING) + there_is * LEFT;
+        let left = |part: f64| kept.max(KEPT_BY_LEARNING) + there_is * part;
         if self.fits_tables {
             // What is thought to be idle may be in use by now, and cost its user.
             if !self.is_astir(now_us) {
-                self.arm_tables(now_us, left);
+                let part = if self.phase_began_lately(now_us) { LEFT_IN_PHASES } else { LEFT };
+                self.arm_tables(now_us, left(part));
             }
         } else {
             let first = self.scouts.len();
-            self.send_scouts(now_us, left);
+            self.send_scouts(now_us, left(LEFT));
             for at in first..self.scouts.len() {
                 let pages = self.scouts[at].place.nr_pages();
                 self.push_armed(Place { who: Who::Scout(at), from: 0, to: pages }, now_us);
@@ -382,11 +385,11 @@ impl Windows {
             (subregion.due_us, subregion.unsure) = (now_us, true);
             target.make_due_around(index, REACH, now_us);
             self.changes += 1;
-            self.wants_round = true;
+            (self.wants_round, self.news_wait) = (true, true);
             let many_change = self.has_much_changed();
             let subregion = &mut self.targets[at].subregions[index];
             if many_change {
-                self.astir_until_us = now_us + ASTIR_US;
+                (self.astir_until_us, self.phase_us) = (now_us + ASTIR_US, Some(now_us));
                 // It is not for where it is that it is another.
                 subregion.moved_from = None;
             } else if subregion.moved_from.is_some() {
