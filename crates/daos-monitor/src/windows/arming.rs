@@ -78,18 +78,17 @@ impl Windows {
                     (0, subregion.nr_pages())
                 }
             };
-            let is_unsure = subregion.unsure;
             let chance = chance(rate, BETWEEN_LOOKS_US as f64 / 1e6);
             let set = Pages::range(from, to).without(&subregion.waiting);
             let price = self.budget.arming(&set, u64::from(to - from), chance);
             if self.places.len() >= most || !self.budget.reserve(price, kept) {
-                news_wait = is_unsure;
+                news_wait = subregion.unsure;
                 self.note_left(key, now_us);
                 break;
             }
             self.push_armed(Place { who, from, to }, now_us);
         }
-        self.news_wait &= news_wait;
+        self.budget.news_wait &= news_wait;
         self.due = due.into_vec();
     }
 

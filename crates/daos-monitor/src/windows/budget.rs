@@ -179,6 +179,8 @@ pub(super) struct Budget {
     wanted: f64,
     /// The share of what comes in, and is not for debt, that is put by until then.
     put_by: f64,
+    /// Memory turned out to be used otherwise, and was not all armed since to see how often: less is put by.
+    pub news_wait: bool,
     /// What of the targets' side of it was put by.
     prepaid: f64,
     /// What was spent, both sides, in each of the last seconds, and which second that was.
@@ -221,6 +223,7 @@ impl Budget {
             saved: 0.0,
             wanted: 0.0,
             put_by: 0.0,
+            news_wait: false,
             prepaid: 0.0,
             spent: Default::default(),
             filled_us: 0,
@@ -254,8 +257,8 @@ impl Budget {
         self.prices.arm_target_page = prices.arm_target_page;
     }
 
-    /// Lets time pass. While `news_wait`, less is put by.
-    pub fn fill(&mut self, now_us: u64, news_wait: bool) {
+    /// Lets time pass.
+    pub fn fill(&mut self, now_us: u64) {
         let passed = now_us.saturating_sub(self.filled_us) as f64;
         self.filled_us = now_us;
         let earned = passed * self.share;
@@ -264,7 +267,7 @@ impl Budget {
         self.debt -= paid;
         let may_put_by = match self.left < FIRST * self.capacity() {
             true => 0.0,
-            false if news_wait => self.put_by.min(PUT_BY_BESIDE_NEWS),
+            false if self.news_wait => self.put_by.min(PUT_BY_BESIDE_NEWS),
             false => self.put_by,
         };
         // What was lent is put by, too.
@@ -657,7 +660,7 @@ mod tests {
                 if tick == 101 {
                     read_us = 0.0;
                 }
-                budget.fill(tick * 100_000, false);
+                budget.fill(tick * 100_000);
                 let price = Price { reading: 20.0, ..Price::default() };
                 budget.note_sampling();
                 while budget.reserve_reading(price, 0.0, is_learning) {
@@ -677,7 +680,7 @@ mod tests {
     #[test]
     fn what_was_lent_is_put_by_later_and_no_more_is_lent_than_was_not_spent() {
         let mut budget = Budget::new(0.005 / PLANNED);
-        budget.fill(1_000_000, false);
+        budget.fill(1_000_000);
         assert!(!budget.has_saved(40_000.0, 0.0) && budget.can_lend(40_000.0));
         assert!(!budget.can_lend(LENT * 50_000.0 + 1.0));
         budget.save_for(40_000.0, 0.8);
@@ -686,10 +689,10 @@ mod tests {
         assert_eq!((budget.saved, budget.debt), (-40_000.0, 0.0));
         assert!(!budget.can_lend(40_000.0), "twice in ten seconds");
         budget.save_for(0.0, 0.8);
-        (2..=9).for_each(|second| budget.fill(second * 1_000_000, false));
+        (2..=9).for_each(|second| budget.fill(second * 1_000_000));
         assert!((-20_000.0..-1_000.0).contains(&budget.saved), "{}", budget.saved);
         assert!(budget.left > 0.0);
-        (10..=12).for_each(|second| budget.fill(second * 1_000_000, false));
+        (10..=12).for_each(|second| budget.fill(second * 1_000_000));
         assert!(budget.can_lend(40_000.0), "{}", budget.spent_lately());
     }
 
@@ -744,13 +747,14 @@ mod tests {
         budget.save_for(20_000.0, 0.6);
         assert_eq!(budget.interval_doublings(100_000, false, 1.0), before + 1);
         budget.left = 0.0;
-        budget.fill(200_000, false);
+        budget.fill(200_000);
         assert_eq!((budget.saved, budget.left), (0.0, 1_000.0));
-        budget.fill(1_000_000, false);
+        budget.fill(1_000_000);
         assert!(budget.saved == 0.0 && budget.left > FIRST * budget.capacity());
-        budget.fill(2_000_000, false);
+        budget.fill(2_000_000);
         assert_eq!(budget.saved, 0.6 * 5_000.0);
-        budget.fill(3_000_000, true);
+        budget.news_wait = true;
+        budget.fill(3_000_000);
         assert_eq!(budget.saved, (0.6 + PUT_BY_BESIDE_NEWS) * 5_000.0, "news come first");
     }
 
@@ -777,7 +781,7 @@ mod tests {
         budget.save_for(10_000.0, 0.5);
         for second in 1..=4 {
             let before = budget.saved;
-            budget.fill(second * 1_000_000, false);
+            budget.fill(second * 1_000_000);
             // Nothing is put by beyond what is wanted.
             assert!((budget.saved - before - 4_500.0).abs() < 1.0 || budget.saved == 10_000.0);
         }
@@ -802,7 +806,7 @@ mod tests {
             let mut now_us = 0;
             for wait in waits {
                 now_us += wait;
-                budget.fill(now_us, false);
+                budget.fill(now_us);
                 let price = budget.sampling(16, 0.5);
                 let mut spent = CpuCost::default();
                 budget.note_sampling();

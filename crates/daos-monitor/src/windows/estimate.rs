@@ -318,16 +318,15 @@ impl Estimate {
         let new = Evidence::of(look, self.evidence.rate());
         self.evidence.accesses += new.accesses;
         self.evidence.waited += new.waited;
-        self.quiet = if look.accessed > 0.0 { 0.0 } else { self.quiet + new.waited };
-        let is_least = match look.accessed > 0.0 {
-            true => look.found_nearly_all(),
+        if look.accessed > 0.0 {
+            self.quiet = 0.0;
+            self.is_least &= look.found_nearly_all();
+        } else {
+            self.quiet += new.waited;
             // That there was no access says nothing until there should have been one.
-            false => {
-                let Evidence { accesses, waited } = self.evidence;
-                self.quiet * accesses < waited - self.quiet
-            }
-        };
-        self.is_least &= is_least;
+            let Evidence { accesses, waited } = self.evidence;
+            self.is_least &= self.quiet * accesses < waited - self.quiet;
+        }
         self.rest_on_at_most(MOST_ACCESSES, MOST_PAGE_SECONDS);
         false
     }

@@ -160,12 +160,10 @@ pub struct Windows {
     changes: u64,
     /// Looks in it.
     looks: u64,
-    /// When so much changed last that a phase began.
-    phase_us: Option<u64>,
-    /// Memory turned out to be used otherwise, and was not all armed since to see how often.
-    news_wait: bool,
     /// Until when so much changes that what is kept for that is spent.
     astir_until_us: u64,
+    /// Until when a phase that began counts as one that others may follow.
+    in_phases_until_us: u64,
     /// How often the aggregation interval is doubled to keep to the budget.
     doublings: u32,
     /// The number of the next place to explore.
@@ -228,9 +226,8 @@ impl Windows {
             wants_round: false,
             changes: 0,
             looks: 0,
-            phase_us: None,
-            news_wait: false,
             astir_until_us: 0,
+            in_phases_until_us: 0,
             doublings: 0,
             explore_place,
             nr_explored: 0,
@@ -346,7 +343,7 @@ impl Windows {
 
     /// Whether a phase began in as many seconds before as the bound is promised over.
     fn phase_began_lately(&self, now_us: u64) -> bool {
-        self.phase_us.is_some_and(|phase_us| now_us < phase_us + budget::BOUND_OVER_US)
+        now_us < self.in_phases_until_us
     }
 
     /// The share of a full budget that is not to be spent now.
@@ -454,7 +451,7 @@ impl Monitor for Windows {
         now_us: u64,
     ) -> Result<Option<Snapshot>, A::Error> {
         self.now_us = now_us;
-        self.budget.fill(now_us, self.news_wait);
+        self.budget.fill(now_us);
         self.budget.expect(self.budget.wake());
         if self.begun_us.is_none() {
             self.begun_us = Some(now_us);

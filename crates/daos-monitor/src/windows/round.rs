@@ -5,6 +5,7 @@
 //! tick of its own; all else when a later round comes.
 
 use super::Windows;
+use super::budget::BOUND_OVER_US;
 use super::looks::{BETWEEN_LOOKS_US, BETWEEN_TABLES_US, key};
 use super::subregion::{Subregion, Taken};
 use daos_core::{AccessCheck, Observation, Window};
@@ -385,11 +386,12 @@ impl Windows {
             (subregion.due_us, subregion.unsure) = (now_us, true);
             target.make_due_around(index, REACH, now_us);
             self.changes += 1;
-            (self.wants_round, self.news_wait) = (true, true);
+            (self.wants_round, self.budget.news_wait) = (true, true);
             let many_change = self.has_much_changed();
             let subregion = &mut self.targets[at].subregions[index];
             if many_change {
-                (self.astir_until_us, self.phase_us) = (now_us + ASTIR_US, Some(now_us));
+                self.astir_until_us = now_us + ASTIR_US;
+                self.in_phases_until_us = now_us + BOUND_OVER_US;
                 // It is not for where it is that it is another.
                 subregion.moved_from = None;
             } else if subregion.moved_from.is_some() {
