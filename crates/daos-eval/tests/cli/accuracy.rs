@@ -48,6 +48,24 @@ fn the_accuracy_in_the_simulator() {
 }
 
 #[test]
+fn memory_that_comes_into_use_and_memory_of_many_mappings_is_found() {
+    let place = Place::new("daos-eval");
+    let recall = |shape: &str, rate: &str| {
+        let args = ["accuracy", "--sim", "--size", "1G", "--shape", shape, "--rate", rate];
+        let options = ["--seconds", "20", "--warmup", "10", "--monitors", "windows"];
+        let runs = ["--runs", "1", "--format", "json"];
+        let result = place.run(&[&args[..], &options, &runs].concat()).succeeded().json();
+        result[0]["figures"]["recall"]["median"].as_f64().unwrap()
+    };
+    // When it is found to be in use it is known to be accessed once in seconds, or more often.
+    let moving = recall("moving", "100");
+    assert!(moving > 0.75, "{moving}");
+    // What is armed is read before it says nothing any more, though thousands of others wait for that.
+    let sparse = recall("sparse", "10");
+    assert!(sparse > 0.85, "{sparse}");
+}
+
+#[test]
 fn the_accuracy_on_a_simulated_machine() {
     let place = Place::new("daos-eval");
     let args = ["accuracy", "--sim", "--paddr", "--piece", "64K", "--processes", "5"];

@@ -41,9 +41,6 @@ const ALIKE_FACTOR: f64 = 1.25;
 pub(super) const AS_ONE: f64 = 8.0;
 /// The share of pages that were accessed from which on a look says only that the rate is so high, or higher. Chosen.
 pub(super) const SATURATED: f64 = 0.8;
-/// Accesses that a rate rests on of which only the least is known, once a look says that it is higher. Chosen: one page of a
-/// look counts fifty times as much.
-const LEAST_WEIGHS: f64 = 0.02;
 /// The chance of an access that is due, at most. Chosen.
 const ALMOST_SURE: f64 = 0.95;
 
@@ -278,13 +275,7 @@ impl Estimate {
         if !raises {
             return false;
         }
-        if look.found_nearly_all() {
-            *self = Self { together: self.together, ..Self::of(look) };
-        } else {
-            self.rest_on_at_most(LEAST_WEIGHS, f64::MAX);
-            self.evidence = self.evidence.with(Evidence::of(look, self.evidence.rate()));
-            (self.quiet, self.surprise, self.is_least) = (0.0, 0.0, false);
-        }
+        *self = Self { together: self.together, ..Self::of(look) };
         true
     }
 
@@ -315,6 +306,8 @@ impl Estimate {
             self.evidence.waited += quiet;
             return true;
         }
+        // The first that came; that none did in the moments before says little.
+        self.is_least |= self.evidence.accesses == 0.0 && look.found_nearly_all();
         let new = Evidence::of(look, self.evidence.rate());
         self.evidence.accesses += new.accesses;
         self.evidence.waited += new.waited;
@@ -467,6 +460,14 @@ mod tests {
         let soon = after_quiet(0.005);
         assert!(soon.is_some_and(|rate| (8.0..15.0).contains(&rate)), "{soon:?}");
         assert_eq!(after_quiet(10.0), None);
+        // That it took long until it was found says nothing of how often it is accessed since: a hundred times a second.
+        let mut late = Estimate::of(look(16.0, 15.0));
+        assert!(late.raise(look(7.0, 0.005)));
+        assert!((80.0..140.0).contains(&late.rate()), "{}", late.rate());
+        // Nor does a moment without an access before it.
+        let mut late = Estimate::of(look(0.0, 0.005));
+        assert!(!late.add(look(16.0, 1.5)) && late.rate() < 5.0);
+        assert!(late.raise(look(1.0, 0.005)));
     }
 
     #[test]

@@ -29,9 +29,9 @@ const HEAD_START_US: u64 = 1_000_000;
 /// The same where they are to be armed. Chosen: how often memory is used that has just come into use is worth more than
 /// another look at what is known.
 const HEAD_START_OF_UNSURE_US: u64 = 5_000_000;
-/// The same of page tables that were armed a moment ago. Chosen: of those most is learned by a
-/// reading, and others may wait for seconds where there are many.
-const HEAD_START_OF_NEW_US: u64 = 5_000_000;
+/// The same of what is in use, and of page tables, that were armed a moment ago. Chosen: of those most is learned by a
+/// reading, which says nothing any more when it is late, and others may wait for many seconds where there are thousands.
+const HEAD_START_OF_NEW_US: u64 = 30_000_000;
 
 impl Subregion {
     /// The pages that are to be read next, by number; `None` if they have to be armed first.
@@ -121,16 +121,20 @@ pub(super) fn key_to_arm(subregion: &Subregion) -> u64 {
     subregion.due_us.saturating_sub(head_start_us)
 }
 
-/// By what subregions that are due are read.
+/// By what subregions that are due are read: 0 for what is in a hurry.
 pub(super) fn key(subregion: &Subregion) -> u64 {
-    let is_new = subregion.table.is_some()
-        && subregion.due_us.saturating_sub(subregion.armed.at_us) < 2 * BETWEEN_TABLES_US;
+    if subregion.due_us == 0 {
+        return 0;
+    }
+    let is_in_use = subregion.table.is_some() || subregion.estimate.rate() > 0.0;
+    let armed_for_us = subregion.due_us.saturating_sub(subregion.armed.at_us);
+    let is_new = is_in_use && armed_for_us < 2 * BETWEEN_TABLES_US;
     let head_start_us = match subregion.unsure {
         _ if is_new => HEAD_START_OF_NEW_US,
         true => HEAD_START_US,
         false => 0,
     };
-    subregion.due_us.saturating_sub(head_start_us)
+    subregion.due_us + HEAD_START_OF_NEW_US - head_start_us
 }
 
 /// How long pages in use are left armed, in microseconds.

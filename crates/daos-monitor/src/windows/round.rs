@@ -221,7 +221,7 @@ impl Windows {
         self.scouts.iter_mut().for_each(|scout| scout.hurry(now_us));
         let is_learning = self.is_learning && !self.is_astir(now_us);
         let mut due = self.all_due(now_us, |place| !place.is_to_be_armed, key);
-        while let Some(Reverse((key, who))) = due.pop() {
+        while let Some(Reverse((_, who))) = due.pop() {
             let Some((from, to)) = self.next_look(who, now_us) else {
                 let place = self.at_mut(who);
                 // Of page tables there is something to read again when time has passed.
@@ -233,8 +233,9 @@ impl Windows {
                 || !self.budget.reserve_reading(price, kept, is_learning)
             {
                 // What is in a hurry says nothing of the others.
-                if key > 0 {
-                    self.note_left(key, now_us);
+                let due_us = self.at(who).due_us;
+                if due_us > 0 {
+                    self.note_left(due_us, now_us);
                 }
                 break;
             }
