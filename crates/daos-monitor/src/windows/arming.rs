@@ -69,7 +69,8 @@ impl Windows {
                     run
                 }
                 None => {
-                    let within = if self.fits_tables { subregion.range } else { subregion.alike() };
+                    let may_be_any = self.fits_tables && !subregion.is_cut;
+                    let within = if may_be_any { subregion.range } else { subregion.alike() };
                     if !subregion.unsure && within.pages() > pages {
                         let room = within.pages() - pages;
                         let start = within.start + self.rng.below(room + 1) * PAGE_SIZE;
@@ -289,5 +290,6 @@ fn first_turn(target: &TargetSubregions, index: usize) -> u64 {
 
 /// Whether use begins or ends in it, as far as is known, or the last looks at it were odd.
 pub(super) fn is_first(target: &TargetSubregions, index: usize) -> bool {
-    target.is_edge(index) || target.subregions[index].estimate.is_odd()
+    let subregion = &target.subregions[index];
+    target.is_edge(index) || subregion.estimate.is_odd() || subregion.is_cut
 }

@@ -271,7 +271,10 @@ impl Windows {
         let Some(index) = self.targets[at].find(start) else { return };
         let may_split = !self.fits_tables && self.room() >= 2;
         let subregion = &mut self.targets[at].subregions[index];
-        if !may_split {
+        if self.fits_tables {
+            // Its table will tell where.
+            subregion.is_cut = subregion.move_back().is_some();
+        } else if !may_split {
             subregion.moved_from = None;
         } else if let Some(there) = subregion.move_back() {
             self.split_around(at, index, there, now_us);

@@ -110,6 +110,8 @@ pub(super) struct Subregion {
     pub known: AddrRange,
     /// As it was before its probe was moved, until it is seen that it is like that where it is now.
     pub moved_from: Option<Box<Self>>,
+    /// It is in use where its probe is, but not all of it.
+    pub is_cut: bool,
     /// Some of it was read at some time, though nothing may have been there.
     pub was_read: bool,
     /// Nothing is in memory here.
@@ -172,6 +174,7 @@ impl Subregion {
             is_saturated: false,
             known: range,
             moved_from: None,
+            is_cut: false,
             was_read: false,
             absent: false,
             huge: false,
