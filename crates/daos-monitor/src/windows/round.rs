@@ -7,7 +7,7 @@
 use super::Windows;
 use super::budget::BOUND_OVER_US;
 use super::looks::{BETWEEN_LOOKS_US, BETWEEN_TABLES_US, key};
-use super::subregion::{IDLE_RATE, Subregion, Taken};
+use super::subregion::{Subregion, Taken};
 use daos_core::{AccessCheck, Observation, Window};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -382,9 +382,6 @@ impl Windows {
         if !changed && seen.accessed > 0 {
             subregion.moved_from = None;
         }
-        let is_in_use = subregion.estimate.rate() >= IDLE_RATE;
-        self.budget.news_wait |=
-            is_in_use && subregion.unsure && subregion.next_look(now_us).is_none();
         if changed {
             subregion.arm_all_us = subregion.arm_all_us.min(now_us);
             (subregion.due_us, subregion.unsure) = (now_us, true);
