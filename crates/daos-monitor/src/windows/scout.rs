@@ -265,16 +265,16 @@ impl Windows {
         }
     }
 
-    /// A probe that is not like where it was before tells of where it is now, as a scout does. Where it
-    /// was is to be looked at at once.
+    /// A probe that is not like where it was before tells of where it is now, as a scout does; or, of a page table, that
+    /// it is in use in part. Where it was is to be looked at at once.
     pub(super) fn split_where_moved(&mut self, at: usize, start: u64, now_us: u64) {
         let Some(index) = self.targets[at].find(start) else { return };
-        let may_split = !self.fits_tables && self.room() >= 2;
+        let has_room = self.room() >= 2;
         let subregion = &mut self.targets[at].subregions[index];
         if self.fits_tables {
-            // Its table will tell where.
+            // Its pages will tell which.
             subregion.is_cut = subregion.move_back().is_some();
-        } else if !may_split {
+        } else if !has_room {
             subregion.moved_from = None;
         } else if let Some(there) = subregion.move_back() {
             self.split_around(at, index, there, now_us);
