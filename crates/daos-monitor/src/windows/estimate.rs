@@ -269,7 +269,7 @@ impl Estimate {
     }
 
     /// Takes in a look that says that memory is accessed more often where it was only known how often it is at least: that says
-    /// hardly anything then. Returns whether it was so.
+    /// nothing any more then. Returns whether it was so.
     pub fn raise(&mut self, look: Look) -> bool {
         let raises = self.is_least && !self.is_together() && look.rate() > self.rate();
         if !raises {
@@ -306,14 +306,14 @@ impl Estimate {
             self.evidence.waited += quiet;
             return true;
         }
-        // The first that came; that none did in the moments before says little.
-        self.is_least |= self.evidence.accesses == 0.0 && look.found_nearly_all();
+        let is_first = self.evidence.accesses == 0.0;
         let new = Evidence::of(look, self.evidence.rate());
         self.evidence.accesses += new.accesses;
         self.evidence.waited += new.waited;
         if look.accessed > 0.0 {
             self.quiet = 0.0;
-            self.is_least &= look.found_nearly_all();
+            // That none came in the moments before the first says little.
+            self.is_least = (self.is_least || is_first) && look.found_nearly_all();
         } else {
             self.quiet += new.waited;
             // That there was no access says nothing until there should have been one.

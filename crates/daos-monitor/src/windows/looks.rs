@@ -126,9 +126,9 @@ pub(super) fn key(subregion: &Subregion) -> u64 {
     if subregion.due_us == 0 {
         return 0;
     }
-    let is_in_use = subregion.table.is_some() || subregion.estimate.rate() > 0.0;
+    let may_be_used = subregion.table.is_some() || subregion.estimate.rate() > 0.0;
     let armed_for_us = subregion.due_us.saturating_sub(subregion.armed.at_us);
-    let is_new = is_in_use && armed_for_us < 2 * BETWEEN_TABLES_US;
+    let is_new = may_be_used && armed_for_us < 2 * BETWEEN_TABLES_US;
     let head_start_us = match subregion.unsure {
         _ if is_new => HEAD_START_OF_NEW_US,
         true => HEAD_START_US,

@@ -269,12 +269,15 @@ impl Windows {
     /// it is in use in part. Where it was is to be looked at at once.
     pub(super) fn split_where_moved(&mut self, at: usize, start: u64, now_us: u64) {
         let Some(index) = self.targets[at].find(start) else { return };
-        let has_room = self.room() >= 2;
-        let subregion = &mut self.targets[at].subregions[index];
         if self.fits_tables {
             // Its pages will tell which.
+            let subregion = &mut self.targets[at].subregions[index];
             subregion.is_cut = subregion.move_back().is_some();
-        } else if !has_room {
+            return;
+        }
+        let has_room = self.room() >= 2;
+        let subregion = &mut self.targets[at].subregions[index];
+        if !has_room {
             subregion.moved_from = None;
         } else if let Some(there) = subregion.move_back() {
             self.split_around(at, index, there, now_us);
