@@ -148,12 +148,11 @@ impl Windows {
     /// Arms a page table as a whole if that leaves `kept` of the budget, and says whether it does.
     fn arm_whole(&mut self, who: Who, kept: f64, now_us: u64) -> bool {
         let Who::Subregion(at, index) = who else { return true };
-        if self.places.iter().any(|place| place.who == who)
-            || self.is_to_be_armed_at_once(self.targets[at].id)
-        {
+        let subregion = &self.targets[at].subregions[index];
+        let is_just_armed = subregion.armed.at_us == now_us;
+        if is_just_armed || self.is_to_be_armed_at_once(self.targets[at].id) {
             return true;
         }
-        let subregion = &self.targets[at].subregions[index];
         let nr = subregion.range.pages();
         let price = match &subregion.table {
             None => {

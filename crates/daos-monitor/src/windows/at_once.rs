@@ -132,9 +132,11 @@ impl Windows {
         let may = |at: &usize| self.fits_tables && access.can_arm_target(self.targets[*at].id);
         let plans = (0..self.targets.len()).filter(may).filter_map(|at| self.plan(at, now_us));
         let plan = plans.max_by(|one, other| one.gain_us.total_cmp(&other.gain_us));
-        // In the beginning, too, when it may be lent.
-        let is_early = plan.is_none() && self.budget.has_room(0.0, EARLY);
-        let is_ready = plan.is_none_or(|plan| plan.is_ready) && !is_early;
+        let is_ready = match plan {
+            Some(plan) => plan.is_ready,
+            // In the beginning, when it may be lent, there may be one any moment.
+            None => !self.budget.has_room(0.0, EARLY),
+        };
         self.at_once.plan_due_us =
             now_us + if is_ready { BETWEEN_PLANS_US } else { UNTIL_READY_US };
         self.at_once.plan = plan;

@@ -129,10 +129,12 @@ pub(super) fn key(subregion: &Subregion) -> u64 {
     let may_be_used = subregion.table.is_some() || subregion.estimate.rate() > 0.0;
     let armed_for_us = subregion.due_us.saturating_sub(subregion.armed.at_us);
     let is_new = may_be_used && armed_for_us < 2 * BETWEEN_TABLES_US;
-    let head_start_us = match subregion.unsure {
-        _ if is_new => HEAD_START_OF_NEW_US,
-        true => HEAD_START_US,
-        false => 0,
+    let head_start_us = if is_new {
+        HEAD_START_OF_NEW_US
+    } else if subregion.unsure {
+        HEAD_START_US
+    } else {
+        0
     };
     subregion.due_us + HEAD_START_OF_NEW_US - head_start_us
 }

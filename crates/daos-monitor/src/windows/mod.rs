@@ -72,6 +72,7 @@ use daos_core::{
     AccessCheck, AttrsError, Cost, CpuCost, MonitorAttrs, Observation, PAGE_SIZE, Rng, Snapshot,
     TargetId, TargetSnapshot, Window,
 };
+use page_runs::FoundAt;
 use round::{Place, Who};
 use scout::Scout;
 use std::cmp::Reverse;
@@ -382,15 +383,13 @@ impl Windows {
         let end_us = if now_us < self.end_us + aggregation_us { self.end_us } else { now_us };
         // Before runs of pages are found, which then stay as they are for seconds.
         self.end_at_once(end_us);
-        let aggregation = regions::Aggregation {
-            nr_regions: (self.attrs.min_regions as usize, self.attrs.max_regions as usize),
-            seconds: self.attrs.sample_us as f64 / 1e6,
-            per_second: self.budget.per_second(),
-            now_us: end_us,
-        };
-        let regions = regions::aggregate(&mut self.targets, aggregation);
+        let per_second = self.budget.per_second();
+        let seconds = self.attrs.sample_us as f64 / 1e6;
+        let nr_regions = (self.attrs.min_regions as usize, self.attrs.max_regions as usize);
+        let found_at = FoundAt { seconds, per_second, now_us: end_us };
+        let regions = regions::aggregate(&mut self.targets, nr_regions, found_at);
         for target in &mut self.targets {
-            target.add_up_working_sets(aggregation.per_second, end_us);
+            target.add_up_working_sets(per_second, end_us);
         }
         let target = |(target, regions): (&TargetSubregions, _)| TargetSnapshot {
             id: target.id,

@@ -6,7 +6,7 @@
 
 use super::estimate::Estimate;
 use super::page_runs::{self, FoundAt};
-use super::subregion::{AGES_ALIKE_US, Subregion};
+use super::subregion::{Subregion, are_as_old};
 use super::table::TablePart;
 use super::target::TargetSubregions;
 use crate::fitting::{pieces, slacks};
@@ -115,32 +115,20 @@ impl Run {
             return true;
         }
         if one == 0.0 {
-            let age = |run: &Self| now_us.saturating_sub(run.since_us);
-            let (young, old) = (age(self).min(age(next)), age(self).max(age(next)));
-            return old <= 2 * young + AGES_ALIKE_US;
+            return are_as_old(self.since_us, next.since_us, now_us);
         }
         self.estimate.is_like(&next.estimate)
     }
 }
 
-/// What is aggregated how.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Aggregation {
-    /// As a rule at least so many regions, and never more than so many, in total.
-    pub nr_regions: (usize, usize),
-    /// The sampling interval.
-    pub seconds: f64,
-    /// Microseconds of CPU time that may be spent in a second.
-    pub per_second: f64,
-    pub now_us: u64,
-}
-
-/// The regions of each target, and runs of pages where more is known. Those are as old as
-/// their number makes them dear.
+/// The regions of each target, in total at least `min` as a rule, and never more than `max`; and runs of pages where
+/// more is known. Those are as old as their number makes them dear.
 pub(super) fn aggregate(
     targets: &mut [TargetSubregions],
-    Aggregation { nr_regions: (min, max), seconds, per_second, now_us }: Aggregation,
+    (min, max): (usize, usize),
+    found_at: FoundAt,
 ) -> Vec<Vec<RegionSnapshot>> {
+    let FoundAt { seconds, now_us, .. } = found_at;
     let mut runs: Vec<Vec<Run>> = targets.iter().map(|t| joined(t, seconds, now_us)).collect();
     let total = |runs: &[Vec<Run>]| runs.iter().map(Vec::len).sum::<usize>();
     let known = (total(&runs) > max).then(|| runs.clone());
@@ -156,7 +144,6 @@ pub(super) fn aggregate(
     let limit = (bytes / PAGE_SIZE / min.max(1) as u64).max(1);
     let mut room = max.saturating_sub(total(&runs)) as u64;
     let mut room_for_pages = page_runs::MAX_RUNS;
-    let found_at = FoundAt { seconds, per_second, now_us };
     let mut all = Vec::with_capacity(runs.len());
     for (at, runs) in runs.into_iter().enumerate() {
         let target = &mut targets[at];

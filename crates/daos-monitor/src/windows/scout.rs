@@ -76,7 +76,7 @@ impl Scout {
             false => (expected, OUT_US),
         };
         let is_enough = estimate.is_enough(expected) && !may_differ;
-        out_us >= most_us || self.place.absent || (out_us > 0 && is_enough)
+        out_us >= most_us || self.place.absent || is_enough
     }
 
     /// If it is due for a survey, it comes first: late, it would tell little.
@@ -342,7 +342,7 @@ impl Windows {
 
     /// Bytes between two places that were explored, about.
     fn spacing(&self) -> u64 {
-        let apart = self.bytes() / (self.nr_explored + 1).max(1);
+        let apart = self.bytes() / (self.nr_explored + 1);
         (apart / PAGE_SIZE).max(1) * PAGE_SIZE
     }
 }

@@ -8,9 +8,9 @@ use daos_core::{PageRun, Rng};
 /// A page that waits for so many times the mean time between accesses is not in use any
 /// more: one in fifty waits that long by chance.
 const WAITS: f64 = 4.0;
-/// Bounds on that time in microseconds: how long a page in use may have been left alone at
-/// most, whatever the rate, and for how long none is given up. Chosen: the least age of the
-/// seeds' reclaim scheme, and half an aggregation interval.
+/// Bounds on that time in microseconds: for how long none is given up, and how long a page in use may have been left alone at
+/// most, whatever the rate. Chosen: half an aggregation interval, and a little more than the least age of the
+/// seeds' reclaim scheme.
 const LEAST_WAIT_US: f64 = 50_000.0;
 const LONGEST_WAIT_US: f64 = 6_000_000.0;
 /// The same where the rate is 0. Chosen.

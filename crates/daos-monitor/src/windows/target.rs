@@ -248,11 +248,8 @@ impl TargetSubregions {
         let side = |start: u64, end: u64| {
             (start < end).then(|| host.part(AddrRange::new(start, end), now_us))
         };
-        let parts = [
-            side(host.range.start, piece.range.start),
-            Some(piece.clone()),
-            side(piece.range.end, host.range.end),
-        ];
+        let AddrRange { start, end } = piece.range;
+        let parts = [side(host.range.start, start), Some(piece), side(end, host.range.end)];
         self.subregions.splice(at..=at, parts.into_iter().flatten());
         debug_assert!(self.is_sound());
     }
@@ -275,8 +272,6 @@ impl TargetSubregions {
         let is_like = |left: &Subregion, next: &Subregion| {
             left.range.end == next.range.start
                 && left.range.len() + next.range.len() <= limit
-                && left.table.is_none()
-                && next.table.is_none()
                 && !(left.unsure || next.unsure)
                 && left.absent == next.absent
                 && !left.is_of_another_age(next, now_us)
@@ -306,7 +301,8 @@ impl Subregion {
     /// A part of this subregion. It keeps the probe if that is in it; else it keeps what is
     /// known of the whole, for little, until it is looked at.
     pub fn part(&self, range: AddrRange, now_us: u64) -> Self {
-        if self.table.is_none() && self.probe.intersect(&range) == Some(self.probe) {
+        debug_assert!(self.table.is_none());
+        if self.probe.intersect(&range) == Some(self.probe) {
             let known = self.known.intersect(&range).unwrap_or(self.probe);
             return Self { range, known, ..self.clone() };
         }

@@ -1,0 +1,279 @@
+//! A subregion: a part of a target's memory that is taken to be alike, and the pages of it
+//! that are looked at.
+//!
+//! Subregions are small where there is something to find out and large where there is not,
+//! and they are aggregated into regions.
+
+mod counting;
+mod look;
+mod probe;
+mod told;
+
+use super::curve::{Counts, Curve};
+use super::estimate::Estimate;
+use super::page_runs::Told;
+use super::seen::{Accessed, Waiting};
+use super::table::{Summary, Table};
+use super::together::LookAtAll;
+use daos_core::pages::Pages;
+use daos_core::{AddrRange, HUGE_PAGE_SIZE};
+
+/// Accesses a second and page below which memory counts as idle. Chosen: one in a minute and
+/// a half.
+pub(super) const IDLE_RATE: f64 = 0.01;
+/// Ages that differ by no more than this are alike, in microseconds. Chosen: one regions
+/// update interval by default.
+pub(super) const AGES_ALIKE_US: u64 = 1_000_000;
+/// Microseconds after arming from which on a reading that finds nothing tells whether memory is in use. Chosen: what is used five
+/// times a second is mostly accessed by then.
+const TELLS_US: u64 = 200_000;
+
+/// Pages of a probe that were armed last.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct Armed {
+    /// By number, in the probe.
+    pub from: u32,
+    pub to: u32,
+    /// When that was, in microseconds.
+    pub at_us: u64,
+    /// When they were read last.
+    pub read_us: u64,
+    /// That was since they are overdue: of what comes in turns, their turn is about to come.
+    pub is_overdue: bool,
+}
+
+/// What came of a look.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Taken {
+    /// The rate turned out to be another one.
+    pub changed: bool,
+    /// It was at all pages in use that were armed last, none of which had been accessed before.
+    pub at_all: Option<LookAtAll>,
+}
+
+/// A part of memory, and what is known of it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Subregion {
+    /// Page-aligned, never empty.
+    pub range: AddrRange,
+    /// The pages that are looked at: inside the range, of one page table.
+    pub probe: AddrRange,
+    /// Pages of the probe whose bits were clear when they were last read or armed.
+    pub waiting: Pages,
+    /// When all pages of the probe that wait were last read, and when all of it was.
+    pub read_us: u64,
+    pub whole_read_us: u64,
+    /// What was armed last.
+    pub armed: Armed,
+    /// Of all its pages or, where each is known, of those in use.
+    pub estimate: Estimate,
+    /// Since when the rate is what it is.
+    pub since_us: u64,
+    /// Since when none of the pages that are looked at was accessed; 0 if one was when they
+    /// were read last.
+    pub quiet_since_us: u64,
+    /// When it is to be looked at next.
+    pub due_us: u64,
+    /// There is nothing to be read of it until it was armed.
+    pub is_to_be_armed: bool,
+    /// What is known of it does not hold, or too little is: it comes first.
+    pub unsure: bool,
+    /// When it was read last nearly all had been accessed, after so long that it says little of
+    /// the rate: it is higher than was thought.
+    pub is_saturated: bool,
+    /// The part of the range that was seen to be alike.
+    pub known: AddrRange,
+    /// As it was before its probe was moved, until it is seen that it is like that where it is now.
+    pub moved_from: Option<Box<Self>>,
+    /// It is in use where its probe is, but not all of it.
+    pub is_cut: bool,
+    /// Some of it was read at some time, though nothing may have been there.
+    pub was_read: bool,
+    /// Nothing is in memory here.
+    pub absent: bool,
+    /// A huge page maps the probe.
+    pub huge: bool,
+    /// The share of the probe that could not be observed, 0 to 1.
+    pub unobserved: f64,
+    /// The share of its pages that can be observed that were in memory when all were read last.
+    pub present: f32,
+    /// Its pages are known one by one: then the probe is all of it.
+    pub table: Option<Box<Table>>,
+    /// Of the table, as it was when it was last read.
+    pub summary: Summary,
+    /// The runs of its pages as they were told, if nothing else is known since.
+    pub told: Option<Told>,
+    /// How many of the pages that are looked at are accessed within which time, as counted.
+    pub counts: Box<Counts>,
+    /// The same of all its pages; the rate when that was worked out last, if it was.
+    pub curve: Curve,
+    pub curve_of: f64,
+    /// Which share of its pages was accessed when any last were, and when that was.
+    pub accessed: Accessed,
+    /// Those of its pages in use that wait for an access now: those that were armed last, with all that
+    /// they stand for; and others.
+    pub now_waiting: [Waiting; 2],
+    /// When all pages in use of the table are to be armed next; 0 for as soon as can be.
+    pub arm_all_us: u64,
+    /// When it was not mapped yet, until it is armed; else 0.
+    pub unmapped_us: u64,
+    /// The same, also afterwards.
+    pub new_since_us: u64,
+}
+
+impl Subregion {
+    /// A subregion of which nothing is known, to be looked at at once: at so many pages in
+    /// its middle.
+    pub fn new(range: AddrRange, pages: u64, now_us: u64) -> Self {
+        Self::mapped_since(0, range, pages, now_us)
+    }
+
+    /// The same of memory that was not mapped yet at `unmapped_us`, or for 0 may have been. A page
+    /// that is not there waits for an access as one does that was armed: it is there from the first
+    /// one on.
+    pub fn mapped_since(unmapped_us: u64, range: AddrRange, pages: u64, now_us: u64) -> Self {
+        debug_assert!(!range.is_empty());
+        let mut new = Self {
+            range,
+            probe: range,
+            waiting: Pages::default(),
+            read_us: now_us,
+            whole_read_us: now_us,
+            armed: Armed::default(),
+            estimate: Estimate::default(),
+            since_us: now_us,
+            quiet_since_us: 0,
+            due_us: now_us,
+            is_to_be_armed: false,
+            unsure: true,
+            is_saturated: false,
+            known: range,
+            moved_from: None,
+            is_cut: false,
+            was_read: false,
+            absent: false,
+            huge: false,
+            unobserved: 0.0,
+            present: 1.0,
+            table: None,
+            summary: Summary::default(),
+            told: None,
+            counts: Box::default(),
+            curve: Curve::default(),
+            curve_of: f64::INFINITY,
+            accessed: Accessed::default(),
+            now_waiting: Default::default(),
+            arm_all_us: 0,
+            unmapped_us,
+            new_since_us: unmapped_us,
+        };
+        new.centre_probe(pages);
+        new
+    }
+
+    /// Whether it was never armed.
+    pub fn is_new(&self) -> bool {
+        self.unmapped_us > 0 || self.armed.at_us == 0 && self.estimate.is_empty()
+    }
+
+    /// Whether nothing is known of how it is used, nor of what it is a part of.
+    pub fn is_unknown(&self) -> bool {
+        self.estimate.is_empty() && self.table.is_none() && !self.absent
+    }
+
+    /// Whether nobody looked at it yet. Where somebody did and nothing was there, it is unknown all the same.
+    pub fn is_unseen(&self) -> bool {
+        self.is_unknown() && !self.was_read
+    }
+
+    /// When it was seen to be filled, if that is all that is known of it: it was mapped while it was watched, was read, and was
+    /// not armed since.
+    pub fn only_filled_us(&self) -> Option<u64> {
+        (self.unmapped_us > 0 && self.accessed.to_us > 0).then_some(self.accessed.to_us)
+    }
+
+    /// Whether it was mapped no longer than so many microseconds ago, and is known not to be accessed since it was armed for as long
+    /// as tells something, or to be.
+    pub fn was_looked_at_since_filled(&self, for_us: u64, now_us: u64) -> bool {
+        let Armed { at_us, read_us, .. } = self.armed;
+        let is_new = self.new_since_us > 0 && now_us < self.new_since_us + for_us;
+        let tells = read_us >= at_us + TELLS_US || self.accessed.to_us > at_us;
+        is_new && self.unmapped_us == 0 && tells
+    }
+
+    /// Whether some of its pages in use were not accessed when they should have been.
+    pub fn is_suspect(&self) -> bool {
+        self.table.as_ref().is_some_and(|table| table.suspect.is_some())
+    }
+
+    /// Whether it lies in one page table, so that its pages can be known one by one.
+    pub fn is_in_one_table(&self) -> bool {
+        self.range.start / HUGE_PAGE_SIZE == (self.range.end - 1) / HUGE_PAGE_SIZE
+    }
+
+    /// Pages of the probe.
+    pub fn nr_pages(&self) -> u32 {
+        self.probe.pages() as u32
+    }
+
+    /// Whether as many pages of the probe as not wait for an access.
+    pub fn is_waiting(&self) -> bool {
+        self.waiting.len() * 2 > self.nr_pages()
+    }
+
+    /// Cuts it to what lies in `range`, of which some does.
+    pub fn clip(&mut self, range: AddrRange, pages: u64) {
+        let Some(inside) = self.range.intersect(&range) else { return };
+        self.range = inside;
+        if self.probe.intersect(&inside) != Some(self.probe) {
+            self.centre_probe(pages);
+            self.unsure = true;
+            self.due_us = 0;
+        }
+        self.known = self.known.intersect(&inside).unwrap_or(self.probe);
+    }
+
+    /// Takes in the neighbour on the right, which is alike.
+    pub fn absorb(&mut self, next: Self) {
+        let (left, right) = (self.range.pages(), next.range.pages());
+        let share = right as f64 / (left + right) as f64;
+        self.unobserved += (next.unobserved - self.unobserved) * share;
+        let ages = u128::from(self.since_us) * u128::from(left)
+            + u128::from(next.since_us) * u128::from(right);
+        self.since_us = (ages / u128::from(left + right)) as u64;
+        self.estimate = self.estimate.with(&next.estimate);
+        let range = AddrRange::new(self.range.start, next.range.end);
+        let known = AddrRange::new(self.known.start, next.known.end);
+        let are_quiet = self.quiet_since_us > 0 && next.quiet_since_us > 0;
+        self.quiet_since_us =
+            if are_quiet { self.quiet_since_us.max(next.quiet_since_us) } else { 0 };
+        if right > left {
+            let Self { estimate, since_us, quiet_since_us, unobserved, .. } = *self;
+            *self = Self { estimate, since_us, quiet_since_us, unobserved, ..next };
+        }
+        (self.range, self.known, self.moved_from) = (range, known, None);
+    }
+
+    /// Whether places in it are looked at beside its probe.
+    pub fn may_be_explored(&self) -> bool {
+        !self.absent && self.table.is_none() && !self.unsure
+    }
+
+    /// Whether all of it lies in the aligned block of so many bytes around `address`, in
+    /// which nothing is in memory.
+    pub fn is_in_hole(&self, address: u64, bytes: u64) -> bool {
+        bytes > 0
+            && address / bytes == self.range.start / bytes
+            && (self.range.end - 1) / bytes == self.range.start / bytes
+    }
+}
+
+/// Whether memory that is idle since these times is of about the same age.
+pub(super) fn are_as_old(one_us: u64, other_us: u64, now_us: u64) -> bool {
+    let young = now_us.saturating_sub(one_us.max(other_us));
+    let old = now_us.saturating_sub(one_us.min(other_us));
+    old <= 2 * young + AGES_ALIKE_US
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,113 @@
+//! What is told of a subregion: how much of it is accessed how often, and since when.
+
+use super::super::curve::Curve;
+use super::super::seen::Seen;
+use super::{IDLE_RATE, Subregion, are_as_old};
+
+/// The share of the pages of a probe that were accessed at once from which on all are taken to be in use. Chosen: all but one of eight.
+const MOST: f32 = 0.85;
+/// How many times as long as it was seen to be idle, memory is told to be. Chosen: idle memory is read when four times as
+/// much time has passed, if there is enough to spend.
+const HOLDS_FOR: u64 = 4;
+
+impl Subregion {
+    /// The shares of its pages that were accessed within each of [`daos_core::WITHIN_US`], and are in memory still.
+    pub fn shares_within(&self, now_us: u64) -> impl Iterator<Item = f32> {
+        self.shares_if(self.curve, now_us)
+    }
+
+    /// The same if so many are usually.
+    pub fn shares_if(&self, usual: Curve, now_us: u64) -> impl Iterator<Item = f32> {
+        // A few pages are not all.
+        let in_use = if self.table.is_some() { self.summary.used_share() as f32 } else { 1.0 };
+        // Since all were read last, others may have come.
+        let most = if self.absent { 0.0 } else { self.present.max(in_use) };
+        let (armed_us, waiting) = (self.armed.at_us, self.now_waiting);
+        let accessed = self.accessed;
+        let seen = Seen { accessed, armed_us, waiting, in_use, usual };
+        seen.shares_within(now_us).map(move |share| share.min(most))
+    }
+
+    /// Accesses a second of a page in use; 0 where there is as good as none.
+    pub(super) fn rate_in_use(&self) -> f64 {
+        let rate = self.estimate.rate();
+        if rate < IDLE_RATE { 0.0 } else { rate }
+    }
+
+    /// The same on average over its pages.
+    pub fn mean_rate(&self) -> f64 {
+        let rate = self.rate_in_use();
+        if self.table.is_some() { rate * self.summary.used_share() } else { rate }
+    }
+
+    /// Whether some pages of its probe were accessed while others wait since.
+    pub fn is_probe_mixed(&self) -> bool {
+        self.table.is_none() && self.is_waiting() && self.accessed.to_us > self.armed.at_us
+    }
+
+    /// Whether some of its pages were accessed when others were not.
+    pub fn is_seen_mixed(&self) -> bool {
+        match self.table {
+            Some(_) => self.is_mixed(),
+            None => self.accessed.share > 0.0 && self.accessed.share < MOST,
+        }
+    }
+
+    /// Whether its pages may differ one by one, as far as is known. Where they don't, as in what is gone over, a few tell
+    /// as much as all.
+    pub fn may_differ(&self) -> bool {
+        match self.table {
+            Some(_) => self.summary.parts().next().is_none(),
+            None => self.estimate.rate() < IDLE_RATE || self.accessed.share < MOST,
+        }
+    }
+
+    /// The chance that a page is accessed within so many seconds, on average over its pages.
+    pub fn mean_chance(&self, seconds: f64) -> f64 {
+        let is_idle = self.estimate.rate() < IDLE_RATE;
+        let one = if is_idle { 0.0 } else { self.estimate.chance(seconds) };
+        if self.table.is_some() { one * self.summary.used_share() } else { one }
+    }
+
+    /// Since when it is as it is: where pages are known one by one, since all of those idle
+    /// are.
+    pub fn settled_us(&self) -> u64 {
+        if self.table.is_some() && self.summary.used == 0 {
+            self.summary.youngest_us.max(self.since_us)
+        } else {
+            self.since_us
+        }
+    }
+
+    /// Since when pages that are idle since `since_us` are told to be: a look proves that they were until then, and it is taken
+    /// to hold until the next is due, but no longer.
+    pub fn told_since_us(&self, since_us: u64, now_us: u64) -> u64 {
+        if self.absent {
+            return since_us;
+        }
+        let proven_us = self.read_us.max(self.armed.read_us).saturating_sub(since_us);
+        since_us.max(now_us.saturating_sub(HOLDS_FOR * proven_us))
+    }
+
+    /// Whether the memory at its end, or at its beginning, is in use, as far as is known.
+    pub fn is_used_at(&self, end: bool) -> Option<bool> {
+        if self.table.is_some() {
+            let mut parts = self.summary.parts();
+            let part = if end { parts.last() } else { parts.next() };
+            return part.map(|part| part.is_used);
+        }
+        (!self.estimate.is_empty()).then(|| self.mean_rate() > 0.0)
+    }
+
+    /// Whether its pages differ, so that they are told one by one.
+    pub fn is_mixed(&self) -> bool {
+        !self.huge && self.summary.is_mixed()
+    }
+
+    /// Whether both are idle, but one has been so much longer: what turned cold a moment
+    /// ago is not as old as the cold memory around it.
+    pub fn is_of_another_age(&self, other: &Self, now_us: u64) -> bool {
+        let idle = self.mean_rate() == 0.0 && other.mean_rate() == 0.0;
+        idle && !are_as_old(self.settled_us(), other.settled_us(), now_us)
+    }
+}
