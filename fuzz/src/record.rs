@@ -83,7 +83,7 @@ fn report(record: &Record) {
     }
     let mut lines = JsonLines::new(&mut out);
     for interval in record.intervals().map_while(Result::ok) {
-        drop(lines.interval(&interval));
+        drop(lines.interval(&targets, &interval));
     }
 }
 

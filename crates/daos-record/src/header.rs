@@ -69,8 +69,7 @@ pub struct End {
     pub cpu_us: u64,
     /// Most memory that the monitor had resident, in bytes.
     pub peak_rss_bytes: u64,
-    /// What each scheme came to, those that were replaced included. None where it was
-    /// only watched.
+    /// What each scheme came to that was in force at the end. None where it was only watched.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "known")]
     pub schemes: Vec<SchemeEnd>,
 }

@@ -3,11 +3,26 @@
 //! Two things that don't know each other write it: [`JsonLines`], the live stream of a
 //! recording, and the report of a record. A script that reads one reads the other. The
 //! stream is for programs that want to see accesses while they happen, so a snapshot goes
-//! out at once and whole.
+//! out at once and whole, behind who its targets are where that is news.
 
-use daos_core::{Action, Done, Interval, RegionSnapshot, TargetId, TargetSnapshot};
+use daos_core::{Action, Done, Interval, RegionSnapshot, TargetId, TargetInfo, TargetSnapshot};
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write};
+
+/// A line of the live stream, for who reads it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum LineJson {
+    /// What was seen of a target in an interval.
+    Snapshot(SnapshotJson),
+    /// Who a target is, and what it has mapped: before its first snapshot, and when that changes.
+    Target(TargetInfo),
+    /// The schemes that are in force from here on.
+    Schemes {
+        /// Each by its name or its text; a [`DoneJson::scheme`] is a place in this list.
+        schemes: Vec<String>,
+    },
+}
 
 /// The regions of one target in one aggregation interval.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -111,7 +126,7 @@ fn is_zero(share: &f64) -> bool {
     *share == 0.0
 }
 
-/// Writes snapshots to `W` as JSON lines: one line, a [`SnapshotJson`], for each target.
+/// Writes what is seen to `W` as JSON lines, a [`LineJson`] each: a snapshot for each target, and who the targets are.
 #[derive(Debug)]
 pub struct JsonLines<W> {
     out: W,
@@ -124,23 +139,34 @@ impl<W: Write> JsonLines<W> {
         Self { out, buffer: Vec::new() }
     }
 
-    /// Writes the lines of one interval, in one write. The error is that of
+    /// From here on, these schemes are in force. It is written with the next interval.
+    pub fn schemes(&mut self, schemes: &[String]) -> io::Result<()> {
+        self.line(&LineJson::Schemes { schemes: schemes.to_vec() })
+    }
+
+    /// Writes targets that are new or changed and the snapshots of one interval, in one write. The error is that of
     /// `out`: `BrokenPipe` when nobody reads on.
-    pub fn interval(&mut self, interval: &Interval) -> io::Result<()> {
-        self.buffer.clear();
+    pub fn interval(&mut self, targets: &[TargetInfo], interval: &Interval) -> io::Result<()> {
+        targets.iter().try_for_each(|target| self.line(target))?;
         for target in &interval.snapshot.targets {
-            serde_json::to_writer(&mut self.buffer, &SnapshotJson::new(interval, target))?;
-            self.buffer.push(b'\n');
+            self.line(&SnapshotJson::new(interval, target))?;
         }
         self.out.write_all(&self.buffer)?;
+        self.buffer.clear();
         self.out.flush()
+    }
+
+    fn line(&mut self, line: &impl Serialize) -> io::Result<()> {
+        serde_json::to_writer(&mut self.buffer, line)?;
+        self.buffer.push(b'\n');
+        Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use daos_core::{AddrRange, PageRun, Snapshot};
+    use daos_core::{AddrRange, Mapping, PageRun, Snapshot};
 
     #[test]
     fn each_region_has_its_part_of_the_page_runs() {
@@ -203,9 +229,30 @@ mod tests {
                 paged_out(7, 4096, 8192),
             ],
         };
+        let info = TargetInfo {
+            id: TargetId(7),
+            pid: Some(4711),
+            name: "sort big".into(),
+            mappings: vec![Mapping {
+                range: AddrRange::new(4096, 12288),
+                name: "[heap]".into(),
+                shared: false,
+            }],
+            cgroup: None,
+            memory: None,
+            ownership: None,
+            page_cache: None,
+        };
         let mut out = Vec::new();
-        JsonLines::new(&mut out).interval(&interval).unwrap();
+        let mut lines = JsonLines::new(&mut out);
+        lines.schemes(&["prcl".into(), "ethp".into()]).unwrap();
+        lines.interval(&[info], &interval).unwrap();
         let expected = concat!(
+            r#"{"schemes":["prcl","ethp"]}"#,
+            "\n",
+            r#"{"id":7,"pid":4711,"name":"sort big","mappings":["#,
+            r#"{"start":4096,"end":12288,"name":"[heap]"}]}"#,
+            "\n",
             r#"{"start_us":100,"end_us":200,"target":0,"regions":["#,
             r#"{"start":4096,"end":12288,"access_rate":0.25,"age_us":300}]}"#,
             "\n",
@@ -220,7 +267,7 @@ mod tests {
         );
         assert_eq!(String::from_utf8(out).unwrap(), expected);
         for line in expected.lines() {
-            let read: SnapshotJson = serde_json::from_str(line).unwrap();
+            let read: LineJson = serde_json::from_str(line).unwrap();
             assert_eq!(serde_json::to_string(&read).unwrap(), line);
         }
     }

@@ -8,6 +8,7 @@ pub use apply::{Apply, Managing};
 pub use tune::{DEFAULT_TUNING, Good, Tune};
 pub use zram::Zram;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use daos_cli::values::{self, bytes};
 pub use daos_cli::{Backend, Looking, Plain};
@@ -17,6 +18,9 @@ use daos_linux::census::CgroupPattern;
 use daos_linux::guard::COMMAND as GUARD;
 use daos_monitor::MonitorKind;
 use std::path::PathBuf;
+
+/// The heading of options that stand behind a group with one of its own, and don't belong to it.
+pub const UNHEADED: Option<&str> = None;
 
 /// Where `record` writes and `report` reads unless told otherwise.
 pub const DEFAULT_RECORD: &str = "daos.data";
@@ -118,17 +122,18 @@ pub struct Record {
     pub target: Target,
     /// File to record to; `-` writes JSON lines to standard output (and what a command writes
     /// there to standard error)
-    #[arg(short, long, value_name = "FILE", default_value = DEFAULT_RECORD)]
+    #[arg(short, long, value_name = "FILE", default_value = DEFAULT_RECORD, help_heading = UNHEADED)]
     pub output: PathBuf,
     /// User as whom the command runs, by name or number [default: who called sudo, else who
     /// runs daos]; with --all, only the processes of this user
-    #[arg(long, value_name = "USER")]
+    #[arg(long, value_name = "USER", help_heading = UNHEADED)]
     pub user: Option<String>,
     /// Stop after this long, such as 20s or 5m. A command that was started is asked to end then
-    #[arg(short, long, value_name = "TIME", value_parser = values::duration_us)]
+    #[arg(short, long, value_name = "TIME", value_parser = values::duration_us,
+          help_heading = UNHEADED)]
     pub duration: Option<u64>,
     /// Say nothing but errors
-    #[arg(short, long)]
+    #[arg(short, long, help_heading = UNHEADED)]
     pub quiet: bool,
     #[command(flatten)]
     pub monitoring: Monitoring,
@@ -275,6 +280,17 @@ pub enum Format {
     Png,
 }
 
+/// Takes these formats only.
+fn formats(names: &'static [&'static str]) -> impl TypedValueParser<Value = Format> {
+    let named = |name: String| Format::from_str(&name, false).expect("they are formats");
+    PossibleValuesParser::new(names).map(named)
+}
+
+/// The formats of what is a table.
+fn no_pictures(arg: clap::Arg) -> clap::Arg {
+    arg.value_parser(formats(&["text", "json", "csv"]))
+}
+
 /// Which part of the record.
 #[derive(Debug, Args)]
 pub struct Zoom {
@@ -358,6 +374,7 @@ pub struct Wss {
 }
 
 #[derive(Debug, Args)]
+#[command(mut_arg("format", no_pictures))]
 pub struct ReportOwners {
     #[command(flatten)]
     pub common: Common,
@@ -383,6 +400,7 @@ pub enum By {
 
 #[derive(Debug, Args)]
 #[command(mut_arg("max_overhead", max_overhead_in_a_short_look))]
+#[command(mut_arg("format", no_pictures), mut_arg("backend", |arg| arg.hide(true)))]
 #[command(after_help = "Examples:\n  \
     daos owners                            all processes, after a look of ten seconds\n  \
     daos owners --for 70s --by cgroup      what is idle for a minute, by cgroup\n  \
@@ -420,6 +438,7 @@ pub struct Owners {
 }
 
 #[derive(Debug, Args)]
+#[command(mut_arg("format", no_pictures))]
 pub struct Regions {
     #[command(flatten)]
     pub common: Common,
@@ -451,6 +470,7 @@ pub struct Overhead {
 }
 
 #[derive(Debug, Args)]
+#[command(mut_arg("format", |arg| arg.value_parser(formats(&["text", "json"]))))]
 pub struct Info {
     #[command(flatten)]
     pub common: Common,

@@ -273,6 +273,15 @@ impl Amounts {
     }
 }
 
+/// Whether the bill comes in this format: it is no picture.
+///
+/// # Errors
+///
+/// [`RenderError::Unsupported`] if not.
+pub fn check(format: Format) -> Result<(), RenderError> {
+    if FORMATS.contains(&format) { Ok(()) } else { Err(format.refused("owners", FORMATS)) }
+}
+
 /// Writes the bill.
 ///
 /// # Errors
@@ -284,11 +293,11 @@ pub fn render(
     style: &Style,
     out: &mut impl Write,
 ) -> Result<(), RenderError> {
+    check(format)?;
     match format {
-        Format::Text => text::write(owners, style, out),
         Format::Json => table::json(owners, out),
         Format::Csv => table::csv(owners, out),
-        Format::Svg | Format::Png => Err(format.refused("owners", FORMATS)),
+        _ => text::write(owners, style, out),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What can be said of schemes on the command line.
 
-use super::{Monitoring, Target, Zram};
+use super::{Monitoring, Target, UNHEADED, Zram};
 use clap::Args;
 use daos_cli::values;
 use std::path::PathBuf;
@@ -31,13 +31,14 @@ pub struct Apply {
     pub schemes: Managing,
     /// User as whom the command runs, by name or number [default: who called sudo, else who
     /// runs daos]; with --all, only the processes of this user
-    #[arg(long, value_name = "USER")]
+    #[arg(long, value_name = "USER", help_heading = UNHEADED)]
     pub user: Option<String>,
     /// Stop after this long, such as 20s or 5m. A command that was started is asked to end then
-    #[arg(short, long, value_name = "TIME", value_parser = values::duration_us)]
+    #[arg(short, long, value_name = "TIME", value_parser = values::duration_us,
+          help_heading = UNHEADED)]
     pub duration: Option<u64>,
     /// Say nothing but errors
-    #[arg(short, long)]
+    #[arg(short, long, help_heading = UNHEADED)]
     pub quiet: bool,
     #[command(flatten)]
     pub monitoring: Monitoring,

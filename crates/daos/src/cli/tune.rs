@@ -1,6 +1,6 @@
 //! What can be said of a tuning on the command line.
 
-use super::{Monitoring, Target, Zram};
+use super::{Monitoring, Target, UNHEADED, Zram};
 use clap::{Args, ValueEnum};
 use daos_cli::values;
 use daos_tune::Method;
@@ -19,7 +19,8 @@ pub const DEFAULT_TUNING: &str = "daos.tune";
 #[command(mut_arg("max_overhead", super::max_overhead_where_schemes_act))]
 #[command(mut_arg("command", |arg| arg.help("Command to run again and again, behind `--`; the \
     same work each time")))]
-#[command(mut_arg("all", |arg| arg.hide(true)), mut_arg("cgroup", |arg| arg.hide(true)))]
+#[command(mut_arg("all", |arg| arg.hide(true)), mut_arg("paddr", |arg| arg.hide(true)))]
+#[command(mut_arg("cgroup", |arg| arg.hide(true)))]
 #[command(mut_arg("min_rss", |arg| arg.hide(true)), mut_arg("include_system", |arg| arg.hide(true)))]
 #[command(mut_arg("pid", |arg| arg.help("Service to watch: processes that go on")))]
 #[command(mut_arg("seed", |arg| arg.help("Seed of the random choice of pages, of points to \
@@ -40,7 +41,7 @@ pub struct Tune {
     #[command(flatten)]
     pub target: Target,
     /// Scheme to tune: a file, one that comes with daos (such as prcl), or its text
-    #[arg(short, long, value_name = "SCHEME")]
+    #[arg(short, long, value_name = "SCHEME", help_heading = UNHEADED)]
     pub scheme: String,
     #[command(flatten)]
     pub limits: Limits,
@@ -51,17 +52,17 @@ pub struct Tune {
     /// Directory for samples, result, scheme and plots. A tuning that is there goes on
     /// [default: daos.tune, from the start; one that is there is moved to daos.tune.old, in
     /// place of what was there]
-    #[arg(short, long, value_name = "DIR")]
+    #[arg(short, long, value_name = "DIR", help_heading = UNHEADED)]
     pub out: Option<PathBuf>,
     /// User as whom the command, --metric and --score run, by name or number [default: who
     /// called sudo, else who runs daos]
-    #[arg(long, value_name = "USER")]
+    #[arg(long, value_name = "USER", help_heading = UNHEADED)]
     pub user: Option<String>,
     /// Begin anew: the samples in the directory are removed
-    #[arg(long, requires = "out")]
+    #[arg(long, requires = "out", help_heading = UNHEADED)]
     pub fresh: bool,
     /// Say nothing but errors
-    #[arg(short, long)]
+    #[arg(short, long, help_heading = UNHEADED)]
     pub quiet: bool,
     #[command(flatten)]
     pub monitoring: Monitoring,
@@ -72,10 +73,12 @@ pub struct Tune {
 pub struct Limits {
     /// End within this time, such as 10m, baselines included. What is simulated counts as if
     /// it ran
-    #[arg(short, long, value_name = "TIME", value_parser = values::duration_us)]
+    #[arg(short, long, value_name = "TIME", value_parser = values::duration_us,
+          help_heading = UNHEADED)]
     pub limit: Option<u64>,
     /// End after so many samples, baselines included
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=10_000))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=10_000),
+          help_heading = UNHEADED)]
     pub samples: Option<u32>,
 }
 

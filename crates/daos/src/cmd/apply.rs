@@ -9,6 +9,7 @@ use daos_cli::{Usage, say, signals};
 use daos_monitor::AnyMonitor;
 use daos_session::{Session, Source, Surroundings};
 use indicatif::ProgressBar;
+use std::io::{IsTerminal, stderr};
 use std::path::Path;
 
 /// Applies schemes until the target ends, the time is over or Ctrl-C. The exit status is
@@ -24,14 +25,24 @@ pub fn run(args: &cli::Apply) -> Result<i32> {
     }
 }
 
-/// Applies them to the end of the session.
-fn apply<S>(session: &mut Session<S>, bar: &ProgressBar) -> Result<()>
+/// When what was done so far is told for the first time where no terminal shows it, as in a journal, and the time between two
+/// such lines, in microseconds. Chosen.
+const FIRST_TOLD_US: u64 = 60_000_000;
+const TOLD_EVERY_US: u64 = 600_000_000;
+
+/// Applies them to the end of the session, and shows what was done so far, in lines or by the bar.
+fn apply<S>(session: &mut Session<S>, bar: &ProgressBar, in_lines: bool) -> Result<()>
 where
     S: Source,
     daos_session::session::ErrorOf<S>: Into<anyhow::Error>,
 {
+    let mut told_from_us = FIRST_TOLD_US;
     while let Some(interval) = session.next_interval().map_err(Into::into)? {
         session::tell_notes(session);
+        if in_lines && interval.snapshot.end_us >= told_from_us {
+            say!("daos: after {}", Told::of(session).line());
+            told_from_us = interval.snapshot.end_us + TOLD_EVERY_US;
+        }
         if session.has_sampled(&interval.snapshot) {
             bar.set_position(interval.snapshot.end_us);
             bar.set_message(Told::of(session).line());
@@ -58,7 +69,8 @@ fn live(args: &cli::Apply, monitor: AnyMonitor) -> Result<i32> {
         prepared.watch(command.as_ref(), monitor, args.duration, &stop, swap.as_ref())?;
     session::keep_rights(&args.schemes, user.as_ref(), swap.as_ref())?;
     let bar = session::progress(!args.quiet, "applying", args.duration);
-    let applied = apply(&mut session, &bar);
+    let in_lines = !args.quiet && !stderr().is_terminal();
+    let applied = apply(&mut session, &bar, in_lines);
     bar.finish_and_clear();
     if let Err(err) = &applied
         && command.is_some()
@@ -83,7 +95,7 @@ fn live(args: &cli::Apply, monitor: AnyMonitor) -> Result<i32> {
 fn simulated(args: &cli::Apply, monitor: AnyMonitor, file: &Path) -> Result<i32> {
     let seed = args.monitoring.looking.seed;
     let mut session = session::simulated(&args.schemes, monitor, file, seed, args.duration)?;
-    apply(&mut session, &ProgressBar::hidden())?;
+    apply(&mut session, &ProgressBar::hidden(), false)?;
     let (mut source, schemes, account) = session.into_parts();
     let told = Told { schemes: &schemes, account: &account };
     told.write_stats(args.schemes.stats.as_deref())?;

@@ -10,7 +10,6 @@ use daos_cli::{Usage, signals};
 use daos_core::{TargetId, TargetInfo};
 use daos_linux::census::{Census, Selection, Verdict};
 use daos_linux::{memory, process, rights};
-use daos_report::RenderError;
 use daos_report::owners::{self, Watching};
 use daos_session::{Session, Targets};
 use std::collections::BTreeMap;
@@ -23,15 +22,19 @@ pub fn run(args: &cli::Owners) -> Result<i32> {
         return Err(Usage("--for 0 sees nothing; give a time such as 10s".into()).into());
     }
     let looking = &args.monitoring.looking;
+    if looking.backend == cli::Backend::Sim {
+        return Err(Usage("processes are not simulated; leave out --backend sim".into()).into());
+    }
     let selecting = cli::Selecting {
         cgroup: args.cgroup.clone(),
         min_rss: args.min_rss,
         include_system: false,
     };
     let selection = everyone::selection(&selecting, false, args.user.as_deref())?;
+    let mut output = Output::open(args.format, args.output.as_ref())?;
+    owners::check(output.format).map_err(|err| Usage(err.to_string()))?;
     let most = everyone::most(looking);
     let targets = Targets::open_everyone(selection.clone(), most, looking.max_overhead)?;
-    let mut output = Output::open(args.format, args.output.as_ref())?;
     if !args.quiet {
         session::tell_of_others();
     }
@@ -61,10 +64,7 @@ pub fn run(args: &cli::Owners) -> Result<i32> {
     let mut bill = watching.bill(last.as_ref(), &infos, &others, args.by.into());
     bill.page_cache = page_cache;
     let format = output.format;
-    owners::render(&bill, format, &style(&args.color), &mut output).map_err(|err| match err {
-        RenderError::Unsupported { .. } => anyhow::Error::from(Usage(err.to_string())),
-        err => err.into(),
-    })?;
+    owners::render(&bill, format, &style(&args.color), &mut output)?;
     output.finish()?;
     Ok(0)
 }

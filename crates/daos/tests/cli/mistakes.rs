@@ -60,6 +60,9 @@ fn all_processes_and_some_do_not_go_together() {
     place.misused(&["record", "--all", "--user", "no-such-user"], "no user \"no-such-user\"");
     place.misused(&["tune", "-s", "prcl", "--limit", "1m", "--all"], "no one score of all");
     place.misused(&["owners", "--for", "0s"], "sees nothing");
+    // Before anything is looked at.
+    place.misused(&["owners", "-o", "bill.png"], "text, json or csv");
+    place.misused(&["owners", "--backend", "sim"], "leave out --backend sim");
     place.misused(&["owners", "--user", "no-such-user"], "no user \"no-such-user\"");
 }
 

@@ -1,7 +1,7 @@
 //! The JSON that programs rely on: fields of `design/architecture.md`, on standard
 //! output alone.
 
-use daos_record::json::SnapshotJson;
+use daos_record::json::LineJson;
 use daos_testing::Place;
 use serde_json::Value;
 use std::io::Write;
@@ -53,7 +53,9 @@ fn the_owners() {
     assert!(owner["accessed_1s"].as_u64().is_some_and(|bytes| bytes > 0), "{owner}");
     let ran = place.run(&["report", "owners", "--by", "name", "--format", "csv"]).succeeded();
     assert_eq!(String::from_utf8_lossy(&ran.stdout).lines().count(), 2);
-    place.misused(&["report", "owners", "--format", "svg"], "text, json or csv");
+    place.misused(&["report", "owners", "--format", "svg"], "possible values: text, json, csv]");
+    place.misused(&["report", "owners", "-o", "bill.svg"], "text, json or csv");
+    place.misused(&["report", "info", "--format", "csv"], "possible values: text, json]");
 }
 
 #[test]
@@ -127,9 +129,12 @@ fn the_stream_of_a_recording() {
     let ran = Place::new("daos").run(&["record", "--sim", "load.cfg", "-o", "-"]).succeeded();
     assert!(ran.stderr.contains("simulated"), "{}", ran.stderr);
     let stdout = String::from_utf8(ran.stdout).unwrap();
-    let lines: Vec<SnapshotJson> =
+    let lines: Vec<LineJson> =
         stdout.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
-    assert_whole(Some(lines.len() as u64));
+    let LineJson::Target(target) = &lines[0] else { panic!("{}", stdout.lines().next().unwrap()) };
+    assert!(!target.mappings.is_empty(), "{target:?}");
+    let snapshots = lines.iter().filter(|line| matches!(line, LineJson::Snapshot(_))).count();
+    assert_whole(Some(snapshots as u64));
 }
 
 #[test]

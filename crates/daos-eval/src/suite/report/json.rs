@@ -14,13 +14,15 @@ pub(super) fn render(report: &Report, stores: &[(&str, &Store)]) -> serde_json::
         "failures": report.failures,
         "tables": tables,
     });
-    for (name, store) in stores {
-        let place = if name.is_empty() { &mut value } else { &mut value[name] };
-        if place.is_null() {
-            *place = json!({});
+    match stores {
+        [("", store)] => {
+            value["evaluation"] = json!(store.header);
+            value["runs"] = json!(store.runs);
         }
-        place["evaluation"] = serde_json::to_value(&store.header)?;
-        place["runs"] = serde_json::to_value(&store.runs)?;
+        _ => {
+            let evaluation = |(directory, store): &(&str, &Store)| json!({ "directory": directory, "evaluation": store.header, "runs": store.runs });
+            value["evaluations"] = stores.iter().map(evaluation).collect();
+        }
     }
     Ok(serde_json::to_string_pretty(&value)? + "\n")
 }

@@ -36,7 +36,13 @@ impl Output {
     pub fn begin(self, header: &Header) -> Result<Recording> {
         Ok(match self {
             Self::File(destination) => Recording::File(destination.begin(header)?),
-            Self::Stdout => Recording::Lines(JsonLines::new(stdout())),
+            Self::Stdout => {
+                let mut recording = Recording::Lines(JsonLines::new(stdout()));
+                if !header.schemes.is_empty() {
+                    recording.schemes(&header.schemes)?;
+                }
+                recording
+            }
         })
     }
 }
@@ -59,7 +65,7 @@ impl Recording {
                 writer.interval(interval)?;
             }
             Self::Lines(lines) => {
-                lines.interval(interval).context("cannot write to standard output")?;
+                lines.interval(targets, interval).context("cannot write to standard output")?;
             }
         }
         Ok(())
@@ -67,8 +73,9 @@ impl Recording {
 
     /// From here on, these schemes are in force.
     pub fn schemes(&mut self, schemes: &[String]) -> Result<()> {
-        if let Self::File(writer) = self {
-            writer.schemes(schemes)?;
+        match self {
+            Self::File(writer) => writer.schemes(schemes)?,
+            Self::Lines(lines) => lines.schemes(schemes)?,
         }
         Ok(())
     }
