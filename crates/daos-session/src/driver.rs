@@ -171,7 +171,8 @@ impl<A: AccessCheck, M: Monitor> Driver<A, M> {
             target_us: self.access.take_target_us(),
         };
         self.monitor.charge(spent, over_us - self.start_us);
-        self.next_tick_us += self.monitor.wait_us();
+        // One that came early, as a target ended, is waited from.
+        self.next_tick_us = self.next_tick_us.min(now_us) + self.monitor.wait_us();
         let late_us = over_us.saturating_sub(self.next_tick_us);
         let missed = late_us / self.monitor.attrs().sample_us;
         let missed_ticks = u32::try_from(missed).unwrap_or(u32::MAX);
@@ -348,6 +349,15 @@ mod tests {
         assert!((50_000..900_000).contains(&last.end_us), "{}", last.end_us);
         assert_eq!(driver.stop(), Some(Stop::Duration));
         assert_eq!(driver.next_snapshot().unwrap(), None);
+    }
+
+    #[test]
+    fn a_tick_that_comes_early_is_waited_from() {
+        let mut driver = driver(10_000_000, 10_000_000, 100_000_000);
+        driver.begin().unwrap();
+        let early_us = driver.start_us + 1_000;
+        driver.tick(early_us).unwrap();
+        assert_eq!(driver.next_tick_us, early_us + 10_000_000);
     }
 
     #[test]

@@ -73,7 +73,7 @@ impl Subregion {
             if self.summary.used == 0 || self.next_look(now_us).is_some() {
                 // When four times as much time has passed, up to the usual: about as the times
                 // within which accesses are counted.
-                return now_us + (3 * since_us).clamp(sample_us, BETWEEN_TABLES_US);
+                return now_us + (3 * since_us).clamp(sample_us, BETWEEN_TABLES_US.max(sample_us));
             }
             if self.unsure || table.suspect.is_some() {
                 return now_us;
@@ -85,7 +85,7 @@ impl Subregion {
             return now_us.max(self.armed.at_us + again);
         }
         if self.unsure {
-            return now_us + since_us.clamp(sample_us, between_us);
+            return now_us + since_us.clamp(sample_us, between_us.max(sample_us));
         }
         if rate == 0.0 { now_us + between_us } else { now_us + wait_us.max(sample_us) }
     }

@@ -484,8 +484,6 @@ impl Monitor for Windows {
             }
             if now_us >= self.next_update_us {
                 self.update(access)?;
-                self.budget.note_update(self.attrs.update_us);
-                self.budget.set_arming_prices(access.prices());
                 self.next_update_us = now_us + self.until_update_us(now_us);
             }
             if now_us >= self.round_us {
@@ -506,9 +504,12 @@ impl Monitor for Windows {
     fn update<A: AccessCheck + ?Sized>(&mut self, access: &mut A) -> Result<(), A::Error> {
         let now_us = self.now_us;
         self.places.clear();
+        let all = access.targets()?;
+        self.budget.note_update(self.attrs.update_us);
+        self.budget.set_arming_prices(access.prices());
         let before = std::mem::take(&mut self.targets);
         let mut before: HashMap<_, _> = before.into_iter().map(|t| (t.id, t)).collect();
-        for live in access.targets()? {
+        for live in all {
             let known = before.remove(&live.id);
             let mut target = known.unwrap_or_else(|| TargetSubregions::new(live.id));
             target.set_resident(live.resident_bytes, now_us);
@@ -527,13 +528,16 @@ impl Monitor for Windows {
         let most = self.max_subregions();
         self.fits_tables = tables as usize <= most && tables as f64 <= affordable;
         let bytes = self.bytes();
-        if bytes.abs_diff(self.explored_bytes) > self.explored_bytes / 8 {
+        self.explored_bytes = self.explored_bytes.min(bytes);
+        if bytes - self.explored_bytes > self.explored_bytes / 8 {
             // There is much that was never looked at.
             (self.nr_explored, self.explored_bytes) = (0, bytes);
             self.explored_from_us = now_us;
             self.astir_until_us = now_us + round::ASTIR_US;
         }
-        if !self.fits_tables {
+        if self.fits_tables {
+            self.scouts.clear();
+        } else {
             self.sought = self.rate_in_use();
         }
         let limit = self.size_limit();

@@ -315,7 +315,12 @@ impl Windows {
         if a.range.end != b.range.start || b.known.start < pages.end || a.known.end > pages.start {
             return false;
         }
-        if closer_to_first(&scout.place.estimate, &a.estimate, &b.estimate) {
+        let is_of_first = match scout.place.absent {
+            // Where nothing is, nothing is in use.
+            true => a.estimate.rate() <= b.estimate.rate(),
+            false => closer_to_first(&scout.place.estimate, &a.estimate, &b.estimate),
+        };
+        if is_of_first {
             a.known.end = pages.end;
         } else {
             b.known.start = pages.start;

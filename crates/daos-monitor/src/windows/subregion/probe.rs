@@ -31,6 +31,7 @@ impl Subregion {
         self.quiet_since_us = 0;
         if self.table.is_some() {
             (self.table, self.summary, self.told) = (None, Summary::default(), None);
+            self.arm_all_us = 0;
             *self.counts = Counts::default();
             self.curve_of = f64::INFINITY;
         }

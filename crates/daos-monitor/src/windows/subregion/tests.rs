@@ -48,6 +48,15 @@ fn pages_of_a_table_that_are_gone_are_in_use_no_longer() {
 }
 
 #[test]
+fn a_page_table_that_was_cut_is_learned_again() {
+    let mut subregion = Subregion::new(AddrRange::new(0, HUGE_PAGE_SIZE), 8, 0);
+    subregion.make_table();
+    subregion.arm_all_us = 5_000_000;
+    subregion.clip(AddrRange::new(0, HUGE_PAGE_SIZE / 2), 8);
+    assert!(subregion.table.is_none() && subregion.arm_all_us == 0);
+}
+
+#[test]
 fn a_probe_is_mixed_while_some_of_its_pages_wait_and_others_were_accessed() {
     let mut subregion = Subregion::new(AddrRange::new(0, HUGE_PAGE_SIZE), 8, 0);
     let mut is_mixed_with = |accessed| {

@@ -53,6 +53,24 @@ fn it_sleeps_most_of_the_time() {
     assert!(settled <= 2 * 50 + 5, "{settled} ticks in 5 s");
 }
 
+#[test]
+fn sampling_intervals_may_be_long() {
+    for sample_us in [150_000, 300_000, 3_000_000] {
+        // Of which page tables can be known, and of which they can't.
+        for mapped in [64, 4096] {
+            let memory = TestMemory::new(&[mib(0, mapped)], &[mib(20, 24)]);
+            let aggregation_us = 2 * sample_us;
+            let update_us = aggregation_us;
+            let attrs =
+                daos_core::MonitorAttrs { sample_us, aggregation_us, update_us, ..attrs(10, 100) };
+            let mut run = Run::new(memory, attrs, None, 1);
+            run.until(60.0);
+            assert!(run.snapshots.len() > 5);
+            assert_seamless(&run);
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(16))]
 
