@@ -46,10 +46,8 @@ impl Windows {
             if subregion.next_look(now_us).is_some() {
                 continue;
             }
-            let (key, kept) = match key {
-                0..PLACES => (subregion.due_us, kept_by_first),
-                _ => (key, kept),
-            };
+            let due_us = subregion.due_us;
+            let kept = if key < PLACES { kept_by_first } else { kept };
             let rate = subregion.estimate.rate();
             let pages = if rate >= BUSY_RATE {
                 BUSY_PAGES
@@ -84,7 +82,7 @@ impl Windows {
             let price = self.budget.arming(&set, u64::from(to - from), chance);
             if self.places.len() >= most || !self.budget.reserve(price, kept) {
                 news_wait = subregion.unsure;
-                self.note_left(key, now_us);
+                self.note_left(due_us, now_us);
                 break;
             }
             self.push_armed(Place { who, from, to }, now_us);

@@ -252,6 +252,11 @@ impl Estimate {
         self.together.rate().is_some()
     }
 
+    /// Whether they have been for long.
+    pub fn is_settled_together(&self) -> bool {
+        self.is_together() && self.together.is_settled()
+    }
+
     /// Takes in, beside what it says of each page, what a look says of all of them. `is_usual`: most memory in use of the
     /// target is gone over.
     pub fn add_at_all(&mut self, look: LookAtAll, is_usual: bool) {
@@ -333,9 +338,15 @@ impl Estimate {
         if accesses <= 0.0 || before <= 0.0 || look.waiting <= 0.0 {
             return false;
         }
-        let independent = (accesses * look.independent() / look.waiting).max(accesses.min(1.0));
         // How much likelier two rates are than one, of which the second is 0.
-        let is_over = 2.0 * independent * libm::log(waited / before) > OVER;
+        let is_over = match self.together.rate() {
+            // All pages are one.
+            Some(rate) => 2.0 * rate * self.quiet / look.waiting,
+            None => {
+                let independent = accesses * look.independent() / look.waiting;
+                2.0 * independent.max(accesses.min(1.0)) * libm::log(waited / before)
+            }
+        } > OVER;
         if is_over {
             let evidence = Evidence { accesses: 0.0, waited: self.quiet };
             *self = Self { evidence, quiet: self.quiet, ..Self::default() };
@@ -431,6 +442,28 @@ mod tests {
         assert!(swept.is_like(&passed) && !random.is_like(&passed));
         assert!(!swept.add(look(16.0, 0.005)), "once is by chance");
         assert!((0..4).any(|_| swept.add(look(16.0, 0.005))), "again and again is another rate");
+    }
+
+    #[test]
+    fn what_is_gone_over_is_given_up_when_it_missed_its_turn_more_than_once() {
+        let look = |accessed, exposure| Look { waiting: 16.0, accessed, exposure };
+        let mut swept = Estimate::of(look(16.0, 0.8));
+        // Once a second.
+        for (nth, share) in (0..40).zip([1.0, 0.0, 1.0, 1.0].into_iter().cycle()) {
+            let exposure = if share > 0.0 { 0.8 } else { 0.4 };
+            swept.add(look(16.0 * share, exposure));
+            swept.add_at_all(LookAtAll { pages: 16.0, share, from: 0.0, to: exposure }, nth > 20);
+        }
+        assert!(swept.is_together() && (0.5..2.0).contains(&swept.rate()), "{swept:?}");
+        let quiet_for = |tenths: u32| {
+            let mut swept = swept;
+            (0..tenths).any(|_| {
+                assert!(!swept.add(look(0.0, 0.1)));
+                swept.give_up(look(0.0, 0.1))
+            })
+        };
+        let period = (10.0 / swept.rate()) as u32;
+        assert!(!quiet_for(2 * period) && quiet_for(4 * period));
     }
 
     #[test]

@@ -118,7 +118,7 @@ impl Subregion {
 pub(super) fn key_to_arm(subregion: &Subregion) -> u64 {
     let head_start_us =
         if subregion.unsure && !subregion.is_suspect() { HEAD_START_OF_UNSURE_US } else { 0 };
-    subregion.due_us.saturating_sub(head_start_us)
+    subregion.due_us + HEAD_START_OF_UNSURE_US - head_start_us
 }
 
 /// By what subregions that are due are read: 0 for what is in a hurry.

@@ -256,7 +256,6 @@ impl Windows {
         self.start_us = start_us;
         self.end_us = start_us + self.aggregation_us();
         self.rounds = 0;
-        (self.changes, self.looks) = (0, 0);
     }
 
     /// Bytes mapped, by all targets together.
@@ -464,13 +463,14 @@ impl Monitor for Windows {
         }
         let sample_us = self.attrs.sample_us;
         self.places.clear();
+        let mut is_further = false;
         if self.check_us.is_some_and(|check_us| now_us + sample_us / 4 >= check_us) {
             self.end_round(access, now_us)?;
-            let again = self.wants_round
+            is_further = self.wants_round
                 && self.rounds < MAX_ROUNDS
                 && self.budget.fullness() > self.kept(now_us) + FOR_FURTHER_ROUNDS
                 && now_us + 2 * sample_us <= self.end_us;
-            if again {
+            if is_further {
                 self.round_us = now_us;
             }
         }
@@ -488,6 +488,9 @@ impl Monitor for Windows {
             }
             if now_us >= self.round_us {
                 self.draw_round(now_us);
+                if !is_further {
+                    (self.changes, self.looks) = (0, 0);
+                }
                 self.begin_round(access, now_us)?;
             }
         }
@@ -533,7 +536,7 @@ impl Monitor for Windows {
             // There is much that was never looked at.
             (self.nr_explored, self.explored_bytes) = (0, bytes);
             self.explored_from_us = now_us;
-            self.astir_until_us = now_us + round::ASTIR_US;
+            self.astir_until_us = self.astir_until_us.max(now_us + round::ASTIR_US);
         }
         if self.fits_tables {
             self.scouts.clear();

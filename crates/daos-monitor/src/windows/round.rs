@@ -96,12 +96,13 @@ impl Windows {
         let kept = self.kept(now_us);
         let is_worth_arming = self.budget.is_worth_arming(kept, self.is_astir(now_us));
         self.is_behind &= !is_worth_arming;
-        let there_is = (self.budget.fullness() - kept).max(0.0);
+        let fullness = self.budget.fullness();
+        let there_is = (fullness - kept).max(0.0);
         let (for_reading, _) = self.shares(now_us);
         self.to_check.clear();
         let left = match there_is > 0.0 {
             true => kept + there_is * (1.0 - for_reading),
-            false => (1.0 - READ_ANYWAY) * self.budget.fullness(),
+            false => (1.0 - READ_ANYWAY) * fullness,
         };
         self.read_due(access, now_us, left)?;
 
@@ -120,6 +121,8 @@ impl Windows {
         }
         // What was just read may have shown that much changes.
         let (_, for_looks) = self.shares(now_us);
+        let kept = self.kept(now_us);
+        let there_is = (fullness - kept).max(0.0);
         let kept_beside = |part: f64| kept + there_is * (1.0 - part);
         self.arm_due(now_us, kept_beside(FOR_FIRST_LOOKS), kept_beside(for_looks));
         let left = |part: f64| kept.max(KEPT_BY_LEARNING) + there_is * part;
@@ -391,7 +394,7 @@ impl Windows {
             let many_change = self.has_much_changed();
             let subregion = &mut self.targets[at].subregions[index];
             if many_change {
-                self.astir_until_us = now_us + ASTIR_US;
+                self.astir_until_us = self.astir_until_us.max(now_us + ASTIR_US);
                 self.in_phases_until_us = now_us + BOUND_OVER_US;
                 // It is not for where it is that it is another.
                 subregion.moved_from = None;

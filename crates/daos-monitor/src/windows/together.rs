@@ -13,6 +13,8 @@ use super::estimate::{Evidence, chance};
 /// How much likelier it has to be that pages come together, as a log likelihood ratio of the looks that found
 /// all accessed, and of those that found none. Chosen: one in twenty are so by chance.
 const SURE: f64 = 3.0;
+/// How much likelier it is where that has been known for long. Chosen: two looks of each kind more.
+const SETTLED: f64 = 6.0;
 /// Most that one look adds to it, or takes off, and most that is kept. Chosen: two of each kind decide.
 const AT_ONCE: f64 = 2.0;
 const MOST: f64 = 8.0;
@@ -117,6 +119,11 @@ impl Together {
         // What is used seldom is mostly found unused.
         let fits = self.is_usual && self.weights.by_all > FITS;
         (self.weights.are_sure() || fits).then(|| self.evidence.rate())
+    }
+
+    /// Whether that is known for so long that a few looks which don't fit it are no more than that.
+    pub fn is_settled(&self) -> bool {
+        self.weights.by_all.min(self.weights.by_none) > SETTLED
     }
 
     /// The same of other pages, or more closely: one look decides whether it holds.

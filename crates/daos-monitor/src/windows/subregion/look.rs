@@ -2,6 +2,7 @@
 
 use super::super::estimate::{Estimate, Look, SATURATED};
 use super::super::together::LookAtAll;
+use super::bursts::LEAST_APART_US;
 use super::{Armed, IDLE_RATE, Subregion, Taken};
 use daos_core::access::shifted_pages;
 use daos_core::pages::Pages;
@@ -15,6 +16,15 @@ const SHORT: f64 = 0.05;
 /// looks at most of a table may have come while its user went over it.
 const SURE: f64 = 32.0;
 const SURE_RATE: f64 = 10.0;
+/// A pass over the same pages may take one part in so many of a period, and so many microseconds at most: what is accessed again later is
+/// used more often. Chosen.
+const PASS: u64 = 4;
+const MOST_PASS_US: u64 = 300_000;
+/// The share of pages that were accessed from which on a pass came by. Chosen.
+const PASSED: f32 = 0.9;
+/// Accesses that a rate rests on which is that of bursts. Chosen: it takes about three times as long as they are apart without one to
+/// tell that there are none any more.
+const BURSTS_WEIGH: f64 = 64.0;
 /// Pages of a table that a look counts for at most. Chosen: as many as are armed of it, so that a
 /// look at all does not decide what those have told in minutes.
 const MOST_PAGES: f64 = 16.0;
@@ -88,6 +98,7 @@ impl Subregion {
     /// Takes in what was found in the pages `from..to`, which were read now.
     pub fn take(&mut self, (from, to): (u32, u32), seen: &Observation, now_us: u64) -> Taken {
         let found = Found::of((from, to), seen);
+        let rate_before = self.estimate.rate();
         let used_before = self.table.as_ref().map(|table| *table.used());
         if let (Some(table), Some(absent)) = (&mut self.table, &found.absent) {
             table.lose(absent, now_us);
@@ -100,20 +111,23 @@ impl Subregion {
         let armed = (waiting.and(&window), self.armed.read_us);
         // Of a table they would be those that are accessed seldom.
         let others = self.table.is_none().then(|| (waiting.without(&window), self.read_us));
-        let at_all = self.look_at_all(&armed.0, &found.set, armed.1, now_us);
-        let (mut changed, mut raised) = (false, false);
-        self.is_saturated = false;
-        for (group, since_us) in std::iter::once(armed).chain(others) {
-            let (is_other, raises) = self.take_rate(&group, since_us, seen, &found, now_us);
-            changed |= is_other;
-            raised |= raises;
-        }
         let fresh = waiting.and(&found.set);
+        let (mut at_all, mut changed, mut raised) = (None, false, false);
+        self.is_saturated = false;
+        if !self.is_same_pass(&fresh, &waiting, now_us) {
+            at_all = self.look_at_all(&armed.0, &found.set, armed.1, now_us);
+            for (group, since_us) in std::iter::once(armed).chain(others) {
+                let (is_other, raises) = self.take_rate(&group, since_us, seen, &found, now_us);
+                changed |= is_other;
+                raised |= raises;
+            }
+        }
         if !fresh.is_empty() {
             self.quiet_since_us = 0;
         } else if self.quiet_since_us == 0 {
             self.quiet_since_us = armed.1;
         }
+        changed |= self.note_bursts(rate_before, now_us);
         changed |= self.take_pages(&found, &waiting, &fresh, used_before, now_us);
         if !fresh.is_empty() {
             let are_of_window = fresh.without(&window).is_empty();
@@ -133,6 +147,26 @@ impl Subregion {
             self.since_us = if is_idle { self.quiet_since_us } else { now_us };
         }
         Taken { changed, at_all }
+    }
+
+    /// Whether accesses are those of the last pass, which goes on, where pages are gone over once in so long: that they are accessed in
+    /// it again says nothing of when the next one comes.
+    fn is_same_pass(&mut self, fresh: &Pages, waiting: &Pages, now_us: u64) -> bool {
+        if fresh.is_empty() {
+            return false;
+        }
+        let period_us = (1e6 / self.estimate.rate()) as u64;
+        let pass_us =
+            if period_us < LEAST_APART_US { 0 } else { (period_us / PASS).min(MOST_PASS_US) };
+        let was_quiet = self.quiet_since_us > 0 && now_us >= self.quiet_since_us + pass_us;
+        if was_quiet {
+            self.pass_from_us = now_us;
+        }
+        let is_whole = fresh.len() as f32 > PASSED * waiting.len() as f32;
+        !was_quiet
+            && is_whole
+            && self.estimate.is_settled_together()
+            && now_us < self.pass_from_us + pass_us
     }
 
     /// Notes how much of the probe is in memory, and can be observed, if that is told.
@@ -189,6 +223,16 @@ impl Subregion {
             table.suspect_around((self.armed.from, self.armed.to), self.probe.pages() as u32);
         }
         (changed, raises)
+    }
+
+    /// Where a burst of use is over, and others came before, it is in use still: as often as they come. Returns whether it is so.
+    fn note_bursts(&mut self, rate_before: f64, now_us: u64) -> bool {
+        let rate = self.estimate.rate();
+        let often = self.bursts.note(rate_before, rate, self.quiet_since_us, now_us);
+        if let Some(often) = often {
+            self.estimate.set_rate(often, BURSTS_WEIGH);
+        }
+        often.is_some()
     }
 
     /// Takes in which pages are in use, where they are known one by one: those of `waiting` that are `fresh`. Returns

@@ -4,6 +4,7 @@
 //! Subregions are small where there is something to find out and large where there is not,
 //! and they are aggregated into regions.
 
+mod bursts;
 mod counting;
 mod look;
 mod probe;
@@ -15,6 +16,7 @@ use super::page_runs::Told;
 use super::seen::{Accessed, Waiting};
 use super::table::{Summary, Table};
 use super::together::LookAtAll;
+use bursts::Bursts;
 use daos_core::pages::Pages;
 use daos_core::{AddrRange, HUGE_PAGE_SIZE};
 
@@ -76,6 +78,10 @@ pub(super) struct Subregion {
     pub due_us: u64,
     /// There is nothing to be read of it until it was armed.
     pub is_to_be_armed: bool,
+    /// When it was found accessed after it had not been.
+    pub pass_from_us: u64,
+    /// When it was used for a moment, where its pages are not known one by one.
+    pub bursts: Bursts,
     /// What is known of it does not hold, or too little is: it comes first.
     pub unsure: bool,
     /// When it was read last nearly all had been accessed, after so long that it says little of
@@ -145,6 +151,8 @@ impl Subregion {
             quiet_since_us: 0,
             due_us: now_us,
             is_to_be_armed: false,
+            pass_from_us: 0,
+            bursts: Bursts::default(),
             unsure: true,
             is_saturated: false,
             known: range,

@@ -1,0 +1,86 @@
+//! Use that comes in bursts: memory that is used for a moment, again and again, is in use, though mostly nobody
+//! accesses it just then.
+
+/// Bursts that begin further apart are no more than that, each for itself. Chosen: as long as memory has to be idle
+/// for the seeds' reclaim scheme.
+const MOST_APART_US: u64 = 5_000_000;
+/// Of those that begin closer together some are missed between two looks, so it is not known how often they come. Chosen: three
+/// rounds, as a rule.
+pub(super) const LEAST_APART_US: u64 = 300_000;
+/// A burst takes no more than one part in so many of the time to the next one. Chosen.
+const PART: u64 = 2;
+/// Use begins where memory turns out to be accessed so many times as often as it was, or at all. Chosen.
+const TIMES_AS_OFTEN: f64 = 4.0;
+
+/// When use began and ended, and how far apart such bursts are.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(in super::super) struct Bursts {
+    begun_us: u64,
+    /// 0 while it goes on.
+    ended_us: u64,
+    /// From the beginning of the one before to that of the last; 0 if that was the first.
+    apart_us: u64,
+}
+
+impl Bursts {
+    /// Takes in what the rate was before a look, and is by it; `quiet_since_us`: since when nothing is accessed, if
+    /// nothing is. Where a burst is over that was not the first, returns how often a second they come.
+    pub fn note(
+        &mut self,
+        before: f64,
+        rate: f64,
+        quiet_since_us: u64,
+        now_us: u64,
+    ) -> Option<f64> {
+        let goes_on = self.begun_us > 0 && self.ended_us == 0;
+        if !goes_on && rate > TIMES_AS_OFTEN * before {
+            let apart_us = now_us.saturating_sub(self.begun_us);
+            let is_first = self.begun_us == 0 || apart_us > MOST_APART_US;
+            *self = Self {
+                begun_us: now_us,
+                ended_us: 0,
+                apart_us: if is_first { 0 } else { apart_us },
+            };
+        }
+        if before == 0.0 || rate > 0.0 {
+            return None;
+        }
+        self.ended_us = quiet_since_us.max(self.begun_us).max(1);
+        let is_short = PART * (self.ended_us - self.begun_us) < self.apart_us;
+        (is_short && self.apart_us >= LEAST_APART_US).then(|| 1e6 / self.apart_us as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: u64 = 1_000_000;
+
+    /// What is known once use has ended that began at these times, and lasted for so long each.
+    fn known(begins: &[u64], lasts_us: u64) -> Option<f64> {
+        let mut bursts = Bursts::default();
+        let ended = |begun_us: &u64| {
+            let over_us = begun_us + lasts_us;
+            assert_eq!(bursts.note(0.0, 5.0, 0, *begun_us), None);
+            // More of it while it goes on is not another.
+            assert_eq!(bursts.note(5.0, 500.0, 0, begun_us + 1), None);
+            bursts.note(500.0, 0.0, over_us, over_us + 5_000)
+        };
+        begins.iter().map(ended).last().expect("there are some")
+    }
+
+    #[test]
+    fn the_second_burst_tells_how_often_they_come() {
+        assert_eq!(known(&[S], S / 20), None);
+        assert_eq!(known(&[S, 2 * S], S / 20), Some(1.0));
+        assert_eq!(known(&[S, 2 * S, 5 * S], S / 20), Some(1.0 / 3.0));
+    }
+
+    #[test]
+    fn phases_are_no_bursts() {
+        assert_eq!(known(&[S, 8 * S], S / 20), None, "seldom");
+        assert_eq!(known(&[S, 3 * S], S), None, "half of the time");
+        assert_eq!(known(&[S, S + S / 10], S / 100), None, "closer together than looks");
+    }
+}
