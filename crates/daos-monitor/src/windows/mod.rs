@@ -92,7 +92,7 @@ const SUBREGIONS_PER_REGION: usize = 4;
 /// known one by one, and the time for it in seconds. Chosen.
 const FOR_TABLES: f64 = 0.4;
 const TABLES_READ_IN: f64 = 4.0;
-/// Most rounds in an aggregation interval. Chosen: at two ticks each they fit the default
+/// Most rounds at once: the first, and those that follow since something changed. Chosen: at two ticks each they fit the default
 /// one, which has twenty.
 const MAX_ROUNDS: u32 = 8;
 /// The share of the budget, beside what is kept, from which on there is another round for what
@@ -153,13 +153,13 @@ pub struct Windows {
     next_update_us: u64,
     /// When the next round begins.
     round_us: u64,
-    /// Rounds that this interval has had.
+    /// Those that followed each other at once, and the first.
     rounds: u32,
     /// Something was found that is worth another round at once.
     wants_round: bool,
-    /// Subregions that turned out to be other than they were thought to be, in this interval.
+    /// Subregions that turned out to be other than they were thought to be, in these rounds.
     changes: u64,
-    /// Looks in it.
+    /// Looks in them.
     looks: u64,
     /// Until when so much changes that what is kept for that is spent.
     astir_until_us: u64,
@@ -255,7 +255,6 @@ impl Windows {
         self.interval += 1;
         self.start_us = start_us;
         self.end_us = start_us + self.aggregation_us();
-        self.rounds = 0;
     }
 
     /// Bytes mapped, by all targets together.
@@ -489,7 +488,7 @@ impl Monitor for Windows {
             if now_us >= self.round_us {
                 self.draw_round(now_us);
                 if !is_further {
-                    (self.changes, self.looks) = (0, 0);
+                    (self.rounds, self.changes, self.looks) = (0, 0, 0);
                 }
                 self.begin_round(access, now_us)?;
             }

@@ -33,9 +33,9 @@ const READ_ANYWAY: f64 = 0.1;
 /// The part that reading may take together with arming what never was. Chosen: a few pages of each
 /// subregion tell for little what most of them are.
 const FOR_FIRST_LOOKS: f64 = 0.8;
-/// One in so many subregions that change in an interval are many. Chosen: a phase begins.
+/// One in so many subregions that change in a round, and those that follow it at once, are many. Chosen: a phase begins.
 const MANY_CHANGE: usize = 32;
-/// Changes that are many as well if they are so great a part of all looks of an interval. Chosen: where little can be
+/// Changes that are many as well if they are so great a part of all looks in them. Chosen: where little can be
 /// looked at, few changes are seen of a phase that begins.
 const SOME: u64 = 4;
 const OF_LOOKS: u64 = 2;
@@ -44,7 +44,7 @@ const OF_LOOKS: u64 = 2;
 pub(super) const ASTIR_US: u64 = 200_000;
 /// What learning and exploring leave even then, as a share of a full budget. Chosen.
 const KEPT_BY_LEARNING: f64 = 0.15;
-/// One in so many that change in an interval put off learning. Chosen: in mixed memory that is as
+/// One in so many that change put off learning. Chosen: in mixed memory that is as
 /// it was, it is one in a hundred.
 const SOME_CHANGE: usize = 128;
 /// The same while there are page tables, or parts of a large memory, that nothing is known of,
@@ -145,7 +145,8 @@ impl Windows {
 
     /// Notes that what was due then has to wait.
     pub(super) fn note_left(&mut self, due_us: u64, now_us: u64) {
-        self.is_behind |= now_us > due_us + BEHIND_US;
+        // What is in a hurry says nothing of the others.
+        self.is_behind |= due_us > 0 && now_us > due_us + BEHIND_US;
     }
 
     /// The parts of what there is that reading may take, and reading and looks together.
@@ -163,12 +164,12 @@ impl Windows {
         }
     }
 
-    /// Whether one in so many subregions, or more, changed in this interval.
+    /// Whether one in so many subregions, or more, changed in this round and those that it follows at once.
     fn has_changed_one_in(&self, nr: usize) -> bool {
         self.changes as usize * nr >= self.nr_subregions()
     }
 
-    /// Whether so much changed in this interval that a phase has begun.
+    /// Whether so much changed that a phase has begun.
     fn has_much_changed(&self) -> bool {
         let is_much_of_looks = self.changes >= SOME && self.changes * OF_LOOKS >= self.looks;
         is_much_of_looks || self.has_changed_one_in(MANY_CHANGE)
@@ -235,11 +236,7 @@ impl Windows {
             if self.places.len() >= self.max_windows()
                 || !self.budget.reserve_reading(price, kept, is_learning)
             {
-                // What is in a hurry says nothing of the others.
-                let due_us = self.at(who).due_us;
-                if due_us > 0 {
-                    self.note_left(due_us, now_us);
-                }
+                self.note_left(self.at(who).due_us, now_us);
                 break;
             }
             self.places.push(Place { who, from, to });

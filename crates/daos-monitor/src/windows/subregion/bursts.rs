@@ -23,6 +23,11 @@ pub(in super::super) struct Bursts {
 }
 
 impl Bursts {
+    /// Whether one does.
+    fn go_on(&self) -> bool {
+        self.begun_us > 0 && self.ended_us == 0
+    }
+
     /// Takes in what the rate was before a look, and is by it; `quiet_since_us`: since when nothing is accessed, if
     /// nothing is. Where a burst is over that was not the first, returns how often a second they come.
     pub fn note(
@@ -32,8 +37,7 @@ impl Bursts {
         quiet_since_us: u64,
         now_us: u64,
     ) -> Option<f64> {
-        let goes_on = self.begun_us > 0 && self.ended_us == 0;
-        if !goes_on && rate > TIMES_AS_OFTEN * before {
+        if !self.go_on() && rate > TIMES_AS_OFTEN * before {
             let apart_us = now_us.saturating_sub(self.begun_us);
             let is_first = self.begun_us == 0 || apart_us > MOST_APART_US;
             *self = Self {
@@ -42,10 +46,11 @@ impl Bursts {
                 apart_us: if is_first { 0 } else { apart_us },
             };
         }
-        if before == 0.0 || rate > 0.0 {
+        if before == 0.0 || rate > 0.0 || !self.go_on() {
             return None;
         }
-        self.ended_us = quiet_since_us.max(self.begun_us).max(1);
+        let over_us = if quiet_since_us > 0 { quiet_since_us } else { now_us };
+        self.ended_us = over_us.max(self.begun_us);
         let is_short = PART * (self.ended_us - self.begun_us) < self.apart_us;
         (is_short && self.apart_us >= LEAST_APART_US).then(|| 1e6 / self.apart_us as f64)
     }
@@ -75,6 +80,26 @@ mod tests {
         assert_eq!(known(&[S], S / 20), None);
         assert_eq!(known(&[S, 2 * S], S / 20), Some(1.0));
         assert_eq!(known(&[S, 2 * S, 5 * S], S / 20), Some(1.0 / 3.0));
+    }
+
+    #[test]
+    fn a_burst_is_over_once() {
+        let mut bursts = Bursts::default();
+        for begun_us in [S, 2 * S] {
+            bursts.note(0.0, 500.0, 0, begun_us);
+            bursts.note(500.0, 0.0, begun_us + S / 20, begun_us + S / 10);
+        }
+        // Nothing came any more.
+        assert_eq!(bursts.note(1.0, 0.0, 2 * S + S / 20, 6 * S), None);
+    }
+
+    #[test]
+    fn what_ends_while_something_else_is_accessed_lasted_until_then() {
+        let mut bursts = Bursts::default();
+        bursts.note(0.0, 500.0, 0, S);
+        bursts.note(500.0, 0.0, S + S / 20, S + S / 10);
+        bursts.note(0.0, 500.0, 0, 2 * S);
+        assert_eq!(bursts.note(500.0, 0.0, 0, 60 * S), None);
     }
 
     #[test]

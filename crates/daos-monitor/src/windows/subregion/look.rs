@@ -22,9 +22,10 @@ const PASS: u64 = 4;
 const MOST_PASS_US: u64 = 300_000;
 /// The share of pages that were accessed from which on a pass came by. Chosen.
 const PASSED: f32 = 0.9;
-/// Accesses that a rate rests on which is that of bursts. Chosen: it takes about three times as long as they are apart without one to
-/// tell that there are none any more.
-const BURSTS_WEIGH: f64 = 64.0;
+/// Accesses that a rate rests on which is that of bursts, in a probe, and where pages are known one by one. Chosen: it takes about three times as long as they are
+/// apart without one to tell that there are none any more.
+const BURSTS_WEIGH: f64 = 8.0;
+const BURSTS_WEIGH_IN_TABLES: f64 = 64.0;
 /// Pages of a table that a look counts for at most. Chosen: as many as are armed of it, so that a
 /// look at all does not decide what those have told in minutes.
 const MOST_PAGES: f64 = 16.0;
@@ -162,7 +163,11 @@ impl Subregion {
         if was_quiet {
             self.pass_from_us = now_us;
         }
-        let is_whole = fresh.len() as f32 > PASSED * waiting.len() as f32;
+        let in_use = |pages: &Pages| match &self.table {
+            Some(table) => pages.and(table.used()).len() as f32,
+            None => pages.len() as f32,
+        };
+        let is_whole = in_use(fresh) > PASSED * in_use(waiting);
         !was_quiet
             && is_whole
             && self.estimate.is_settled_together()
@@ -230,7 +235,11 @@ impl Subregion {
         let rate = self.estimate.rate();
         let often = self.bursts.note(rate_before, rate, self.quiet_since_us, now_us);
         if let Some(often) = often {
-            self.estimate.set_rate(often, BURSTS_WEIGH);
+            // Pages that are known one by one are given up by themselves.
+            let weigh = if self.table.is_some() { BURSTS_WEIGH_IN_TABLES } else { BURSTS_WEIGH };
+            self.estimate.set_rate(often, weigh);
+            // It is for when it is looked at that it is another, and not for where.
+            self.moved_from = None;
         }
         often.is_some()
     }

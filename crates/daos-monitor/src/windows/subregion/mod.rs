@@ -80,7 +80,7 @@ pub(super) struct Subregion {
     pub is_to_be_armed: bool,
     /// When it was found accessed after it had not been.
     pub pass_from_us: u64,
-    /// When it was used for a moment, where its pages are not known one by one.
+    /// When it was used for a moment, again and again.
     pub bursts: Bursts,
     /// What is known of it does not hold, or too little is: it comes first.
     pub unsure: bool,
