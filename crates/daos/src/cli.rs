@@ -17,6 +17,7 @@ use daos_linux::SwapOptions;
 use daos_linux::census::CgroupPattern;
 use daos_linux::guard::COMMAND as GUARD;
 use daos_monitor::MonitorKind;
+use daos_report::{info, owners, regions};
 use std::path::PathBuf;
 
 /// The heading of options that stand behind a group with one of its own, and don't belong to it.
@@ -280,15 +281,12 @@ pub enum Format {
     Png,
 }
 
-/// Takes these formats only.
-fn formats(names: &'static [&'static str]) -> impl TypedValueParser<Value = Format> {
+/// Lets it be one of these formats only: those that the report comes in.
+fn one_of(formats: &[daos_report::Format]) -> impl FnOnce(clap::Arg) -> clap::Arg {
     let named = |name: String| Format::from_str(&name, false).expect("they are formats");
-    PossibleValuesParser::new(names).map(named)
-}
-
-/// The formats of what is a table.
-fn no_pictures(arg: clap::Arg) -> clap::Arg {
-    arg.value_parser(formats(&["text", "json", "csv"]))
+    let names = formats.iter().map(|format| format.name());
+    let parser = PossibleValuesParser::new(names).map(named);
+    |arg| arg.value_parser(parser)
 }
 
 /// Which part of the record.
@@ -374,7 +372,7 @@ pub struct Wss {
 }
 
 #[derive(Debug, Args)]
-#[command(mut_arg("format", no_pictures))]
+#[command(mut_arg("format", one_of(owners::FORMATS)))]
 pub struct ReportOwners {
     #[command(flatten)]
     pub common: Common,
@@ -400,7 +398,7 @@ pub enum By {
 
 #[derive(Debug, Args)]
 #[command(mut_arg("max_overhead", max_overhead_in_a_short_look))]
-#[command(mut_arg("format", no_pictures), mut_arg("backend", |arg| arg.hide(true)))]
+#[command(mut_arg("format", one_of(owners::FORMATS)), mut_arg("backend", |arg| arg.hide(true)))]
 #[command(after_help = "Examples:\n  \
     daos owners                            all processes, after a look of ten seconds\n  \
     daos owners --for 70s --by cgroup      what is idle for a minute, by cgroup\n  \
@@ -438,7 +436,7 @@ pub struct Owners {
 }
 
 #[derive(Debug, Args)]
-#[command(mut_arg("format", no_pictures))]
+#[command(mut_arg("format", one_of(regions::FORMATS)))]
 pub struct Regions {
     #[command(flatten)]
     pub common: Common,
@@ -470,7 +468,7 @@ pub struct Overhead {
 }
 
 #[derive(Debug, Args)]
-#[command(mut_arg("format", |arg| arg.value_parser(formats(&["text", "json"]))))]
+#[command(mut_arg("format", one_of(info::FORMATS)))]
 pub struct Info {
     #[command(flatten)]
     pub common: Common,

@@ -212,8 +212,7 @@ impl VirtualMemory {
         for run in windows.chunk_by(|a, b| a.target == b.target) {
             let range = start..start + run.len();
             start = range.end;
-            // Numbers rise.
-            if let Ok(at) = self.spaces.binary_search_by_key(&run[0].target, |s| s.id) {
+            if let Some(at) = self.place_of(run[0].target) {
                 each(self, at, range)?;
             }
         }

@@ -254,7 +254,7 @@ impl Estimate {
 
     /// Whether they have been for long.
     pub fn is_settled_together(&self) -> bool {
-        self.is_together() && self.together.is_settled()
+        self.together.is_settled()
     }
 
     /// Takes in, beside what it says of each page, what a look says of all of them. `is_usual`: most memory in use of the

@@ -2,7 +2,6 @@
 
 use super::subregion::{IDLE_RATE, Subregion};
 use super::table::Table;
-use daos_core::pages::Pages;
 
 /// Mean times between accesses for which pages in use are left armed: then a look tells most
 /// for the pages that it takes (the information about the log of a rate is greatest where
@@ -51,7 +50,7 @@ impl Subregion {
         if now_us >= self.read_us + BETWEEN_TABLES_US && !self.waiting.is_empty() {
             return self.waiting.span();
         }
-        let used = Pages::range(self.armed.from, self.armed.to).and(table.used());
+        let used = self.armed.pages().and(table.used());
         let waiting = self.waiting.and(&used).len();
         (waiting * 2 > used.len() && !is_over).then_some((self.armed.from, self.armed.to))
     }
@@ -73,7 +72,7 @@ impl Subregion {
             if self.summary.used == 0 || self.next_look(now_us).is_some() {
                 // When four times as much time has passed, up to the usual: about as the times
                 // within which accesses are counted.
-                return now_us + (3 * since_us).clamp(sample_us, BETWEEN_TABLES_US.max(sample_us));
+                return now_us + (3 * since_us).min(BETWEEN_TABLES_US).max(sample_us);
             }
             if self.unsure || table.suspect.is_some() {
                 return now_us;
@@ -85,7 +84,7 @@ impl Subregion {
             return now_us.max(self.armed.at_us + again);
         }
         if self.unsure {
-            return now_us + since_us.clamp(sample_us, between_us.max(sample_us));
+            return now_us + since_us.min(between_us).max(sample_us);
         }
         if rate == 0.0 { now_us + between_us } else { now_us + wait_us.max(sample_us) }
     }
@@ -141,5 +140,5 @@ pub(super) fn key(subregion: &Subregion) -> u64 {
 
 /// How long pages in use are left armed, in microseconds.
 pub(super) fn wait_us(rate: f64, sample_us: u64) -> u64 {
-    ((MEAN_TIMES / rate.max(1e-9) * 1e6) as u64).clamp(sample_us, LONGEST_US.max(sample_us))
+    ((MEAN_TIMES / rate.max(1e-9) * 1e6) as u64).min(LONGEST_US).max(sample_us)
 }

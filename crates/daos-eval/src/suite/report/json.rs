@@ -20,7 +20,10 @@ pub(super) fn render(report: &Report, stores: &[(&str, &Store)]) -> serde_json::
             value["runs"] = json!(store.runs);
         }
         _ => {
-            let evaluation = |(directory, store): &(&str, &Store)| json!({ "directory": directory, "evaluation": store.header, "runs": store.runs });
+            let evaluation = |(directory, store): &(&str, &Store)| {
+                let (evaluation, runs) = (&store.header, &store.runs);
+                json!({ "directory": directory, "evaluation": evaluation, "runs": runs })
+            };
             value["evaluations"] = stores.iter().map(evaluation).collect();
         }
     }

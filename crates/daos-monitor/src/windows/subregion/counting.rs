@@ -83,7 +83,7 @@ impl Subregion {
     /// The pages in use that were armed last, and how many of those in use they stand for: all but those
     /// that wait since before.
     pub(super) fn sample(&self) -> (Pages, u32) {
-        let window = Pages::range(self.armed.from, self.armed.to);
+        let window = self.armed.pages();
         let Some(table) = &self.table else { return (window, self.nr_pages()) };
         let window = window.and(table.used());
         let others_wait = self.waiting.and(table.used()).without(&window);

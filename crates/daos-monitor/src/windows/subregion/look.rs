@@ -107,7 +107,7 @@ impl Subregion {
         self.note_what_is_there(to - from, seen, &found, now_us);
         let all_read = self.waiting.without(&found.read).is_empty();
 
-        let window = Pages::range(self.armed.from, self.armed.to);
+        let window = self.armed.pages();
         let waiting = self.waiting.and(&found.read).without(&found.unknown);
         let armed = (waiting.and(&window), self.armed.read_us);
         // Of a table they would be those that are accessed seldom.
@@ -163,10 +163,7 @@ impl Subregion {
         if was_quiet {
             self.pass_from_us = now_us;
         }
-        let in_use = |pages: &Pages| match &self.table {
-            Some(table) => pages.and(table.used()).len() as f32,
-            None => pages.len() as f32,
-        };
+        let in_use = |pages| self.those_in_use(pages).len() as f32;
         let is_whole = in_use(fresh) > PASSED * in_use(waiting);
         !was_quiet
             && is_whole
@@ -202,7 +199,7 @@ impl Subregion {
         now_us: u64,
     ) -> (bool, bool) {
         // Only pages that are in use tell how often those are accessed.
-        let tell = self.table.as_ref().map_or(*group, |table| group.and(table.used()));
+        let tell = self.those_in_use(group);
         let (pages, accessed) = (f64::from(tell.len()), f64::from(tell.and(&found.set).len()));
         let (per_page, per_accessed) = if self.table.is_some() {
             // What is swept is accessed all at once.
@@ -290,8 +287,7 @@ impl Subregion {
         since_us: u64,
         now_us: u64,
     ) -> Option<LookAtAll> {
-        let window = Pages::range(self.armed.from, self.armed.to);
-        let in_use = self.table.as_ref().map_or(window, |table| window.and(table.used()));
+        let in_use = self.those_in_use(&self.armed.pages());
         let tell = waiting.and(&in_use);
         // The pages of a huge page are one.
         if self.huge || self.armed.is_overdue || tell != in_use || tell.is_empty() {

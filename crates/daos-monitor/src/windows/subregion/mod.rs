@@ -44,6 +44,13 @@ pub(super) struct Armed {
     pub is_overdue: bool,
 }
 
+impl Armed {
+    /// Those pages.
+    pub fn pages(&self) -> Pages {
+        Pages::range(self.from, self.to)
+    }
+}
+
 /// What came of a look.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Taken {
@@ -222,6 +229,11 @@ impl Subregion {
     /// Pages of the probe.
     pub fn nr_pages(&self) -> u32 {
         self.probe.pages() as u32
+    }
+
+    /// Those of some pages of the probe that are in use, as far as pages are known one by one; else all of them may be.
+    pub fn those_in_use(&self, pages: &Pages) -> Pages {
+        self.table.as_ref().map_or(*pages, |table| pages.and(table.used()))
     }
 
     /// Whether as many pages of the probe as not wait for an access.

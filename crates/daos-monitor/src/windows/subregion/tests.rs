@@ -15,6 +15,13 @@ fn seen(accessed: u64) -> Observation {
     }
 }
 
+/// Of a whole page table, of which the first so many pages were accessed.
+fn table(accessed: u32) -> Observation {
+    let mut pages = PageBits::default();
+    pages[..accessed as usize / 64].fill(u64::MAX);
+    Observation { present: 512, accessed, pages: Some(pages), ..Observation::default() }
+}
+
 #[test]
 fn pages_of_a_probe_tell_how_many_are_in_use() {
     let mut subregion = Subregion::new(AddrRange::new(0, HUGE_PAGE_SIZE), 8, 0);
@@ -99,11 +106,6 @@ fn a_page_that_is_accessed_again_and_again_is_one_page() {
 fn a_table_that_is_used_again_tells_so_at_once() {
     let mut subregion = Subregion::new(AddrRange::new(0, HUGE_PAGE_SIZE), 8, 0);
     subregion.make_table();
-    let table = |accessed: u32| {
-        let mut pages = PageBits::default();
-        pages[..accessed as usize / 64].fill(u64::MAX);
-        Observation { present: 512, accessed, pages: Some(pages), ..Observation::default() }
-    };
     // All of it once in three seconds; then not for long; then again, in a part that is read.
     for nr in 0..4 {
         subregion.arm(0, 512, nr * 3_000_000 + 1_000);
@@ -124,11 +126,6 @@ fn pages_wait_since_they_were_armed_though_others_are_armed_anew() {
     const S: u64 = 1_000_000;
     let mut subregion = Subregion::new(AddrRange::new(0, HUGE_PAGE_SIZE), 8, 0);
     subregion.make_table();
-    let table = |accessed: u32| {
-        let mut pages = PageBits::default();
-        pages[..accessed as usize / 64].fill(u64::MAX);
-        Observation { present: 512, accessed, pages: Some(pages), ..Observation::default() }
-    };
     // All are in use; an eighth is accessed again, armed anew, and accessed.
     subregion.arm(0, 512, S);
     subregion.take((0, 512), &table(512), 2 * S);
