@@ -184,6 +184,9 @@ pub struct SchemeStats {
     pub passes: u64,
     /// Times that it slept, by its watermarks.
     pub slept: u64,
+    /// Microseconds that it did.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub slept_us: u64,
     /// Bytes that fitted at the last pass.
     pub fitting_bytes: u64,
 }
@@ -191,7 +194,8 @@ pub struct SchemeStats {
 impl SchemeStats {
     /// Counts bytes that were refused.
     pub fn refuse(&mut self, why: Refusal, bytes: u64) {
-        *self.refused_bytes.entry(why).or_default() += bytes;
+        let refused = self.refused_bytes.entry(why).or_default();
+        *refused = refused.saturating_add(bytes);
     }
 }
 

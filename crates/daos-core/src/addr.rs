@@ -92,12 +92,11 @@ impl AddrRange {
         joined
     }
 
-    /// The smallest page-aligned range around this one.
+    /// The smallest page-aligned range around this one; without the last page that there could be, which has no end.
     pub fn page_aligned(&self) -> AddrRange {
-        AddrRange {
-            start: self.start / PAGE_SIZE * PAGE_SIZE,
-            end: self.end.div_ceil(PAGE_SIZE) * PAGE_SIZE,
-        }
+        let end = self.end.checked_next_multiple_of(PAGE_SIZE);
+        let end = end.unwrap_or(u64::MAX / PAGE_SIZE * PAGE_SIZE);
+        AddrRange { start: (self.start / PAGE_SIZE * PAGE_SIZE).min(end), end }
     }
 }
 
@@ -123,6 +122,15 @@ mod tests {
         assert_eq!(cut(3, 25).collect::<Vec<_>>(), [(3, 10), (10, 20), (20, 25)]);
         assert_eq!(cut(10, 20).collect::<Vec<_>>(), [(10, 20)]);
         assert_eq!(cut(7, 7).count(), 0);
+    }
+
+    #[test]
+    fn there_is_no_page_behind_the_last_address() {
+        let all = AddrRange::new(1, u64::MAX).page_aligned();
+        assert_eq!((all.start, all.end), (0, u64::MAX - 4095));
+        assert!(AddrRange::new(u64::MAX - 1, u64::MAX).page_aligned().is_empty());
+        let page = AddrRange::new(4097, 4098).page_aligned();
+        assert_eq!((page.start, page.end), (4096, 8192));
     }
 
     #[test]

@@ -89,6 +89,8 @@ pub struct TestMemory {
     pub armed_targets: Vec<TargetId>,
     /// Whether it says then that it could not be done.
     pub refuses_targets: bool,
+    /// Whether there is no room for what is paged out.
+    pub is_full: bool,
     /// The most windows that were armed or checked at once.
     pub most_windows: usize,
     /// What was done to it.
@@ -117,6 +119,7 @@ impl Default for TestMemory {
             arms_targets: false,
             armed_targets: Vec::new(),
             refuses_targets: false,
+            is_full: false,
             most_windows: 0,
             log: Vec::new(),
             cleared: None,
@@ -415,6 +418,10 @@ impl ActionSink for TestMemory {
         for range in ranges {
             assert!(!range.is_empty() && *range == range.page_aligned());
             let mut bytes = 0;
+            if self.is_full && action == Action::Pageout {
+                report.refuse(Refusal::NoRoom, range.len());
+                continue;
+            }
             for at in (range.start / PAGE_SIZE) as usize..(range.end / PAGE_SIZE) as usize {
                 let was_present = self.pages[at].present;
                 bytes += self.act(action, at);

@@ -173,7 +173,10 @@ impl Mount {
                 (Some("cgroup"), Some(options)) if options.split(',').any(|o| o == "memory") => {
                     return Some(mount(Version::One));
                 }
-                (Some("cgroup2"), _) => two = Some(mount(Version::Two)),
+                // Somebody may have mounted a part of it once more.
+                (Some("cgroup2"), _) if two.is_none() || part == "/" => {
+                    two = Some(mount(Version::Two));
+                }
                 _ => {}
             }
         }

@@ -66,6 +66,16 @@ impl HostMetrics {
         self.targets.read(&self.proc)
     }
 
+    /// Whether this host has that to measure; if not, why, and what to do about it.
+    pub fn supports(&self, metric: Metric) -> Result<(), String> {
+        if metric == Metric::MemoryPressure && self.memory_pressure().is_none() {
+            return Err("this kernel does not measure memory pressure (no \
+                        /proc/pressure/memory): boot it with psi=1, or go by free-memory"
+                .to_owned());
+        }
+        Ok(())
+    }
+
     fn free_memory(&self) -> Option<f64> {
         let available = host::meminfo(&self.proc, "MemAvailable")?;
         share(available, host::meminfo(&self.proc, "MemTotal")?)
@@ -145,6 +155,8 @@ mod tests {
         let (_proc, mut metrics) = tree(&[("meminfo", "MemFree: 10 kB\n")]);
         metrics.set_targets([7]);
         assert!(Metric::ALL.iter().all(|&metric| metrics.read(metric).is_none()));
+        assert!(metrics.supports(Metric::MemoryPressure).unwrap_err().contains("psi=1"));
+        assert!(metrics.supports(Metric::Resident).is_ok(), "there may be targets yet");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! them is the caller's. Every reader takes a root, so that a test can hand it a tree.
 
 use crate::host;
+use crate::zram::Zram;
 use serde::Serialize;
 use std::fs;
 use std::path::Path;
@@ -64,6 +65,20 @@ impl Swap {
     /// Bytes not in use.
     pub fn free_bytes(&self) -> u64 {
         self.total_bytes.saturating_sub(self.used_bytes)
+    }
+
+    /// Bytes that can be paged out yet, in parts of so many: as many as the devices have free, without those that keep it in
+    /// memory and may take no more of that. The kernel hands out their room all the same, and what it can't write there stays in
+    /// memory.
+    pub fn room_bytes(root: &Path, part: u64) -> u64 {
+        let is_full = |device: &SwapDevice| {
+            let number = device.name.strip_prefix("/dev/zram").and_then(|nr| nr.parse().ok());
+            let usage = number.and_then(|number| Zram::new(root, number).usage());
+            usage.is_some_and(|usage| usage.is_full_with(part))
+        };
+        let devices = SwapDevice::all(&root.join("proc")).into_iter();
+        let free = |device: SwapDevice| device.size_bytes.saturating_sub(device.used_bytes);
+        devices.filter(|device| !is_full(device)).map(free).sum()
     }
 
     /// From `/proc/swaps` and `/proc/meminfo`.
@@ -166,5 +181,26 @@ mod tests {
         assert_eq!(swap.devices, ["/dev/zram0"]);
         let device = SwapDevice::all(dir.path()).pop().unwrap();
         assert_eq!((device.size_bytes, device.used_bytes), (1 << 20, 512 << 10));
+    }
+
+    #[test]
+    fn compressed_swap_that_may_take_no_more_memory_has_no_room() {
+        let root = tempfile::tempdir().unwrap();
+        let write = |path: &str, text: &str| {
+            let path = root.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        let room = || Swap::room_bytes(root.path(), 4096);
+        assert_eq!(room(), 0);
+        let swaps = "Filename Type Size Used Priority\n/dev/zram3 partition 1024 512 5\n";
+        write("proc/swaps", swaps);
+        assert_eq!(room(), 512 << 10);
+        for (limit, expected) in [(0, 512 << 10), (104_096, 512 << 10), (104_095, 0)] {
+            write("sys/block/zram3/mm_stat", &format!("200000 90000 100000 {limit} 0\n"));
+            assert_eq!(room(), expected);
+        }
+        write("proc/swaps", &format!("{swaps}/swapfile file 64 4 -2\n"));
+        assert_eq!(room(), 60 << 10);
     }
 }

@@ -24,6 +24,15 @@ pub struct Usage {
     pub compressed_bytes: u64,
     /// Memory that they take, with what is lost between them.
     pub memory_bytes: u64,
+    /// Most memory that they may take; 0 for as much as there is.
+    pub limit_bytes: u64,
+}
+
+impl Usage {
+    /// Whether there is no memory left for so many bytes more, if they don't compress.
+    pub fn is_full_with(&self, bytes: u64) -> bool {
+        self.limit_bytes > 0 && self.memory_bytes.saturating_add(bytes) > self.limit_bytes
+    }
 }
 
 /// What this host has to offer.
@@ -177,7 +186,9 @@ impl Zram {
         let text = fs::read_to_string(self.file("mm_stat")).ok()?;
         let mut fields = text.split_whitespace().map(|field| field.parse().ok());
         let mut next = || fields.next().flatten();
-        Some(Usage { stored_bytes: next()?, compressed_bytes: next()?, memory_bytes: next()? })
+        let (stored_bytes, compressed_bytes, memory_bytes) = (next()?, next()?, next()?);
+        let limit_bytes = next().unwrap_or(0);
+        Some(Usage { stored_bytes, compressed_bytes, memory_bytes, limit_bytes })
     }
 }
 
@@ -230,13 +241,24 @@ mod tests {
     }
 
     #[test]
-    fn usage_is_the_first_three_numbers() {
+    fn usage_is_the_first_four_numbers() {
         let root = tree(&[("zram0", "1024\n")]);
         let zram = Zram::new(root.path(), 0);
         assert_eq!(zram.usage(), None);
-        zram.write("mm_stat", "    4096      700     1000        0     4096 1 0 0 0\n").unwrap();
-        let usage = Usage { stored_bytes: 4096, compressed_bytes: 700, memory_bytes: 1000 };
-        assert_eq!(zram.usage(), Some(usage));
+        let usage = |limit_bytes: u64| {
+            let text = format!("    4096      700     1000 {limit_bytes:8}     4096 1 0 0 0\n");
+            zram.write("mm_stat", &text).unwrap();
+            zram.usage().unwrap()
+        };
+        let of = |limit_bytes| Usage {
+            stored_bytes: 4096,
+            compressed_bytes: 700,
+            memory_bytes: 1000,
+            limit_bytes,
+        };
+        assert_eq!((usage(0), usage(3000)), (of(0), of(3000)));
+        assert!(!of(0).is_full_with(1 << 40) && !of(3000).is_full_with(2000));
+        assert!(of(3000).is_full_with(2001));
     }
 
     #[test]

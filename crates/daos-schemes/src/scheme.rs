@@ -30,6 +30,12 @@ pub struct Scheme {
 }
 
 impl Scheme {
+    /// What is measured for its watermarks and its goal.
+    pub fn metrics(&self) -> impl Iterator<Item = Metric> {
+        let of_watermarks = self.watermarks.as_ref().map(|marks| marks.metric);
+        of_watermarks.into_iter().chain(self.goal.map(|goal| goal.metric))
+    }
+
     /// A scheme without bounds.
     pub fn new(pattern: Pattern, action: Action) -> Self {
         Self {

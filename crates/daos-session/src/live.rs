@@ -203,10 +203,11 @@ impl Targets {
         self.memory.supports(action)
     }
 
-    /// Whether it is told what comes back of their memory, if `scheme` has a bound on that; if
-    /// not, why, and what to do about it.
-    pub fn tell_refaults(&self, scheme: &Scheme) -> Result<(), String> {
-        schemes::tells_refaults(&self.memory, scheme)
+    /// Whether what `scheme` goes by can be told here, beside accesses: what comes back, and what its watermarks and
+    /// its goal are of; if not, why, and what to do about it.
+    pub fn tell(&self, scheme: &Scheme) -> Result<(), String> {
+        schemes::tells_refaults(&self.memory, scheme)?;
+        measures(&HostMetrics::new(), scheme)
     }
 
     /// Makes `process` a target whose end is noticed at once.
@@ -388,6 +389,11 @@ impl Ending {
     }
 }
 
+/// Whether there is to measure what `scheme` goes by.
+fn measures(metrics: &HostMetrics, scheme: &Scheme) -> Result<(), String> {
+    scheme.metrics().try_for_each(|metric| metrics.supports(metric))
+}
+
 impl<M: Monitor> SnapshotSource for Live<M> {
     type Error = DriverError<BpfError>;
 
@@ -431,7 +437,8 @@ impl<M: Monitor> Source for Live<M> {
                         again"
                 .to_owned());
         }
-        schemes::supports(self.memory(), scheme)
+        schemes::supports(self.memory(), scheme)?;
+        measures(&self.metrics, scheme)
     }
 
     fn sample_memory(&mut self, snapshot: &Snapshot) -> Option<MemoryUse> {

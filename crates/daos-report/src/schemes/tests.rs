@@ -25,6 +25,7 @@ fn with_stats() -> Vec<RecordedScheme> {
         spent_us: 81_000.4,
         passes: 20,
         slept: 5,
+        slept_us: 7_000_000,
         fitting_bytes: 0,
     });
     known[2].stats = Some(SchemeStats::default());

@@ -4,7 +4,9 @@ use super::History;
 use super::filters;
 use super::scheme_state::SchemeState;
 use super::selection::Selected;
-use daos_core::{Action, ActionSink, AddrRange, BATCH_BYTES, Done, HUGE_PAGE_SIZE, TargetId};
+use daos_core::{
+    Action, ActionReport, ActionSink, AddrRange, BATCH_BYTES, Done, HUGE_PAGE_SIZE, TargetId,
+};
 
 /// Most ranges in a batch. Chosen: as many as one call of `process_madvise` takes (`IOV_MAX`).
 const BATCH_RANGES: usize = 1024;
@@ -25,12 +27,10 @@ pub(super) struct Pass<'a, S> {
     pub(super) done: &'a mut Vec<Done>,
 }
 
-/// What is acted on at once: neighbours in the order of selection, of one target, all of
-/// which fit or none.
+/// What is acted on at once: neighbours in the order of selection, of one target.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     pub(super) target: TargetId,
-    pub(super) fits: bool,
     pub(super) ranges: Vec<BatchRange>,
     bytes: u64,
 }
@@ -43,6 +43,8 @@ pub(super) struct BatchRange {
     pub(super) since_us: u64,
     /// The age that is asked of it, in microseconds.
     pub(super) asked_us: u64,
+    /// Whether it is of that age.
+    pub(super) fits: bool,
 }
 
 impl Batch {
@@ -60,14 +62,19 @@ impl<S: ActionSink> Pass<'_, S> {
         self.state.resume = None;
         for one in selected {
             let mut rest = one.range;
+            let mut looked_to = rest.start;
             while !rest.is_empty() {
+                if rest.start >= looked_to {
+                    (rest, looked_to) = self.without_hole(one.target, rest)?;
+                    continue;
+                }
                 if self.is_over() {
                     let next = batch.ranges.first().map_or(rest.start, |one| one.range.start);
                     self.state.resume = Some((one.target, next));
                     return Ok(self.state.stats.applied_regions > before);
                 }
                 let room = self.room().saturating_sub(batch.bytes);
-                let other = batch.target != one.target || batch.fits != one.fits;
+                let other = batch.target != one.target;
                 let full =
                     room < rest.len().min(HUGE_PAGE_SIZE) || batch.ranges.len() == BATCH_RANGES;
                 if !batch.ranges.is_empty() && (other || full) {
@@ -75,9 +82,9 @@ impl<S: ActionSink> Pass<'_, S> {
                     continue;
                 }
                 let part = first_of(rest, room);
-                (batch.target, batch.fits) = (one.target, one.fits);
-                let Selected { since_us, asked_us, .. } = *one;
-                batch.ranges.push(BatchRange { range: part, since_us, asked_us });
+                batch.target = one.target;
+                let Selected { since_us, asked_us, fits, .. } = *one;
+                batch.ranges.push(BatchRange { range: part, since_us, asked_us, fits });
                 batch.bytes += part.len();
                 rest.start = part.end;
             }
@@ -116,15 +123,15 @@ impl<S: ActionSink> Pass<'_, S> {
         let clock_us = self.sink.clock_us();
         let result = match self.state.scheme.action {
             _ if self.state.needs_proof() => self.act_on_idle_pages(batch),
-            Action::Hugepage => self.act_on_used_blocks(batch),
+            Action::Hugepage => self.act_on_used_blocks(batch).map(drop),
             Action::Nohugepage => {
                 let ranges = batch.joined();
                 for range in &ranges {
                     self.state.note_examined(batch.target, *range, self.now_us);
                 }
-                self.apply(batch.target, &ranges)
+                self.apply(batch.target, &ranges).map(drop)
             }
-            _ => self.apply(batch.target, &batch.joined()),
+            _ => self.apply(batch.target, &batch.joined()).map(drop),
         };
         batch.ranges.clear();
         let spent_us = self.sink.clock_us() - clock_us;
@@ -134,10 +141,16 @@ impl<S: ActionSink> Pass<'_, S> {
         result
     }
 
-    pub(super) fn apply(&mut self, target: TargetId, ranges: &[AddrRange]) -> Result<(), S::Error> {
+    /// Does the scheme's action to sorted `ranges`, and counts what came of it.
+    pub(super) fn apply(
+        &mut self,
+        target: TargetId,
+        ranges: &[AddrRange],
+    ) -> Result<ActionReport, S::Error> {
         if ranges.is_empty() {
-            return Ok(());
+            return Ok(ActionReport::default());
         }
+        self.state.has_worked = true;
         let action = self.state.scheme.action;
         let clock_us = self.sink.clock_us();
         let of_allowed;
@@ -172,13 +185,11 @@ impl<S: ActionSink> Pass<'_, S> {
         stats.applied_regions += outcome.applied.len() as u64;
         stats.bloat_bytes += outcome.bloat_bytes;
         stats.spared_bytes += outcome.spared_bytes;
-        for (why, bytes) in outcome.refused {
-            stats.refuse(why, bytes);
+        for (why, bytes) in &outcome.refused {
+            stats.refuse(*why, *bytes);
         }
-        if self.state.scheme.max_refault.is_some() {
-            self.state.refaults.note_out(target, &outcome.applied, self.now_us);
-        }
-        for range in outcome.applied {
+        self.state.note_out(target, &outcome.applied, self.aggregation_us, self.now_us);
+        for &range in &outcome.applied {
             let next = Done { scheme: self.index, action, target, range };
             match self.done.last_mut() {
                 Some(last) if last.is_alike(&next) && last.range.end == range.start => {
@@ -187,7 +198,7 @@ impl<S: ActionSink> Pass<'_, S> {
                 _ => self.done.push(next),
             }
         }
-        Ok(())
+        Ok(outcome)
     }
 }
 

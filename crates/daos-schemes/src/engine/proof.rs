@@ -10,8 +10,8 @@ use super::pass::{Batch, Pass};
 use super::scheme_state::SchemeState;
 use daos_core::access::{MAX_WINDOW_PAGES, has_page};
 use daos_core::{
-    AccessCheck, Action, ActionSink, AddrRange, HUGE_PAGE_SIZE, Observation, PAGE_SIZE, Refusal,
-    TargetId, Window,
+    AccessCheck, Action, ActionSink, AddrRange, BATCH_BYTES, HUGE_PAGE_SIZE, Observation,
+    PAGE_SIZE, Refusal, TargetId, Window,
 };
 
 /// The part of the least age from which on pages are armed. Chosen: late enough that memory
@@ -21,6 +21,12 @@ const ARMED_FROM: u64 = 8;
 /// How long memory that is paged out, or was never there, is not sampled, in microseconds,
 /// before its age starts anew. Chosen: a page that came back is found with that delay.
 const ABSENT_FOR_US: u64 = 10_000_000;
+/// The same of memory that was idle and could not be paged out: there is no room for it, it is shared, or it is kept. Chosen:
+/// to find it idle once more takes a hundredth of a CPU for each gigabyte if it is done in every few seconds.
+const REFUSED_FOR_US: u64 = 60_000_000;
+/// Memory is looked at for nothing being there, before it is armed, once in so many bytes: as much as one entry of the page
+/// tables stands for where there is none.
+const LOOKED_AT_AT_ONCE: u64 = 1 << 30;
 /// How long ago a block may have been armed to be judged by what was accessed since, in
 /// microseconds. Chosen: over a longer time, memory that is seldom used looks used, too.
 const JUDGED_WITHIN_US: u64 = 10_000_000;
@@ -50,7 +56,7 @@ impl<S: ActionSink> Pass<'_, S> {
                 // Armed before it was last in use, a bit tells of that use.
                 match armed_us.filter(|armed_us| *armed_us >= one.since_us) {
                     None => to_arm.push(part),
-                    Some(us) if batch.fits && us + proof_us <= self.now_us => to_sample.push(part),
+                    Some(us) if one.fits && us + proof_us <= self.now_us => to_sample.push(part),
                     Some(_) => {}
                 }
             }
@@ -64,12 +70,17 @@ impl<S: ActionSink> Pass<'_, S> {
                 absent.push(window.range());
             }
         }
-        self.apply(target, &proven)?;
+        self.state.has_worked |= !to_sample.is_empty();
+        let outcome = self.apply(target, &proven)?;
         let History { armed, acted } = &mut *self.history;
         let (armed, acted) = (armed.entry(target).or_default(), acted.entry(target).or_default());
         for range in to_sample {
             armed.clear(range);
             acted.set(range, self.now_us);
+        }
+        if !outcome.refused.is_empty() {
+            let refused = without_blocks_of(&proven, &outcome.applied);
+            refused.for_each(|range| acted.set(range, self.now_us + REFUSED_FOR_US));
         }
         // Where nothing is present, nothing will be for a while.
         absent.iter().for_each(|range| acted.set(*range, self.now_us + ABSENT_FOR_US));
@@ -106,8 +117,39 @@ impl<S: ActionSink> Pass<'_, S> {
             armed.clear(range);
             self.state.note_examined(target, range, self.now_us);
         }
+        self.state.has_worked |= !blocks.is_empty();
         self.arm(target, &to_arm)?;
-        self.apply(target, &used)
+        self.apply(target, &used)?;
+        Ok(())
+    }
+
+    /// What of `rest`, which was selected, is left when a hole at its start is passed over, in which nothing is in memory, and up
+    /// to where that needs not be asked again. Much is reserved by some programs and never used, and to arm it takes as long as
+    /// if something were there.
+    pub(super) fn without_hole(
+        &mut self,
+        target: TargetId,
+        rest: AddrRange,
+    ) -> Result<(AddrRange, u64), S::Error> {
+        if !self.state.needs_proof() || rest.len() <= BATCH_BYTES {
+            return Ok((rest, rest.end));
+        }
+        let looked_to = (rest.start / LOOKED_AT_AT_ONCE + 1) * LOOKED_AT_AT_ONCE;
+        let armed = self.history.armed.entry(target).or_default();
+        if armed.over(rest).next().is_some_and(|(_, armed_us)| armed_us.is_some()) {
+            return Ok((rest, looked_to));
+        }
+        let first = AddrRange::new(rest.start, rest.start + PAGE_SIZE);
+        let found = sample(self.sink, target, &[first])?;
+        let empty_bytes = found.first().map_or(0, |(_, seen)| seen.empty_bytes);
+        if empty_bytes <= HUGE_PAGE_SIZE {
+            return Ok((rest, looked_to));
+        }
+        let end = rest.end.min((rest.start / empty_bytes + 1).saturating_mul(empty_bytes));
+        let hole = AddrRange::new(rest.start, end);
+        let acted = self.history.acted.entry(target).or_default();
+        acted.set(hole, self.now_us + ABSENT_FOR_US);
+        Ok((AddrRange::new(end, rest.end), end))
     }
 
     /// Clears the accessed bits of `ranges`, so that each page tells whether it is accessed
@@ -115,6 +157,7 @@ impl<S: ActionSink> Pass<'_, S> {
     /// what its bits told is lost.
     fn arm(&mut self, target: TargetId, ranges: &[AddrRange]) -> Result<(), S::Error> {
         if !ranges.is_empty() {
+            self.state.has_worked = true;
             self.sink.arm(&windows(target, ranges))?;
             self.history.drop_cleared(self.sink);
         }
@@ -143,6 +186,19 @@ pub(super) fn sample<C: AccessCheck>(
         check.check(&windows, &mut found)?;
     }
     Ok(windows.into_iter().zip(found).collect())
+}
+
+/// The parts of sorted `ranges` in blocks of which nothing is in `done`, which is sorted, too.
+fn without_blocks_of<'a>(
+    ranges: &'a [AddrRange],
+    done: &'a [AddrRange],
+) -> impl Iterator<Item = AddrRange> + 'a {
+    let is_left = |part: &AddrRange| {
+        let start = part.start / HUGE_PAGE_SIZE * HUGE_PAGE_SIZE;
+        let at = done.partition_point(|done| done.end <= start);
+        done.get(at).is_none_or(|done| done.start >= start + HUGE_PAGE_SIZE)
+    };
+    ranges.iter().flat_map(|range| range.blocks(HUGE_PAGE_SIZE)).filter(is_left)
 }
 
 /// Adds the runs of pages of a window that were not accessed, for all that is known,

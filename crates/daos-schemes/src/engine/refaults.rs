@@ -80,12 +80,24 @@ struct OfTarget {
     round_began_us: u64,
 }
 
-/// Pages of a block that are paged out.
+/// Pages of a block that are paged out, on the monitor's clock.
 #[derive(Debug, Clone, Copy, Default)]
 struct Out {
     pages: Pages,
-    /// When the last of them were, on the monitor's clock.
+    /// When they were, on average.
     since_us: u64,
+    /// When the last of them were.
+    last_us: u64,
+}
+
+impl Out {
+    /// Takes in pages that are now.
+    fn add(&mut self, pages: &Pages, now_us: u64) {
+        let (before, more) = (self.pages.len(), pages.without(&self.pages).len());
+        let share = f64::from(more) / f64::from((before + more).max(1));
+        self.since_us += (now_us.saturating_sub(self.since_us) as f64 * share) as u64;
+        (self.pages, self.last_us) = (self.pages.or(pages), now_us);
+    }
 }
 
 /// An age that is asked for, which shrinks.
@@ -134,18 +146,18 @@ impl OfTarget {
         self.blocks.retain(|_, asked| asked.at(now_us) > min_us);
     }
 
-    /// Counts pages of a block that came back after it had been away since `out_us`.
-    fn came_back(&mut self, block: u64, bytes: u64, out_us: u64, min_us: u64, now_us: u64) {
+    /// Counts pages of a block that came back after those that were `out` had been away.
+    fn came_back(&mut self, block: u64, bytes: u64, out: Out, min_us: u64, now_us: u64) {
         self.credit -= bytes as f64;
         if self.credit >= 0.0 {
             return;
         }
         self.credit = 0.0;
         self.is_exceeded = true;
-        let idle_us = now_us.saturating_sub(out_us) + min_us;
+        let idle_us = now_us.saturating_sub(out.since_us) + min_us;
         let asked = self.blocks.entry(block).or_insert(Asked { age_us: 0, since_us: now_us });
         // What was paged out before more was asked for says nothing against that.
-        let is_news = out_us > asked.since_us;
+        let is_news = out.last_us > asked.since_us;
         let enough_us = 2 * idle_us.max(if is_news { asked.age_us } else { 0 });
         if is_news || enough_us > asked.age_us {
             *asked = Asked { age_us: enough_us.min(MOST_AGE_US), since_us: now_us };
@@ -179,9 +191,9 @@ impl OfTarget {
             let Some(out) = self.out.get_mut(&block) else { continue };
             let back = u64::from(out.pages.and(&present).len()) * PAGE_SIZE;
             out.pages = out.pages.without(&present);
-            let since_us = out.since_us;
+            let out = *out;
             if back > 0 {
-                self.came_back(block, back, since_us, min_us, now_us);
+                self.came_back(block, back, out, min_us, now_us);
                 bytes += back;
             }
         }
@@ -257,13 +269,30 @@ impl Refaults {
         parts.retain(|(range, _)| !range.is_empty());
     }
 
-    /// Notes what was paged out.
-    pub(super) fn note_out(&mut self, target: TargetId, ranges: &[AddrRange], now_us: u64) {
-        let Some(of) = self.targets.get_mut(&target) else { return };
+    /// Notes what was paged out. Says how many bytes of it had been before: what was in memory again came back meanwhile, also
+    /// where its table was not read in that time.
+    pub(super) fn note_out(
+        &mut self,
+        target: TargetId,
+        ranges: &[AddrRange],
+        min_us: u64,
+        now_us: u64,
+    ) -> u64 {
+        let Some(of) = self.targets.get_mut(&target) else { return 0 };
+        let mut bytes = 0;
         for (block, pages) in by_block(ranges) {
             let out = of.out.entry(block).or_default();
-            *out = Out { pages: out.pages.or(&pages), since_us: now_us };
+            let again = out.pages.and(&pages);
+            let before = *out;
+            out.pages = out.pages.without(&again);
+            out.add(&pages, now_us);
+            if !again.is_empty() {
+                let back = u64::from(again.len()) * PAGE_SIZE;
+                of.came_back(block, back, before, min_us, now_us);
+                bytes += back;
+            }
         }
+        bytes
     }
 
     /// The longest age that memory is asked for, in microseconds.

@@ -28,10 +28,16 @@ pub(super) struct SchemeState {
     pub(super) stats: SchemeStats,
     pub(super) charge: Charge,
     watermarks: WatermarkState,
+    /// When it was last asked whether it is time.
+    asked_at_us: Option<u64>,
+    /// Whether the watermarks let it sleep then.
+    sleeps: bool,
     /// When it is to be applied next.
     due_us: u64,
     /// What acting took in this pass, in microseconds.
     pub(super) acted_us: f64,
+    /// Whether anything was looked at, armed or acted on in it.
+    pub(super) has_worked: bool,
     /// Where the last pass stopped, if it did not come to its end.
     pub(super) resume: Option<(TargetId, u64)>,
     /// Blocks whose mapping was examined, and when.
@@ -47,8 +53,11 @@ impl SchemeState {
             stats: SchemeStats::default(),
             charge: Charge::default(),
             watermarks: WatermarkState::default(),
+            asked_at_us: None,
+            sleeps: false,
             due_us: 0,
             acted_us: 0.0,
+            has_worked: false,
             resume: None,
             examined: BTreeMap::new(),
             refaults: Refaults::default(),
@@ -57,28 +66,33 @@ impl SchemeState {
 
     /// Begins a pass, if it is time for one and the watermarks let it.
     pub(super) fn begin_pass(&mut self, now_us: u64, metrics: &mut dyn Metrics) -> bool {
+        let passed_us = now_us.saturating_sub(self.asked_at_us.unwrap_or(now_us));
+        self.asked_at_us = Some(now_us);
+        self.stats.slept_us += if self.sleeps { passed_us } else { 0 };
         if now_us < self.due_us {
             return false;
         }
         self.due_us = now_us.saturating_add(self.scheme.apply_interval_us.unwrap_or(0));
-        if let Some(marks) = &self.scheme.watermarks
-            && !self.watermarks.is_active(marks, now_us, metrics)
-        {
+        let marks = self.scheme.watermarks.as_ref();
+        self.sleeps = marks.is_some_and(|marks| !self.watermarks.is_active(marks, now_us, metrics));
+        if self.sleeps {
             self.stats.slept += 1;
             return false;
         }
         self.charge.begin(&self.scheme.quota, self.scheme.goal, now_us, metrics);
         self.stats.passes += 1;
         self.acted_us = 0.0;
+        self.has_worked = false;
         true
     }
 
     /// Ends a pass that took so many microseconds. The next one waits until what was spent on
-    /// finding what fits is a small part of the time; one that has to go on, and may, does not.
+    /// finding what fits is a small part of the time; one that has to go on, and may, does not, unless all that it
+    /// passed over has to wait.
     pub(super) fn end_pass(&mut self, now_us: u64, took_us: f64) {
         let quota = &self.scheme.quota;
         let may_act = self.charge.bytes_left(quota) > 0 && self.charge.time_left_us(quota) > 0.0;
-        if self.resume.is_some() && may_act {
+        if self.resume.is_some() && may_act && self.has_worked {
             return;
         }
         let finding_us = (took_us - self.acted_us).max(0.0);
@@ -96,6 +110,20 @@ impl SchemeState {
         let min_us = self.scheme.pattern.age.min.us(snapshot.aggregation_us);
         self.stats.refault_bytes += self.refaults.begin_pass(bound, min_us, snapshot, sink)?;
         Ok(())
+    }
+
+    /// Notes what was paged out, if it is bounded how much of that may come back.
+    pub(super) fn note_out(
+        &mut self,
+        target: TargetId,
+        ranges: &[AddrRange],
+        aggregation_us: u64,
+        now_us: u64,
+    ) {
+        if self.scheme.max_refault.is_some() {
+            let min_us = self.scheme.pattern.age.min.us(aggregation_us);
+            self.stats.refault_bytes += self.refaults.note_out(target, ranges, min_us, now_us);
+        }
     }
 
     /// Whether it does anything but count.

@@ -60,6 +60,10 @@ impl SchemeState {
             if candidate.target.is_file() && !takes_files {
                 continue;
             }
+            // Nothing could be proven of it, however often it were armed.
+            if candidate.is_unseen && self.needs_proof() {
+                continue;
+            }
             if !rates.holds(candidate.rate)
                 || candidate.age_us > max_us
                 || candidate.age_us < self.armed_from_us(min_us)
@@ -121,9 +125,11 @@ impl SchemeState {
 
     fn count(&mut self, selected: Selected) {
         if selected.fits {
+            let bytes = selected.range.len();
             self.stats.tried_regions += 1;
-            self.stats.tried_bytes += selected.range.len();
-            self.stats.fitting_bytes += selected.range.len();
+            // Of terabytes that are reserved, in a day.
+            self.stats.tried_bytes = self.stats.tried_bytes.saturating_add(bytes);
+            self.stats.fitting_bytes = self.stats.fitting_bytes.saturating_add(bytes);
         }
     }
 

@@ -80,9 +80,18 @@ impl<'a> Told<'a> {
                 details(stats, seconds)
             );
         }
-        let MemorySeries { resident, whole, zram, .. } = &self.account.memory;
-        if resident.max > 0 {
-            let less = 1.0 - (resident.mean + zram.mean) as f64 / whole.mean.max(1) as f64;
+        let MemorySeries { resident, swap, whole, zram, .. } = &self.account.memory;
+        if resident.max > 0 && self.schemes.is_dry_run() {
+            daos_cli::say!(
+                "daos: resident set {} at the end, {} at its peak",
+                display::bytes(resident.last),
+                display::bytes(resident.max),
+            );
+        } else if resident.max > 0 {
+            // What was in swap before is none of their doing.
+            let before = swap.first.min(swap.mean);
+            let whole = whole.mean.saturating_sub(before);
+            let less = 1.0 - (resident.mean + zram.mean) as f64 / whole.max(1) as f64;
             let with_zram = match zram.mean {
                 0 => String::new(),
                 mean => format!(" and {} of compressed swap", display::bytes(mean)),
@@ -92,7 +101,7 @@ impl<'a> Told<'a> {
                 display::bytes(resident.last),
                 display::bytes(resident.max),
                 display::bytes(resident.mean),
-                display::bytes(whole.mean),
+                display::bytes(whole),
                 display::percent(less.max(0.0)),
             );
         }
@@ -215,7 +224,7 @@ fn details(stats: &SchemeStats, seconds: f64) -> String {
         text += &format!(", used up its quota {} times", stats.quota_exceeded);
     }
     if stats.slept > 0 {
-        let share = stats.slept as f64 / (stats.slept + stats.passes) as f64;
+        let share = (stats.slept_us as f64 / 1e6 / seconds.max(1e-6)).min(1.0);
         text += &format!(", slept {} of the time", display::percent(share));
     }
     text + &format!("; took {:.2} s of {seconds:.1} s", stats.spent_us / 1e6)

@@ -66,7 +66,7 @@ impl Prepared {
         } else {
             Targets::open(pids, children, managing.act(), max_overhead)?
         };
-        schemes.check(|scheme: &Scheme| targets.tell_refaults(scheme))?;
+        schemes.check(|scheme: &Scheme| targets.tell(scheme))?;
         // A swap device that is yet to be set up will do.
         let swap_comes = managing.zram.bytes.is_some();
         schemes.check(|scheme: &Scheme| match targets.supports(scheme.action) {

@@ -57,8 +57,41 @@ fn a_scheme_sleeps_above_its_watermark() {
         let mut engine = Engine::new(vec![scheme]);
         toy.run(&mut engine, 3 * SECOND);
         assert_eq!(toy.present(), left, "half of the memory is free");
-        assert_eq!(engine.stats().next().unwrap().1.slept > 0, left > 0);
+        let stats = engine.stats().next().unwrap().1;
+        assert_eq!(stats.slept > 0, left > 0);
+        assert_eq!(stats.slept_us, if left > 0 { 3 * SECOND - INTERVAL_US } else { 0 });
     }
+}
+
+#[test]
+fn what_there_is_no_room_for_is_not_tried_again_and_again() {
+    let mut toy = Toy::new(1024).used(512, 513);
+    toy.known = vec![
+        Known { from: 0, to: 512, rate: 0.0, since_us: 0 },
+        Known { from: 513, to: 1024, rate: 0.0, since_us: 0 },
+    ];
+    toy.is_full = true;
+    let mut engine = Engine::new(vec![idle(5, Action::Pageout)]);
+    let refused = |engine: &Engine| {
+        let stats = engine.stats().next().unwrap().1;
+        stats.refused_bytes.values().sum::<u64>() / PAGE_SIZE
+    };
+    toy.run(&mut engine, 60 * SECOND);
+    assert_eq!(refused(&engine), 1023, "once");
+    toy.is_full = false;
+    toy.run(&mut engine, 30 * SECOND);
+    assert_eq!((refused(&engine), toy.present()), (1023, 1), "and then it goes");
+}
+
+#[test]
+fn reserved_memory_is_not_armed() {
+    const GIB: u64 = (1 << 30) / PAGE_SIZE;
+    let mut toy = Toy::new(3 * GIB);
+    toy.pages.iter_mut().skip(700).for_each(|page| page.present = false);
+    toy.run(&mut Engine::new(vec![idle(5, Action::Pageout)]), 8 * SECOND);
+    assert_eq!(toy.present(), 0);
+    let last = toy.armed.iter().map(|window| window.start).max();
+    assert!(last < Some(1 << 30), "nothing is there from one gibibyte on: {last:x?}");
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! Memory that comes back is asked to be idle for longer.
 
-use super::toy::{INTERVAL_US, Known, SECOND, Toy, idle};
-use crate::{Engine, RefaultBound, Scheme};
+use super::toy::{INTERVAL_US, Known, Plenty, SECOND, Toy, idle, pages};
+use crate::engine::dry_run::Counted;
+use crate::engine::refaults::Refaults;
+use crate::{DryRun, Engine, RefaultBound, Scheme};
 use daos_core::{Action, PAGE_SIZE};
 
 /// Pages of a block of 2 MiB.
@@ -42,6 +44,38 @@ fn memory_that_comes_back_is_left_alone() {
     assert!(before <= 2 && after <= 1, "{before}, {after}");
     let (_, stats) = engine.stats().next().unwrap();
     assert_eq!(stats.refault_bytes, u64::from(before + after) * BLOCK * PAGE_SIZE);
+}
+
+#[test]
+fn what_is_paged_out_again_came_back_also_if_nobody_saw_it() {
+    let mut refaults = Refaults::default();
+    let mut toy = Toy::new(BLOCK);
+    let bound = RefaultBound { share: 0.002, per_us: MINUTE };
+    refaults.begin_pass(&bound, 5 * SECOND, &toy.snapshot(), &mut toy.memory).unwrap();
+    let id = toy.snapshot().targets[0].id;
+    let mut out = |from: u64, to: u64, at_s: u64| {
+        refaults.note_out(id, &[pages(from, to)], 5 * SECOND, at_s * SECOND)
+    };
+    assert_eq!([out(0, 10, 10), out(20, 30, 11), out(5, 25, 40)], [0, 0, 10 * PAGE_SIZE]);
+    let mut asked = Vec::new();
+    refaults.asked(id, pages(0, BLOCK), 5 * SECOND, 40 * SECOND, &mut asked);
+    // They had been away for 29.5 s on average, after five.
+    assert!((68 * SECOND..70 * SECOND).contains(&asked[0].1), "{asked:?}");
+}
+
+#[test]
+fn in_a_dry_run_nothing_comes_back() {
+    let mut toy = Toy::new(BLOCK);
+    let mut engine = reclaim(0.002);
+    let mut counted = Counted::default();
+    while toy.now_us < 30 * SECOND {
+        toy.now_us += INTERVAL_US;
+        let snapshot = toy.snapshot();
+        let mut dry = DryRun::new(&mut toy.memory, &mut counted);
+        engine.pass(&snapshot, &mut dry, &mut Plenty).unwrap();
+    }
+    let stats = engine.stats().next().unwrap().1;
+    assert_eq!((stats.applied_bytes, stats.refault_bytes), (BLOCK * PAGE_SIZE, 0));
 }
 
 #[test]
