@@ -43,6 +43,9 @@ impl Making {
 const CHECK: u64 = 1;
 const REPLACE: u64 = 2;
 const GIVE_BACK: u64 = 3;
+const HIDE: u64 = 4;
+const SHOW: u64 = 5;
+const LOCK_A_PAGE: u64 = 6;
 
 pub struct Target {
     pid: i32,
@@ -101,7 +104,25 @@ impl Target {
 
     /// Gives its memory back, all of it.
     pub fn give_back(&self) {
-        write_word(self.ask, GIVE_BACK);
+        self.does(GIVE_BACK);
+    }
+
+    /// Has no access to its memory until it is shown again.
+    pub fn hide(&self) {
+        self.does(HIDE);
+    }
+
+    pub fn show(&self) {
+        self.does(SHOW);
+    }
+
+    /// Locks the page in its middle, which is a mapping of its own then.
+    pub fn lock_a_page(&self) {
+        self.does(LOCK_A_PAGE);
+    }
+
+    fn does(&self, what: u64) {
+        write_word(self.ask, what);
         assert_eq!(read_word(self.answer), Some(1), "it can do that");
     }
 
@@ -244,15 +265,22 @@ fn live(making: Making, ask: i32, answer: i32) -> ! {
             }
         }
         while let Some(asked) = read_word(ask) {
-            if asked == GIVE_BACK {
-                let given = libc::munmap(start as *mut _, making.bytes as usize) == 0;
-                write_word(answer, given.into());
+            let (memory, bytes) = (start as *mut _, making.bytes as usize);
+            let middle = word(making.bytes / PAGE_SIZE / 2);
+            let failed = match asked {
+                GIVE_BACK => Some(libc::munmap(memory, bytes)),
+                HIDE => Some(libc::mprotect(memory, bytes, libc::PROT_NONE)),
+                SHOW => Some(libc::mprotect(memory, bytes, access)),
+                LOCK_A_PAGE => Some(libc::mlock(middle.cast_const().cast(), PAGE_SIZE as usize)),
+                _ => None,
+            };
+            if let Some(failed) = failed {
+                write_word(answer, u64::from(failed == 0));
                 continue;
             }
             if asked == REPLACE {
                 let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
-                let bytes = making.bytes as usize;
-                let mapped = libc::mmap(start as *mut _, bytes, access, flags, -1, 0);
+                let mapped = libc::mmap(memory, bytes, access, flags, -1, 0);
                 if mapped as u64 != start {
                     libc::_exit(1);
                 }

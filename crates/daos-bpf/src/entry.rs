@@ -8,8 +8,11 @@ const PRESENT: u64 = 1 << 0;
 const PWT: u64 = 1 << 3;
 const PCD: u64 = 1 << 4;
 const ACCESSED: u64 = 1 << 5;
-/// Linux: the page is there, but may not be accessed now.
+/// Linux: of an entry that is not present, that its page is there all the same, but may not be accessed now: the program asked for
+/// that (`mprotect`), or the kernel wants to see on which node it is used (NUMA balancing). The bits of the address are inverted.
 const PROT_NONE: u64 = 1 << 8;
+/// Either says that a page is there.
+const THERE: u64 = PRESENT | PROT_NONE;
 /// Linux: what is mapped is no ordinary page: the page of zeros, or a device's.
 const SPECIAL: u64 = 1 << 9;
 /// Linux: where the type of a swap entry begins, and how many types are swap at least;
@@ -26,8 +29,9 @@ pub(crate) const FRAME_MASK: u64 = 0x000f_ffff_ffff_f000;
 pub(crate) struct Entry(pub u64);
 
 impl Entry {
+    /// A page is there, whether or not it may be accessed now.
     pub(crate) fn is_present(self) -> bool {
-        self.0 & PRESENT != 0
+        self.0 & THERE != 0
     }
 
     /// Nothing was ever there, or what was is the file's alone.
@@ -37,13 +41,12 @@ impl Entry {
 
     /// An entry of level 1 whose page is in swap, or in the cache before it.
     pub(crate) fn is_swapped(self) -> bool {
-        let absent = self.0 & (PRESENT | PROT_NONE) == 0;
-        absent && !self.is_empty() && self.0 >> SWAP_TYPE_SHIFT < SWAP_TYPES
+        !self.is_present() && !self.is_empty() && self.0 >> SWAP_TYPE_SHIFT < SWAP_TYPES
     }
 
     /// Present, and accessed since the bit was last cleared.
     pub(crate) fn is_young(self) -> bool {
-        self.0 & (PRESENT | ACCESSED) == PRESENT | ACCESSED
+        self.is_present() && self.0 & ACCESSED != 0
     }
 
     /// Whether it maps no page that could be armed: the page of zeros, or memory of a device.
@@ -60,8 +63,10 @@ impl Entry {
 
     /// Number of the page frame that an entry of `level` maps first.
     pub(crate) fn frame(self, level: u32, frame_mask: u64) -> u64 {
+        let is_inverted = self.0 & THERE == PROT_NONE;
+        let entry = if is_inverted { self.0 ^ FRAME_MASK } else { self.0 };
         // A huge page's entry has a flag where the low bits of the address were.
-        (self.0 & frame_mask & !(bytes_mapped(level) - 1)) >> 12
+        (entry & frame_mask & !(bytes_mapped(level) - 1)) >> 12
     }
 }
 
@@ -100,8 +105,19 @@ mod tests {
         let old_huge = Entry(0x8000_0001_2360_10c7);
         assert!(old_huge.is_present() && !old_huge.is_young());
         assert_eq!(old_huge.frame(2, FRAME_MASK), 0x12_3600, "bit 12 is a flag there");
-        // A swapped-out page may have any bit set but the present one.
-        assert!(!Entry(0xffff_ffff_ffff_fffe).is_young());
+        // A swapped-out page may have any bit set but those two that say that it is there.
+        assert!(!Entry(0xffff_ffff_ffff_fefe).is_young());
+    }
+
+    #[test]
+    fn pages_that_may_not_be_accessed_now_are_there() {
+        // As Linux writes frame 0x12_3456 and a huge page of frame 0x12_3600: address bits inverted.
+        let page = Entry((0x0000_0001_2345_6000 ^ FRAME_MASK) | 0x120);
+        assert!(page.is_present() && page.is_young() && !page.is_swapped());
+        assert_eq!(page.frame(1, 0x0000_3fff_ffff_f000), 0x12_3456);
+        let huge = Entry((0x0000_0001_2360_0000 ^ FRAME_MASK) | 0x180);
+        assert!(huge.is_present() && !huge.is_young());
+        assert_eq!(huge.frame(2, FRAME_MASK), 0x12_3600);
     }
 
     #[test]

@@ -37,6 +37,24 @@ pub(crate) fn join(
     });
 }
 
+/// Cuts sorted `ranges` where mappings end. `mapping` as for [`join`]; what is not known to be mapped is not cut.
+pub(crate) fn cut(ranges: &mut Vec<AddrRange>, mapping: impl Fn(u64) -> Option<AddrRange>) {
+    let mut around = AddrRange::new(0, 0);
+    for at in 0..ranges.len() {
+        loop {
+            let AddrRange { start, end } = ranges[at];
+            if !around.contains(start) {
+                around = mapping(start).unwrap_or(ranges[at]);
+            }
+            if end <= around.end {
+                break;
+            }
+            ranges.push(AddrRange::new(start, around.end));
+            ranges[at].start = around.end;
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -48,6 +66,16 @@ mod tests {
             mappings.iter().map(range).find(|m| m.contains(addr))
         });
         ranges.iter().map(|r| (r.start >> 12, r.end >> 12)).collect()
+    }
+
+    #[test]
+    fn a_range_is_cut_where_mappings_end() {
+        let mapped = [(0, 2), (2, 5), (5, 9)].map(|(start, end)| AddrRange::new(start, end));
+        let mut ranges = vec![AddrRange::new(1, 7), AddrRange::new(7, 8), AddrRange::new(20, 30)];
+        cut(&mut ranges, |addr| mapped.iter().find(|m| m.contains(addr)).copied());
+        ranges.sort_unstable();
+        let found: Vec<_> = ranges.iter().map(|range| (range.start, range.end)).collect();
+        assert_eq!(found, [(1, 2), (2, 5), (5, 7), (7, 8), (20, 30)]);
     }
 
     #[test]

@@ -135,7 +135,7 @@ impl Reader {
                             Answer::Huge(entry, r.level, &facts[these.start])
                         }
                         r if entry.is_empty() => Answer::Empty(r.level),
-                        // It is there, but may not be accessed now, or is being moved.
+                        // It is being moved.
                         _ => Answer::Torn,
                     },
                 );
@@ -237,7 +237,7 @@ mod tests {
         assert_eq!((alone.cpu, alone.policy), (here, libc::SCHED_OTHER as u32));
         let mut placement = Placement::new();
         alone.follow(&mut placement);
-        assert!(!placement.interrupts(here, 1) && placement.interrupts(here, 2));
+        assert_eq!((placement.interrupts(here, 1), placement.interrupts(here, 2)), (0, 1));
         // Of more than are looked at.
         wait(100);
         assert!(whereabouts().nr_running >= 150);

@@ -115,6 +115,8 @@ impl Pinned {
 pub struct Placement {
     allowed: CpuSet,
     at: Option<u32>,
+    /// CPUs of the host.
+    online: u32,
     /// CPUs that the host keeps for something that is not to be disturbed.
     isolated: CpuSet,
     /// Whether the kernel keeps some time of each CPU from real-time threads.
@@ -138,6 +140,8 @@ impl Placement {
         Self {
             allowed: sched_getaffinity(None).unwrap_or_default(),
             at: None,
+            // SAFETY: it reads a number.
+            online: unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) }.max(1) as u32,
             isolated: cpu_list(&read("sys/devices/system/cpu/isolated")),
             has_time_for_all: !runtime_us.starts_with('-'),
             since_us: 0,
@@ -156,13 +160,16 @@ impl Placement {
         may && self.follow(Some(cpu))
     }
 
-    /// Whether a flush of the TLB interrupts a target of which so many threads ran, one of them
+    /// How many CPUs a flush of the TLB interrupts, at most, of a target of which so many threads ran, one of them
     /// on `cpu`.
-    pub fn interrupts(&self, cpu: u32, nr_running: u32) -> bool {
+    pub fn interrupts(&self, cpu: u32, nr_running: u32) -> u32 {
         match nr_running {
-            0 => false,
-            1 => sched_getcpu() != cpu as usize,
-            _ => true,
+            0 => 0,
+            1 => u32::from(sched_getcpu() != cpu as usize),
+            all => {
+                let others = all - u32::from(self.at == Some(cpu));
+                others.min(self.online.saturating_sub(1)).max(1)
+            }
         }
     }
 

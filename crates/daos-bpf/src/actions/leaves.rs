@@ -36,8 +36,9 @@ impl Leaf<'_> {
     /// Of a large folio mapped page by page the count does not always tell; the kernel
     /// looks again before it acts.
     pub(crate) fn is_shared(&self) -> bool {
-        let ours = if self.level == 1 { 1 << self.facts.order } else { 1 };
-        self.facts.mapcount > ours
+        // What has no such order is not what it was when it was looked at.
+        let all = 1i32.checked_shl(self.facts.order.into()).unwrap_or(0);
+        self.facts.mapcount > if self.level == 1 { all } else { 1 }
     }
 }
 
@@ -86,6 +87,7 @@ mod tests {
             let leaf = Leaf { range, level, entry: Entry(1), facts: &facts };
             (leaf.is_memory(), leaf.is_shared())
         };
+        assert_eq!(leaf(1, 1, 64), (true, true), "it is being split");
         assert_eq!(leaf(1, 0, 0), (false, false), "the page of zeros");
         assert_eq!(leaf(1, 1, 0), (true, false));
         assert_eq!(leaf(1, 2, 0), (true, true));

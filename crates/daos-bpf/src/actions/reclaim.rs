@@ -10,7 +10,7 @@ use crate::BpfError;
 use crate::programs::Facts;
 use crate::ranges;
 use crate::vaddr::{Space, VirtualMemory};
-use daos_core::{ActionReport, AddrRange, Mapping, Refusal};
+use daos_core::{ActionReport, AddrRange, HUGE_PAGE_SIZE, Mapping, Refusal};
 use daos_linux::cgroup::MemoryCgroup;
 use daos_linux::madvise::{Advice, Advised};
 use daos_linux::support::Swap;
@@ -33,10 +33,9 @@ impl VirtualMemory {
         let mut report = ActionReport::default();
         // Without room, the kernel would split idle huge pages before it finds that out.
         let space = &self.spaces[at];
-        let is_full = Swap::read(Path::new("/proc")).free_bytes() == 0
+        let is_full = Swap::room_bytes(Path::new("/"), HUGE_PAGE_SIZE) == 0
             || space.anonymous_stayed && space.has_full_swap();
-        let mappings = space.seen.mappings.iter().filter(|m| is_full && !m.is_of_file());
-        let without_room: Vec<_> = mappings.map(|m| m.range).collect();
+        let without_room = if is_full { space.anonymous_in(ranges) } else { Vec::new() };
         let mut whole = WholeBlocks::default();
         let picked = self.pick(at, Advice::Pageout, ranges, &mut report, |leaf| {
             if found == Found::Idle && leaf.entry.is_young() {
@@ -71,8 +70,8 @@ impl VirtualMemory {
             return Ok(None);
         }
         if stayed_anonymous > 0 {
-            let swap = Swap::read(Path::new("/proc"));
-            let has_room = swap.free_bytes() >= stayed_anonymous && !space.has_full_swap();
+            let room_bytes = Swap::room_bytes(Path::new("/"), HUGE_PAGE_SIZE);
+            let has_room = room_bytes >= stayed_anonymous && !space.has_full_swap();
             report.refuse(if has_room { Refusal::Kept } else { Refusal::NoRoom }, stayed_anonymous);
         }
         // While it may have no more in swap, nothing of it is tried.
@@ -168,6 +167,15 @@ impl Space {
     fn has_full_swap(&self) -> bool {
         let cgroup = MemoryCgroup::of(Path::new("/"), self.process.pid());
         cgroup.is_some_and(|cgroup| cgroup.is_swap_full())
+    }
+
+    /// The mappings of no file of which some lies around sorted `ranges`.
+    fn anonymous_in(&self, ranges: &[AddrRange]) -> Vec<AddrRange> {
+        let (Some(first), Some(last)) = (ranges.first(), ranges.last()) else { return Vec::new() };
+        let mappings = &self.seen.mappings;
+        let from = mappings.partition_point(|m| m.range.end <= first.start);
+        let there = mappings[from..].iter().take_while(|m| m.range.start < last.end);
+        there.filter(|m| !m.is_of_file()).map(|m| m.range).collect()
     }
 
     /// Whether a file is mapped at `addr`.

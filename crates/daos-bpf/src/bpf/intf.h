@@ -20,6 +20,12 @@
 #define ENTRY_PRESENT (1ULL << 0)
 #define ENTRY_YOUNG (ENTRY_PRESENT | 1ULL << 5)
 #define ENTRY_LEAF (1ULL << 7)
+/*
+ * Linux: of an entry that is not present, that its page is there all the same, but may not be
+ * accessed now; the bits of the address are inverted then.
+ */
+#define ENTRY_PROT_NONE (1ULL << 8)
+#define ENTRY_ADDRESS 0x000ffffffffff000ULL
 
 /* Physical addresses of System RAM, from the first to behind the last. */
 struct ram_range {

@@ -71,7 +71,8 @@ typedef struct {
 } CORE memdesc_flags_t;
 
 /* The largest folio is a huge page of 1 GiB. */
-#define MAX_FOLIO_PAGES (1UL << 18)
+#define MAX_FOLIO_ORDER 18
+#define MAX_FOLIO_PAGES (1UL << MAX_FOLIO_ORDER)
 
 /* What a page frame is part of, as its `struct page` says. */
 struct folio {

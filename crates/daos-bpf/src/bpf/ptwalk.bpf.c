@@ -129,6 +129,18 @@ __noinline int is_ram(__u64 physical)
 	return 0;
 }
 
+/*
+ * An entry as it would be if its page, which is there, could be accessed: as it will be, when the
+ * kernel lets the program have it again (mprotect), or has seen on which node it is used (NUMA
+ * balancing). Others stay as they are. Without branches.
+ */
+static __always_inline __u64 accessible(__u64 entry)
+{
+	__u64 is_hidden = ~entry & entry >> 8 & 1;
+
+	return (entry ^ (-is_hidden & ENTRY_ADDRESS)) | is_hidden;
+}
+
 /* From the top to the level-2 table that maps `va`. */
 static __always_inline void descend(struct walk *w, __u64 va)
 {
@@ -251,6 +263,11 @@ static __always_inline void take_facts(struct frame_facts *f, struct walk *w, __
 	f->large = (flags >> bpf_core_enum_value(enum pageflags, PG_head)) & 1;
 	/* The order of a large folio stands in its second page's flags since 6.6. */
 	f->order = f->large ? read_u64(head + size) & 0xff : 0;
+	/* Before, or if it is being split, that is something else. */
+	if (f->order > MAX_FOLIO_ORDER) {
+		*f = (struct frame_facts){};
+		return;
+	}
 	f->index_in_folio = (page - head) / size;
 	f->mapcount = f->large ? large_mapcount(head, size)
 			       : MEMBER(it, __s32, bpf_core_field_offset(struct folio, _mapcount)) + 1;
@@ -276,7 +293,7 @@ static long look_up_size(__u64 i, void *data)
 
 	if (at >= MAX_ENTRIES)
 		return 1;
-	entry = entries[at];
+	entry = accessible(entries[at]);
 	if (!(entry & ENTRY_PRESENT) || !is_ram(entry & w->frame_mask))
 		return 0;
 	if (!bpf_probe_read_kernel(&row.one, sizeof(row.one),
@@ -315,7 +332,7 @@ static long look_up_one(__u64 i, void *data)
 
 	if (at >= MAX_ENTRIES)
 		return 1;
-	entry = entries[at];
+	entry = accessible(entries[at]);
 	/* Of others nobody asks: clearing what is there would take longer than reading. */
 	if ((entry & w->wanted) != w->wanted)
 		return 0;
@@ -340,7 +357,7 @@ static long take_of_row(__u64 i, void *data)
 
 	if (at >= MAX_ENTRIES)
 		return 1;
-	entry = entries[at];
+	entry = accessible(entries[at]);
 	frame = (entry & w->frame_mask) >> 12;
 	it = &row.pages[(frame - row.frame) & (ROW - 1)];
 	if ((entry & w->wanted) != w->wanted) {
@@ -372,10 +389,10 @@ static long look_up_row(__u64 i, void *data)
 	__u32 k;
 
 	row.at = w->out + i * ROW;
-	first = (entries[row.at & (MAX_ENTRIES - 1)] & w->frame_mask) >> 12;
+	first = (accessible(entries[row.at & (MAX_ENTRIES - 1)]) & w->frame_mask) >> 12;
 	/* Without branches, of each of which a verifier would follow both sides. */
 	for (k = 0; k < ROW; k++) {
-		__u64 entry = entries[(row.at + k) & (MAX_ENTRIES - 1)];
+		__u64 entry = accessible(entries[(row.at + k) & (MAX_ENTRIES - 1)]);
 		__u64 frame = (entry & w->frame_mask) >> 12;
 
 		all &= entry;
@@ -496,14 +513,14 @@ static long walk_one(__u64 i, void *data)
 		return 0;
 	slot = w->table + ((va >> 21) & 511) * 8;
 	pmd = read_u64(slot);
-	rep->entry = pmd;
+	rep->entry = accessible(pmd);
 	rep->level = 2;
-	if (pmd & ENTRY_PRESENT && pmd & ENTRY_LEAF) {
-		__u64 physical = pmd & w->frame_mask & ~((1ULL << 21) - 1);
+	if (rep->entry & ENTRY_PRESENT && rep->entry & ENTRY_LEAF) {
+		__u64 physical = rep->entry & w->frame_mask & ~((1ULL << 21) - 1);
 
-		if (w->young_array && (pmd & ENTRY_YOUNG) == ENTRY_PRESENT && is_ram(physical) &&
-		    was_young(w, physical >> 12)) {
-			rep->entry = pmd | ENTRY_YOUNG;
+		if (w->young_array && (rep->entry & ENTRY_YOUNG) == ENTRY_PRESENT &&
+		    is_ram(physical) && was_young(w, physical >> 12)) {
+			rep->entry |= ENTRY_YOUNG;
 		}
 		facts[out] = (struct frame_facts){};
 		if (w->page_array && (rep->entry & w->wanted) == w->wanted && is_ram(physical))

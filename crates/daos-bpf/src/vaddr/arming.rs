@@ -63,11 +63,20 @@ impl VirtualMemory {
         })?;
         if let Some(there) = there {
             self.spaces[at].is_opaque = there.has_secondary_tables;
+            // Several pages of one folio are asked for one after the other.
+            let mut last = None;
             for FolioToArm { page, range, first } in std::mem::take(&mut to_arm.folios) {
                 let space = &self.spaces[at];
-                let mapping = space.mapping_around(range.start);
-                let inside = mapping.is_some_and(|m| m.intersect(&range) == Some(range));
-                if inside && reader.maps_in_a_row(&task, range, first)? {
+                let is_whole = match last {
+                    Some((of, is_whole)) if of == (range, first) => is_whole,
+                    _ => {
+                        let mapping = space.mapping_around(range.start);
+                        let inside = mapping.is_some_and(|m| m.intersect(&range) == Some(range));
+                        inside && reader.maps_in_a_row(&task, range, first)?
+                    }
+                };
+                last = Some(((range, first), is_whole));
+                if is_whole {
                     if let Some(armed) = &mut self.armed_pages {
                         armed.insert_range(space.id, range);
                     }
@@ -79,6 +88,8 @@ impl VirtualMemory {
             let advise = &mut to_arm.ranges;
             let id = self.spaces[at].id;
             let around = |addr| self.spaces[at].mapping_around(addr);
+            // The kernel takes one mapping and refuses the next, of which it would tell neither.
+            ranges::cut(advise, around);
             // Two windows may lie in one folio, and several pages do.
             ranges::join(advise, ranges::MAX_ARMED_BYTES, around);
             // All that is asked for, whole folios too, even if the call stops in the middle.
@@ -87,19 +98,23 @@ impl VirtualMemory {
             }
             let armed: u64 = advise.iter().map(AddrRange::pages).sum();
             if !to_arm.bridges.is_empty() {
+                let is_inside = |bridge: &AddrRange| {
+                    around(bridge.start).is_some_and(|m| m.intersect(bridge) == Some(*bridge))
+                };
+                to_arm.bridges.retain(is_inside);
                 advise.append(&mut to_arm.bridges);
                 ranges::join(advise, ranges::MAX_ARMED_BYTES, around);
             }
             if advise.len() >= WORTH_A_MOVE {
                 there.follow(&mut self.placement);
             }
-            let may_interrupt = self.placement.interrupts(there.cpu, there.nr_running);
+            let interrupted = self.placement.interrupts(there.cpu, there.nr_running);
             let begun_us = cpu::used_us();
             self.unobservable.extend(to_arm.left.iter().map(|addr| (id, *addr)));
             self.advise_cold(at, &to_arm.ranges);
             let took_us = (cpu::used_us() - begun_us) as f64;
             let flushes = to_arm.ranges.len() as u64;
-            self.target_cost.armed(flushes, armed, took_us, may_interrupt);
+            self.target_cost.armed(flushes, armed, took_us, interrupted);
         } else {
             self.spaces[at].task = None;
         }
@@ -132,26 +147,40 @@ impl VirtualMemory {
 
     /// Puts in order what had to be left when something was armed.
     pub(crate) fn sort_unobservable(&mut self) {
-        self.unobservable.sort_unstable();
+        // Most of it is in order, which this sort makes use of.
+        self.unobservable.sort();
         self.unobservable.dedup();
     }
 
     /// What is armed now may be observable again.
     pub(super) fn forget_unobservable(&mut self, windows: &[Window]) {
+        if self.unobservable.is_empty() {
+            return;
+        }
+        let mut observable = vec![];
         for window in windows {
-            if self.unobservable.is_empty() {
-                return;
-            }
             // It may begin inside a huge page.
             let start = huge_page(window.start, 2).start;
             if let Ok(at) = self.unobservable.binary_search(&(window.target, start)) {
-                self.unobservable.remove(at);
+                observable.push(at..at + 1);
             }
             let from = |addr| move |left: &(TargetId, u64)| *left < (window.target, addr);
             let first = self.unobservable.partition_point(from(window.start));
             let end = self.unobservable.partition_point(from(window.range().end));
-            self.unobservable.drain(first..end);
+            observable.push(first..end);
         }
+        observable.retain(|places| !places.is_empty());
+        if observable.is_empty() {
+            return;
+        }
+        observable.sort_unstable_by_key(|places| places.start);
+        let (mut at, mut observable) = (0, observable.into_iter().peekable());
+        self.unobservable.retain(|_| {
+            while observable.next_if(|places| places.end <= at).is_some() {}
+            let is_left = observable.peek().is_none_or(|places| !places.contains(&at));
+            at += 1;
+            is_left
+        });
     }
 }
 

@@ -310,9 +310,9 @@ impl AccessCheck for VirtualMemory {
             [only] => only.seen.threads > 1,
             _ => true,
         };
-        let interrupt = self.target_cost.of_a_flush_us(may_interrupt);
-        // Who flushes waits for as long.
-        Prices { arm_run: self.prices.arm_run + interrupt, interrupt, ..self.prices }
+        // Who flushes waits for all who are interrupted.
+        let (wait, interrupt) = self.target_cost.of_a_flush_us(may_interrupt);
+        Prices { arm_run: self.prices.arm_run + wait, interrupt, ..self.prices }
     }
 
     fn take_target_us(&mut self) -> f64 {

@@ -123,7 +123,7 @@ fn note_pages(
             let entry = Entry(*pte);
             present |= u64::from(entry.is_present()) << page;
             young |= u64::from(entry.is_young()) << page;
-            // Others are there, but may not be accessed now, or are being moved.
+            // Others are being moved.
             gone |= u64::from(entry.is_empty() || entry.is_swapped()) << page;
         }
         if gone != 0 {
@@ -203,9 +203,9 @@ mod tests {
         let absent = noted(TABLE, none, Answer::Empty(2)).absent.unwrap();
         let is_absent = |page: usize| absent[page / 64] >> (page % 64) & 1 == 1;
         assert!((0..512).all(|page| is_absent(page) == (10..200).contains(&page)));
-        // May not be accessed now; in swap.
-        let two = AddrRange::new(TABLE, TABLE + 2 * PAGE_SIZE);
-        let others = noted(TABLE, two, Answer::Pages(&[0x100, 0x400], &[], &[]));
-        assert_eq!((others.present, others.absent.unwrap()[0]), (0, 0b10));
+        // May not be accessed now; in swap; being moved.
+        let three = AddrRange::new(TABLE, TABLE + 3 * PAGE_SIZE);
+        let others = noted(TABLE, three, Answer::Pages(&[0x100, 0x400, 30 << 59], &[], &[]));
+        assert_eq!((others.present, others.absent.unwrap()[0]), (1, 0b10));
     }
 }

@@ -38,9 +38,57 @@ fn of_a_busy_target_pages_go_one_by_one_and_we_stay_on_no_cpu() {
     let before = allowed();
     let ranges: Vec<_> = (0..2048).step_by(2).map(|page| target.range(page, 1)).collect();
     let report = actor.apply(Action::Pageout, &ranges);
-    // Some it brings in again before they are counted.
-    assert!(report.applied_bytes > 0, "{report:?}");
+    // Some, or all, it brings in again before they are counted.
+    let kept: u64 = report.refused.iter().map(|(_, bytes)| bytes).sum();
+    assert!(report.refused.iter().all(|(why, _)| *why == Refusal::Kept), "{report:?}");
+    assert_eq!(report.applied_bytes + kept, bytes(1024), "{report:?}");
     assert_eq!(allowed(), before);
+}
+
+#[tag(root, quiet)]
+#[test]
+fn memory_that_may_not_be_accessed_now_is_there_all_the_same() {
+    let _zram = Zram::start(64 << 20);
+    let _policy = ThpPolicy::set("madvise");
+    for making in [Making::pages(2 * HUGE), Making::huge(2 * HUGE)] {
+        let target = Target::start(making);
+        let mut actor = Actor::on(&target);
+        target.hide();
+        actor.sink.targets().expect("it runs");
+        assert_eq!(
+            actor.seen(&target),
+            [Nearly::All, Nearly::All, Nearly::None],
+            "it wrote to all of it"
+        );
+        actor.arm(&target);
+        assert_eq!(actor.seen(&target), [Nearly::All, Nearly::None, Nearly::None]);
+        target.show();
+        assert_eq!(actor.seen(&target), [Nearly::All, Nearly::None, Nearly::None]);
+        assert!(target.is_intact(), "it reads all of it");
+        assert_eq!(actor.seen(&target), [Nearly::All, Nearly::All, Nearly::None]);
+
+        target.hide();
+        actor.sink.targets().expect("it runs");
+        let report = actor.apply(Action::Pageout, &[target.memory]);
+        let gone = (report.applied_bytes / PAGE_SIZE) as u32;
+        assert_eq!(Nearly::of(gone, 1024), Nearly::All, "{report:?}");
+        target.show();
+        assert!(target.is_intact());
+    }
+}
+
+#[tag(root, quiet)]
+#[test]
+fn a_locked_page_hides_none_of_those_beside_it() {
+    let target = Target::start(Making::pages(HUGE));
+    target.lock_a_page();
+    let mut actor = Actor::on(&target);
+    for _ in 0..3 {
+        actor.arm(&target);
+        assert_eq!(actor.seen(&target), [Nearly::All, Nearly::None, Nearly::None]);
+        assert!(target.is_intact(), "it reads all of it");
+        assert_eq!(actor.seen(&target), [Nearly::All, Nearly::All, Nearly::None]);
+    }
 }
 
 #[tag(root, quiet)]
