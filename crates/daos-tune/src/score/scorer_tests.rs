@@ -10,6 +10,7 @@ pub(crate) fn record(at: Option<f64>, runtime: f64, rss: f64) -> SampleRecord {
         metrics: Values::from([(RUNTIME.to_owned(), runtime), (RSS.to_owned(), rss)]),
         beside: None,
         cut_short: false,
+        cut_at_loss: None,
         void: None,
         took_s: runtime,
     }
@@ -64,6 +65,19 @@ fn what_was_cut_short_stays_lost() {
     // The second baseline is slow: by it, the sample would be within the level.
     let records = [record(None, 10.0, 100.0), cut, record(None, 12.0, 100.0)];
     assert!(scores(&mut scorer, &records)[1] < 0.1);
+}
+
+#[test]
+fn what_was_cut_short_for_less_is_not_lost_for_more() {
+    let mut cut = record(Some(1e6), 11.0, 10.0);
+    (cut.cut_short, cut.cut_at_loss) = (true, Some(0.02));
+    let records = [record(None, 10.0, 100.0), cut];
+    let scored_at = |max_loss| {
+        let mut scorer = Scorer::new(Scoring { max_loss, ..Scoring::default() });
+        scorer.scores(&records).remove(1)
+    };
+    assert!(scored_at(0.02).is_ok() && scored_at(0.01).is_ok());
+    assert!(scored_at(0.2).unwrap_err().contains("--max-loss"));
 }
 
 #[test]

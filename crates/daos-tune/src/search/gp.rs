@@ -18,6 +18,12 @@ use daos_core::rng::mix;
 /// At least one sample in so many is a baseline, but not the last: everything is compared with
 /// these.
 const BASELINE_EVERY: usize = 4;
+/// So many samples in a row with which the work failed, and there is a baseline (chosen: one
+/// more, and a tuning ends).
+const VOID_TO_ASK: usize = 2;
+/// Points no further apart than this share of each range are taken for one, where the work fails
+/// (chosen).
+const NEAR: f64 = 0.05;
 /// Candidates for a sample (chosen).
 const FEW: usize = 40;
 /// Candidates for the best, which take less to compute (chosen).
@@ -47,9 +53,13 @@ impl Gp {
 
     /// Where something was measured, the scores there, and what was taken from these: the
     /// mean score of no scheme, or that of all points without one. The model expects
-    /// curves around 0.
+    /// curves around 0. A scheme with which the work fails does as badly as the worst that was
+    /// measured: nobody wants it, nor to try it again and again.
     fn measured(&self) -> (Vec<Place>, Vec<f64>, f64) {
-        let scored = |sample: &Sample| Some((self.space.units(&sample.at), sample.score?));
+        let lowest = self.told.iter().filter_map(|sample| sample.score).min_by(f64::total_cmp);
+        let score_of =
+            |sample: &Sample| sample.score.or(lowest.filter(|_| self.fails_at(&sample.at)));
+        let scored = |sample: &Sample| Some((self.space.units(&sample.at), score_of(sample)?));
         let (places, mut scores): (Vec<Place>, Vec<f64>) =
             self.told.iter().filter_map(scored).unzip();
         let all = || places.iter().zip(&scores);
@@ -57,6 +67,18 @@ impl Gp {
         let level = mean(none).or(mean(scores.iter().copied())).unwrap_or(0.0);
         scores.iter_mut().for_each(|score| *score -= level);
         (places, scores, level)
+    }
+
+    /// Whether the work fails with the scheme at a point: twice with some that are near it, and not
+    /// once not. Once may be by chance.
+    fn fails_at(&self, at: &At) -> bool {
+        let Some(here) = self.space.units(at) else { return false };
+        let is_near = |sample: &&Sample| {
+            let there = self.space.units(&sample.at);
+            there.is_some_and(|there| here.iter().zip(&there).all(|(a, b)| (a - b).abs() <= NEAR))
+        };
+        let near: Vec<_> = self.told.iter().filter(is_near).collect();
+        near.len() >= 2 && near.iter().all(|sample| sample.score.is_none())
     }
 
     /// Places that may be worth a sample, or be the best; no scheme is the first.
@@ -97,6 +119,11 @@ impl Search for Gp {
         }
         let baselines = self.told.iter().filter(|sample| sample.at == At::NoScheme).count();
         let is_last = taken > 0 && taken + 1 == self.count;
+        // Does the work fail by itself?
+        let is_void = |sample: &&Sample| sample.score.is_none() && sample.at != At::NoScheme;
+        if self.told.iter().rev().take_while(is_void).count() == VOID_TO_ASK && !is_last {
+            return Some(Ask { at: At::NoScheme, why: Why::Baseline });
+        }
         if baselines < 1 + taken / BASELINE_EVERY && !is_last {
             return Some(Ask { at: At::NoScheme, why: Why::Baseline });
         }
@@ -125,7 +152,8 @@ impl Search for Gp {
 
     fn best(&self) -> Option<Estimate> {
         let (measured, scores, level) = self.measured();
-        if measured.iter().all(Option::is_none) {
+        let is_known = |sample: &Sample| sample.score.is_some() && sample.at != At::NoScheme;
+        if !self.told.iter().any(is_known) {
             return None;
         }
         let model = Model::fit(&self.kernels, &measured, &scores);

@@ -154,10 +154,31 @@ fn void_samples_are_passed_over() {
         search.tell(Sample { at: ask.at, score });
     }
     assert_eq!(count, 12);
-    assert!(unit(&search.best().unwrap().at) > 0.9);
+    let best = unit(&search.best().unwrap().at);
+    assert!(best > 0.9, "{best}");
     let mut search = Gp::new(unit_space(), 12, 1);
     run_void(&mut search);
     assert_eq!(search.best(), None);
+}
+
+#[test]
+fn a_scheme_that_fails_is_not_asked_for_again_nor_the_best() {
+    // More is better, and from 0.7 on the work fails.
+    for seed in 0..4 {
+        let mut search = Gp::new(unit_space(), 20, seed);
+        let (mut in_a_row, mut most) = (0, 0);
+        while let Some(ask) = search.ask() {
+            let fails = ask.at != At::NoScheme && unit(&ask.at) >= 0.7;
+            in_a_row = if fails { in_a_row + 1 } else { 0 };
+            if search.samples().len() < 19 {
+                most = most.max(in_a_row);
+            }
+            let score = if ask.at == At::NoScheme { 0.0 } else { unit(&ask.at) };
+            search.tell(Sample { at: ask.at, score: (!fails).then_some(score) });
+        }
+        let best = unit(&search.best().unwrap().at);
+        assert!(most < 3 && (0.4..0.7).contains(&best), "seed {seed}: {most} in a row, {best}");
+    }
 }
 
 fn run_void(search: &mut Gp) {

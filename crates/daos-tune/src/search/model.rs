@@ -47,7 +47,7 @@ impl<'a> Model<'a> {
         // The prior follows the scores, whatever their unit.
         let scale = SHAPE * (0.1 * dot(scores, scores) / n.max(1) as f64).max(1e-12);
         let shape = SHAPE + n as f64 / 2.0;
-        let mut found = Vec::new();
+        let mut found: Vec<Hypothesis<'_>> = Vec::new();
         for kernel in kernels {
             let bare = lower(n, |i, j| kernel.covariance(&places[i], &places[j]));
             for noise in NOISES.map(|sd| sd * sd) {
@@ -63,9 +63,10 @@ impl<'a> Model<'a> {
                 let noise = noise * height;
                 found.push(Hypothesis { kernel, cholesky, reduced, height, noise, weight });
             }
+            // Each has a matrix of all samples.
+            found.sort_by(|a, b| b.weight.total_cmp(&a.weight));
+            found.truncate(KEPT);
         }
-        found.sort_by(|a, b| b.weight.total_cmp(&a.weight));
-        found.truncate(KEPT);
         let heaviest = found.first().map_or(0.0, |first| first.weight);
         found.iter_mut().for_each(|one| one.weight = (one.weight - heaviest).exp());
         found.retain(|one| one.weight >= LEAST);

@@ -340,7 +340,17 @@ impl Tuning {
         let end_s = clock_s();
         self.ended_s = Some(end_s);
         let took_s = end_s - begin_s;
-        self.records.push(SampleRecord { at, why, metrics, beside, cut_short, void, took_s });
+        let cut_at_loss = cut_short.then(|| self.scorer.max_loss());
+        self.records.push(SampleRecord {
+            at,
+            why,
+            metrics,
+            beside,
+            cut_short,
+            cut_at_loss,
+            void,
+            took_s,
+        });
         Ok(None)
     }
 
@@ -432,7 +442,11 @@ impl Tuning {
             at: record.at.clone(),
             score: scored.ok().map(|scored| scored.score),
         };
-        self.records.iter().zip(scores).map(sample).collect()
+        // What was cut short for another score or level says neither that it is good nor that it fails.
+        let tells = |(record, scored): &(&SampleRecord, SampleScore)| {
+            !(record.cut_short && record.void.is_none() && scored.is_err())
+        };
+        self.records.iter().zip(scores).filter(tells).map(sample).collect()
     }
 }
 

@@ -57,6 +57,7 @@ mod tests {
             metrics: Values::new(),
             beside: None,
             cut_short: false,
+            cut_at_loss: None,
             void: None,
             took_s: 1.0,
         };

@@ -22,6 +22,10 @@ pub struct SampleRecord {
     /// Whether it was ended early, as it violated the service level.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut_short: bool,
+    /// The share of performance that was allowed to be lost then; `None` in those of versions that did not write it
+    /// down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut_at_loss: Option<f64>,
     /// Why nothing is known from it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub void: Option<String>,
@@ -57,11 +61,12 @@ mod tests {
             metrics: Values::from([("runtime".to_owned(), 0.1 + 0.2)]),
             beside: None,
             cut_short: false,
+            cut_at_loss: None,
             void: None,
             took_s: 12.5,
         };
         let none = SampleRecord { at: At::NoScheme, why: Why::Baseline, ..record.clone() };
-        let cut_short = SampleRecord { cut_short: true, ..record.clone() };
+        let cut_short = SampleRecord { cut_short: true, cut_at_loss: Some(0.05), ..record.clone() };
         let beside = Beside { side: Side::Second, metrics: record.metrics.clone() };
         let pair = SampleRecord { beside: Some(beside), ..record.clone() };
         let void = SampleRecord { void: Some("exit status 1".to_owned()), ..record.clone() };

@@ -394,6 +394,7 @@ mod tests {
             metrics: Values::from([("runtime".to_owned(), runtime)]),
             beside: None,
             cut_short: false,
+            cut_at_loss: None,
             void: None,
             took_s: runtime,
         }

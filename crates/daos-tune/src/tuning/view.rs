@@ -137,6 +137,7 @@ mod tests {
             metrics: Values::from([(RUNTIME.into(), 10.0), (RSS.into(), 100.0 * (1.0 - saved))]),
             beside: None,
             cut_short: false,
+            cut_at_loss: None,
             void: None,
             took_s: 10.0,
         }
