@@ -29,7 +29,7 @@ pub struct Cells {
     profile: Vec<Seen>,
     /// Where schemes acted, if that is to be shown.
     acted: Option<Acted>,
-    /// The sampling interval of the last snapshot.
+    /// The sampling interval that rates are told for: that of the first snapshot that is shown.
     sample_us: u64,
 }
 
@@ -47,9 +47,14 @@ impl Cells {
     pub fn add(&mut self, interval: &Interval) {
         let snapshot = &interval.snapshot;
         self.profile.fill(Seen::default());
-        self.sample_us = snapshot.sample_us;
+        let ends = self.times.first().zip(self.times.last());
+        let is_shown =
+            ends.is_some_and(|(&from, &to)| snapshot.end_us > from && snapshot.start_us < to);
+        if is_shown && self.sample_us == 0 {
+            self.sample_us = snapshot.sample_us;
+        }
         for target in &snapshot.targets {
-            self.add_target(target);
+            self.add_target(target, snapshot.sample_us);
         }
         if let Some(acted) = &mut self.acted {
             acted.add(interval, &self.times, &self.rows);
@@ -74,7 +79,11 @@ impl Cells {
     /// Both rows and regions are sorted, so one walk along both finds what they
     /// share. Runs of pages count in place of the part of the region that they are.
     /// What could not be observed at all counts as not monitored.
-    fn add_target(&mut self, target: &TargetSnapshot) {
+    fn add_target(&mut self, target: &TargetSnapshot, sample_us: u64) {
+        // The chance of an access in a sampling interval of another length, where that was tuned.
+        let power = self.sample_us as f64 / sample_us.max(1) as f64;
+        let is_other = sample_us > 0 && self.sample_us > 0 && sample_us != self.sample_us;
+        let told = |rate: f64| if is_other { 1.0 - (1.0 - rate).powf(power) } else { rate };
         let mut first = self.rows.partition_point(|row| row.target < target.id);
         let behind = self.rows.partition_point(|row| row.target <= target.id);
         for part in target.parts().filter(|part| part.unobserved < 1.0) {
@@ -85,7 +94,7 @@ impl Cells {
                 let Some(shared) = self.rows[index].range.intersect(&part.range) else { break };
                 let bytes = shared.len() as f64;
                 self.profile[index].monitored += bytes;
-                self.profile[index].accessed += bytes * part.access_rate;
+                self.profile[index].accessed += bytes * told(part.access_rate);
             }
         }
     }

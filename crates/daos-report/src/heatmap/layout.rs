@@ -14,10 +14,6 @@ const LARGE_GAP: u64 = 50;
 /// beside a gigabyte of heap can be seen and labelled.
 const SMALL_SEGMENT: usize = 40;
 
-/// Most segments that are shown, the largest: each takes a row at least. Chosen: more than
-/// any screen or picture has room for.
-const MOST_SEGMENTS: usize = 1000;
-
 /// A row: a part of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Row {
@@ -97,7 +93,7 @@ impl Extent {
 
     /// The edges of the columns, and the rows by target and rising address.
     pub fn lay_out(&self, options: &HeatmapOptions) -> (Vec<u64>, Vec<Row>) {
-        let segments = largest(self.segments(options.rows));
+        let segments = largest(self.segments(options.rows), options.most_segments);
         let Some((from, to)) = self.time.filter(|_| !segments.is_empty()) else {
             return (Vec::new(), Vec::new());
         };
@@ -112,13 +108,15 @@ impl Extent {
     }
 
     /// What is covered, without the large gaps. When that leaves more segments
-    /// than `rows` can show side by side, the largest gaps go first.
+    /// than `rows` can show side by side, the largest gaps go first; two of each target, as there are between what a program
+    /// has on its heap, its mappings and its stack.
     fn segments(&self, rows: usize) -> Vec<(TargetId, AddrRange)> {
         let covered = self.coverage.values().map(Coverage::bytes).fold(0, u64::saturating_add);
         let gaps = self.coverage.iter().flat_map(|(&id, c)| c.gaps().map(move |gap| (id, gap)));
         let mut large: Vec<_> = gaps.filter(|(_, gap)| gap.len() > covered / LARGE_GAP).collect();
         large.sort_by_key(|(_, gap)| Reverse(gap.len()));
-        large.truncate((rows / 8).max(6).saturating_sub(self.coverage.len()));
+        let targets = self.coverage.len();
+        large.truncate((rows / 8).max(6).saturating_sub(targets).max(2 * targets));
         let of_target = |(&id, coverage): (&TargetId, &Coverage)| {
             let segments = coverage.closed(|gap| large.contains(&(id, *gap)));
             segments.into_iter().map(move |range| (id, range)).collect::<Vec<_>>()
@@ -128,15 +126,15 @@ impl Extent {
 
     /// How many segments there are beyond those that are laid out.
     pub fn left_out(&self, options: &HeatmapOptions) -> usize {
-        self.segments(options.rows).len().saturating_sub(MOST_SEGMENTS)
+        self.segments(options.rows).len().saturating_sub(options.most_segments)
     }
 }
 
-/// The [`MOST_SEGMENTS`] largest of them, in their order.
-fn largest(mut segments: Vec<(TargetId, AddrRange)>) -> Vec<(TargetId, AddrRange)> {
-    if segments.len() > MOST_SEGMENTS {
+/// So many of them at most, the largest, in their order.
+fn largest(mut segments: Vec<(TargetId, AddrRange)>, most: usize) -> Vec<(TargetId, AddrRange)> {
+    if segments.len() > most {
         segments.sort_by_key(|(_, range)| Reverse(range.len()));
-        segments.truncate(MOST_SEGMENTS);
+        segments.truncate(most);
         segments.sort_by_key(|&(id, range)| (id, range.start));
     }
     segments
@@ -194,7 +192,7 @@ mod tests {
     fn of_too_many_segments_the_largest_are_left() {
         let size = |index: u64| if index == 700 { 1 } else { 2 };
         let all = (0..1001).map(|index| range(index * 10, index * 10 + size(index)));
-        let left = largest(all.clone().collect());
+        let left = largest(all.clone().collect(), 1000);
         assert!(left.iter().copied().eq(all.filter(|(_, range)| range.len() == 2)));
     }
 

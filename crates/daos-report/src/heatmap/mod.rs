@@ -43,6 +43,9 @@ use std::io::Write;
 /// The formats of a heat map: all.
 pub const FORMATS: &[Format] = &Format::ALL;
 
+/// Most segments of what is no picture: each takes a row at least. Chosen: more than anybody looks at.
+const MOST_SEGMENTS: usize = 1000;
+
 /// What to show, and how finely.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HeatmapOptions {
@@ -60,6 +63,8 @@ pub struct HeatmapOptions {
     pub rows: usize,
     /// Pages, all together, up to which each has a row of its own.
     pub page_rows: usize,
+    /// Most parts of the address space that are shown one above the other, at least 1: the largest.
+    pub most_segments: usize,
     /// Whether to show where schemes acted.
     pub actions: bool,
     /// What the colours of text and pictures stand for.
@@ -71,10 +76,12 @@ impl HeatmapOptions {
     pub fn new(format: Format, style: &Style, targets: &[TargetInfo]) -> Self {
         let has_owners = targets.iter().any(|target| target.ownership.is_some());
         let in_text = text::cells(style, has_owners);
-        let ((columns, rows), page_rows) = match format {
-            Format::Text => (in_text, in_text.1),
-            Format::Svg | Format::Png => (picture::CELLS, picture::PAGE_ROWS),
-            Format::Json | Format::Csv => ((100, 100), 512),
+        let ((columns, rows), page_rows, most_segments) = match format {
+            Format::Text => (in_text, in_text.1, MOST_SEGMENTS),
+            Format::Svg | Format::Png => {
+                (picture::CELLS, picture::PAGE_ROWS, picture::MOST_SEGMENTS)
+            }
+            Format::Json | Format::Csv => ((100, 100), 512, MOST_SEGMENTS),
         };
         Self {
             address: None,
@@ -83,6 +90,7 @@ impl HeatmapOptions {
             columns,
             rows,
             page_rows,
+            most_segments,
             actions: true,
             scale: Scale::default(),
         }

@@ -20,6 +20,9 @@ pub const PAGE_ROWS: usize = 512;
 /// Where the segments and the breaks between them are.
 const AREA: Rect = Rect { x: 150.0, y: 90.0, w: 920.0, h: 544.0 };
 
+/// Most segments: each has a break above it, and as much for itself as that takes, on average.
+pub const MOST_SEGMENTS: usize = (AREA.h / BREAK) as usize / 2;
+
 /// Height of a break, and of the name above a target where there are several.
 const BREAK: f64 = 16.0;
 

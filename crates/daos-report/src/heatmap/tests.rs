@@ -3,7 +3,9 @@ use crate::testing::NOTHING;
 use crate::testing::{
     HEAP, MIB, MMAP, acting, record, region, run, snapshot, source, targets, written,
 };
-use daos_core::{Done, Mapping, OwnedPart, Owner, Ownership, RegionSnapshot, Snapshot};
+use daos_core::{
+    Done, Mapping, OwnedPart, Owner, Ownership, RegionSnapshot, Snapshot, TargetSnapshot,
+};
 use proptest::prelude::*;
 use std::convert::Infallible;
 
@@ -15,6 +17,7 @@ fn options(columns: usize, rows: usize) -> HeatmapOptions {
         columns,
         rows,
         page_rows: rows,
+        most_segments: 1000,
         actions: true,
         scale: Scale::Share,
     }
@@ -96,6 +99,52 @@ fn many_small_pieces_share_few_segments() {
         (0..500).map(|i| region(i << 30, (i << 30) + (4096 << (i / 100)), 1)).collect();
     let map = map(&[snapshot(0, 10, &pieces)], options(4, 40));
     assert_eq!(map.segments.len(), 6);
+}
+
+/// So many processes, each with a heap and, far above it, as much mapped memory.
+fn processes(count: u32) -> Snapshot {
+    let mut all = snapshot(0, 10, &[region(HEAP, HEAP + MIB, 20), region(MMAP, MMAP + MIB, 0)]);
+    let first = all.targets.remove(0);
+    all.targets =
+        (0..count).map(|id| TargetSnapshot { id: TargetId(id), ..first.clone() }).collect();
+    all
+}
+
+#[test]
+fn each_process_of_several_keeps_its_gap() {
+    for count in [4, 10] {
+        let map = map(&[processes(count)], options(4, 32));
+        assert_eq!(map.segments.len(), 2 * count as usize);
+        assert_eq!(map.bytes(), u64::from(count) * 2 * MIB);
+    }
+}
+
+#[test]
+fn of_many_processes_a_picture_shows_as_many_as_there_is_room_for() {
+    let style = Style { color: false, ..NARROW };
+    let shown = HeatmapOptions::new(Format::Svg, &style, &[]);
+    let map = map(&[processes(60)], HeatmapOptions { address: None, ..shown });
+    assert_eq!(map.segments.len() + map.left_out, 120);
+    assert!((10..40).contains(&map.segments.len()), "{}", map.segments.len());
+    let svg = rendered(&map, Format::Svg, style);
+    assert!(svg.contains(&format!("without {} smaller parts", map.left_out)), "{svg}");
+}
+
+#[test]
+fn rates_of_other_sampling_intervals_are_told_for_the_first() {
+    let rate = |us: f64| 1.0 - (-10.0 * us / 1e6f64).exp();
+    let of = |start_us, end_us, sample_us: u64| {
+        let mut one = snapshot(start_us, end_us, &[region(0, 4096, 0)]);
+        one.sample_us = sample_us;
+        one.targets[0].regions[0].access_rate = rate(sample_us as f64);
+        one
+    };
+    let record = [of(0, 10, 5000), of(10, 20, 80_000), of(20, 30, 160_000)];
+    let map = map(&record, HeatmapOptions { time: Some((0, 20)), ..options(2, 1) });
+    assert_eq!(map.sample_us, 5000);
+    for cell in &map.segments[0].rates[0] {
+        assert!((cell.unwrap() - rate(5000.0)).abs() < 1e-9, "{cell:?}");
+    }
 }
 
 #[test]

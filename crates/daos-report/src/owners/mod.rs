@@ -96,6 +96,8 @@ pub struct Owners {
     pub owners: Vec<Owner>,
     /// All of them together.
     pub total: Amounts,
+    /// Whether nothing later was seen: else it is not known of which kind the memory was.
+    pub is_latest: bool,
     /// Page cache that none of them maps, where that is known: not in the total. Whoever has the
     /// bill made fills it in.
     pub page_cache: Option<PageCache>,
@@ -109,10 +111,11 @@ pub fn compute<E>(
 ) -> Result<Owners, E> {
     let (from, to) = options.time.unwrap_or((0, u64::MAX));
     let mut watching = Watching::default();
-    let mut last = None;
+    let (mut last, mut is_latest) = (None, true);
     for interval in intervals {
         let Interval { snapshot, .. } = interval?;
         if snapshot.start_us >= to {
+            is_latest = false;
             break;
         }
         watching.add(&snapshot);
@@ -120,7 +123,12 @@ pub fn compute<E>(
             last = Some(snapshot);
         }
     }
-    Ok(watching.bill(last.as_ref(), targets, &[], options.by))
+    // Of which kind it is, is known as it was at last.
+    let without_kinds = |target: &TargetInfo| TargetInfo { memory: None, ..target.clone() };
+    let before: Vec<_> =
+        if is_latest { Vec::new() } else { targets.iter().map(without_kinds).collect() };
+    let targets = if is_latest { targets } else { &before };
+    Ok(Owners { is_latest, ..watching.bill(last.as_ref(), targets, &[], options.by) })
 }
 
 /// Since when each target was watched.
@@ -182,7 +190,7 @@ impl Watching {
         owners.sort_by_key(|owner| std::cmp::Reverse(owner.amounts.resident));
         let at_us = last.map_or(0, |last| last.end_us);
         let watched_us = at_us.saturating_sub(self.first_us.unwrap_or(at_us));
-        Owners { at_us, watched_us, owners, total, page_cache: None }
+        Owners { at_us, watched_us, owners, total, is_latest: true, page_cache: None }
     }
 }
 

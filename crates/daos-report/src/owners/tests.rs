@@ -94,6 +94,18 @@ fn what_was_never_touched_is_not_idle_memory() {
 }
 
 #[test]
+fn of_which_kind_memory_was_before_is_not_known() {
+    let (snapshots, infos) = record();
+    let at = |time| {
+        let options = OwnersOptions { time: Some(time), ..OwnersOptions::default() };
+        let Ok(owners) = compute(source(&snapshots), &infos, &options);
+        (owners.at_us, owners.is_latest, owners.owners[0].amounts.kinds.is_some())
+    };
+    assert_eq!(at((0, 1_000_000)), (100_000, false, false));
+    assert_eq!(at((60_000_000, u64::MAX)), (70_000_000, true, true));
+}
+
+#[test]
 fn who_was_watched_for_a_moment_has_no_past() {
     let (mut snapshots, infos) = record();
     snapshots[0].targets.truncate(1);

@@ -45,6 +45,7 @@ fn show_heatmap(args: &cli::Heatmap) -> Result<i32> {
         columns: args.width.map_or(fitting.columns, |n| n as usize),
         rows: args.height.map_or(fitting.rows, |n| n as usize),
         page_rows: args.height.map_or(fitting.page_rows, |n| n as usize),
+        most_segments: fitting.most_segments,
         actions: !args.no_actions,
         scale: match args.scale {
             cli::HeatScale::PerSecond => heatmap::Scale::PerSecond,
@@ -79,7 +80,7 @@ fn show_owners(args: &cli::ReportOwners) -> Result<i32> {
     let (source, mut output) = open(&args.common)?;
     let options = owners::OwnersOptions { by: args.by.into(), time: args.time };
     let mut bill = owners::compute(source.intervals(), &source.targets(), &options)?;
-    bill.page_cache = source.record.page_cache();
+    bill.page_cache = source.record.page_cache().filter(|_| bill.is_latest);
     let format = output.format;
     owners::render(&bill, format, &style(&args.color), &mut output)?;
     output.finish()?;
