@@ -24,6 +24,7 @@
 //! | [`report`] | tables as text, Markdown, JSON and a page with plots | |
 
 pub mod configuration;
+mod daos_build;
 pub mod error;
 mod host;
 pub mod job;
@@ -46,5 +47,5 @@ pub use configuration::Configuration;
 pub use error::SuiteError;
 pub use host::Machine;
 pub use plan::Plan;
-pub use store::{Measured, Outcome, RawRun, Store};
+pub use store::{Header, Measured, Outcome, RawRun, Store};
 pub use workload::{Suite, Workload};

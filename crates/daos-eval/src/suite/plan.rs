@@ -202,7 +202,7 @@ pub fn refuse_missing(workloads: &[Workload]) -> Result<(), SuiteError> {
 mod tests {
     use super::*;
     use crate::suite::host::Machine;
-    use crate::suite::store::{Measured, Outcome, RawRun};
+    use crate::suite::store::{Header, Measured, Outcome, RawRun};
     use daos_core::Side;
 
     fn plan(configs: &[&str], runs: u32) -> Plan {
@@ -273,8 +273,8 @@ mod tests {
         let machine =
             Machine { kernel: "6".into(), processor: "x".into(), cpus: 1, memory_bytes: 1 };
         let (workloads, configurations) = (&plan.suite.workloads, &plan.configurations);
-        let mut store =
-            Store::open(dir.path(), machine, 4, false, workloads, configurations).unwrap();
+        let header = Header { zram_bytes: 4, ..Header::new(machine) };
+        let mut store = Store::open(dir.path(), header, workloads, configurations).unwrap();
         let mut add = |config: &str, outcome| {
             let (workload, config) = ("sleep".to_owned(), config.to_owned());
             store.add(RawRun { workload, config, round: 0, at: 0, outcome, beside: None }).unwrap();

@@ -1,13 +1,14 @@
 //! All that is planned, run by run.
 
 use super::configuration::{BASELINE, Configuration};
+use super::daos_build::daos_build;
 use super::error::SuiteError;
 use super::host::{Machine, OneSuite};
 use super::pair;
 use super::plan::{Plan, Step};
 use super::run;
 use super::script;
-use super::store::{Measured, Outcome, RawRun, Store};
+use super::store::{Header, Measured, Outcome, RawRun, Store};
 use super::workload::Workload;
 use daos_core::Side;
 use std::collections::BTreeSet;
@@ -58,9 +59,14 @@ pub fn run(plan: &Plan, mut tell: impl FnMut(Event<'_>)) -> Result<Store, SuiteE
     }
     let _only = OneSuite::take()?;
     let (workloads, configurations) = (&plan.suite.workloads, &plan.configurations);
-    let (machine, pairs) = (Machine::here(), plan.pairs.is_some());
-    let mut store =
-        Store::open(&plan.out, machine, plan.zram_bytes, pairs, workloads, configurations)?;
+    let pairs = plan.pairs.is_some();
+    let header = Header {
+        zram_bytes: plan.zram_bytes,
+        daos: daos_build(&plan.daos),
+        pairs,
+        ..Header::new(Machine::here())
+    };
+    let mut store = Store::open(&plan.out, header, workloads, configurations)?;
     plan.check(Some(&store))?;
     let sides = if pairs { &Side::BOTH[..] } else { &[Side::First] };
     let mut rounds = Rounds {
@@ -69,6 +75,7 @@ pub fn run(plan: &Plan, mut tell: impl FnMut(Event<'_>)) -> Result<Store, SuiteE
         steps: plan.left(Some(&store)).collect(),
         given_up: BTreeSet::new(),
     };
+    let baseline = configurations.iter().position(|one| one.name == BASELINE).unwrap_or(0);
     for at in 0..rounds.steps.len() {
         let step = rounds.steps[at];
         if rounds.is_given_up(step) {
@@ -94,7 +101,7 @@ pub fn run(plan: &Plan, mut tell: impl FnMut(Event<'_>)) -> Result<Store, SuiteE
                 // Without its input or what to compare with, there is nothing to know of a workload.
                 let is_baseline = match &plan.pairs {
                     Some(_) => matches!(&err, SuiteError::Copy { name, .. } if name == BASELINE),
-                    None => step.configuration == 0,
+                    None => step.configuration == baseline,
                 };
                 let is_all = !is_set_up || is_baseline;
                 rounds.given_up.insert((step.workload, (!is_all).then_some(step.configuration)));

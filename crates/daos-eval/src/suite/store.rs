@@ -34,6 +34,9 @@ pub struct Header {
     pub machine: Machine,
     /// Compressed swap for configurations that page out, in bytes.
     pub zram_bytes: u64,
+    /// Which `daos` ran beside them; `None` in those of versions that did not write it down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub daos: Option<String>,
     /// Whether runs are pairs: two copies at once, one of them as in [`BASELINE`].
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub pairs: bool,
@@ -41,6 +44,21 @@ pub struct Header {
     pub workloads: Vec<Named>,
     /// The configurations so far, in order.
     pub configurations: Vec<Named>,
+}
+
+impl Header {
+    /// Of nothing yet.
+    pub fn new(machine: Machine) -> Self {
+        Self {
+            version: 1,
+            machine,
+            zram_bytes: 0,
+            daos: None,
+            pairs: false,
+            workloads: Vec::new(),
+            configurations: Vec::new(),
+        }
+    }
 }
 
 /// Something with a name, and what it is.
@@ -151,16 +169,14 @@ impl Store {
         Ok(Self { dir: dir.to_owned(), header, runs, file: None })
     }
 
-    /// Makes the directory, or goes on in one that is there.
+    /// Makes the directory, or goes on in one that is there. `new` is what it is made with now.
     ///
     /// # Errors
     ///
     /// It holds something else, or what is asked for is not what it was made with.
     pub fn open(
         dir: &Path,
-        machine: Machine,
-        zram_bytes: u64,
-        pairs: bool,
+        new: Header,
         workloads: &[Workload],
         configurations: &[Configuration],
     ) -> Result<Self, SuiteError> {
@@ -174,19 +190,15 @@ impl Store {
             let why = "is not empty, and no evaluation".to_owned();
             return Err(SuiteError::Mismatch { path: dir.to_owned(), why });
         }
-        let (version, none) = (1, Vec::new);
-        let new = Header {
-            version,
-            machine,
-            zram_bytes,
-            pairs,
-            workloads: none(),
-            configurations: none(),
-        };
         let before = if is_there { Self::read(dir)?.header } else { new.clone() };
         let mismatch = |why: &str| SuiteError::Mismatch { path: dir.to_owned(), why: why.into() };
-        if before.machine != new.machine {
-            return Err(mismatch("was made on another machine or kernel"));
+        if let Some(how) = before.machine.differs_from(&new.machine) {
+            return Err(mismatch(&format!("was made on another machine or kernel ({how})")));
+        }
+        if let (Some(before), Some(new)) = (&before.daos, &new.daos)
+            && before != new
+        {
+            return Err(mismatch(&format!("was made with another daos ({before}; this is {new})")));
         }
         if before.zram_bytes != new.zram_bytes {
             return Err(mismatch("was made with another --zram"));
@@ -195,7 +207,7 @@ impl Store {
             let how = if before.pairs { "with --pairs" } else { "without --pairs" };
             return Err(mismatch(&format!("was made {how}")));
         }
-        let mut header = before;
+        let mut header = Header { daos: before.daos.clone().or(new.daos), ..before };
         for workload in workloads {
             let (about, definition) = (workload.about.clone(), workload.definition());
             let named = Named { name: workload.name.clone(), about, definition };
@@ -335,8 +347,10 @@ mod tests {
     use super::*;
     use crate::suite::workload::Suite;
 
-    fn machine() -> Machine {
-        Machine { kernel: "6.1".into(), processor: "x".into(), cpus: 2, memory_bytes: 1 << 30 }
+    fn header(pairs: bool) -> Header {
+        let (kernel, processor) = ("6.1".into(), "x".into());
+        let machine = Machine { kernel, processor, cpus: 2, memory_bytes: 1 << 30 };
+        Header { zram_bytes: 4, pairs, ..Header::new(machine) }
     }
 
     fn run(config: &str, round: u32, runtime_s: f64) -> RawRun {
@@ -355,8 +369,7 @@ mod tests {
         let suite = Suite::of_command(&["sleep".to_owned(), seconds.to_owned()]).unwrap();
         let configs: Vec<String> = configs.iter().map(|name| (*name).to_owned()).collect();
         let configs = Configuration::parse_all(&configs).unwrap();
-        Store::open(dir, machine(), 4, false, &suite.workloads, &configs)
-            .map_err(|err| err.to_string())
+        Store::open(dir, header(false), &suite.workloads, &configs).map_err(|err| err.to_string())
     }
 
     #[test]
@@ -402,14 +415,31 @@ mod tests {
         fs::write(other.path().join("mine"), "").unwrap();
         assert!(open(other.path(), "1", &["orig"]).unwrap_err().contains("no evaluation"));
         assert!(Store::read(other.path()).unwrap_err().to_string().contains(HEADER));
-        let error = Store::open(dir.path(), machine(), 4, true, &[], &[]).unwrap_err().to_string();
+        let error = Store::open(dir.path(), header(true), &[], &[]).unwrap_err().to_string();
         assert!(error.contains("made without --pairs; choose another --out"), "{error}");
+    }
+
+    #[test]
+    fn runs_of_another_daos_or_machine_are_not_mixed_in() {
+        let dir = tempfile::tempdir().unwrap();
+        let open = |header: Header| Store::open(dir.path(), header, &[], &[]);
+        let of = |daos: &str| Header { daos: Some(daos.into()), ..header(false) };
+        open(header(false)).unwrap();
+        assert_eq!(open(of("build 1")).unwrap().header.daos.as_deref(), Some("build 1"));
+        assert_eq!(open(header(false)).unwrap().header.daos.as_deref(), Some("build 1"));
+        let why = open(of("build 2")).unwrap_err().to_string();
+        assert!(why.contains("another daos (build 1; this is build 2)"), "{why}");
+        let with = |machine: Machine| open(Header { machine, ..of("build 1") });
+        let machine = header(false).machine;
+        with(Machine { memory_bytes: (1 << 30) - 8192, ..machine.clone() }).unwrap();
+        let why = with(Machine { memory_bytes: 1 << 31, ..machine }).unwrap_err().to_string();
+        assert!(why.contains("memory 1.0 GiB instead of 2.0 GiB"), "{why}");
     }
 
     #[test]
     fn a_copy_that_ran_alone_counts_as_the_baseline() {
         let dir = tempfile::tempdir().unwrap();
-        let mut store = Store::open(dir.path(), machine(), 4, true, &[], &[]).unwrap();
+        let mut store = Store::open(dir.path(), header(true), &[], &[]).unwrap();
         let pair = |config: &str, round: u32, here: f64, there: f64| {
             let beside = Measured { runtime_s: there, ..Measured::default() };
             RawRun { beside: Some(beside), ..run(config, round, here) }

@@ -14,7 +14,7 @@ const POLICY: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 /// A child fills 100 MiB and uses none of it any more, and what it starts outlives it.
 const SUITE: &str = r#"
 [[workload]]
-name = "idle"
+name = "small/idle"
 setup = "echo 100 >size"
 seconds = 20
 command = """
@@ -63,11 +63,11 @@ fn what_is_idle_is_saved_and_what_fails_is_told() {
         assert!(all[0]["user_s"].as_f64() > Some(0.0) && all[1]["daos_cpu_s"].as_f64() > Some(0.0));
         assert_eq!(processes_with("100071"), 0);
         // What was measured is not run again, and huge pages are put back.
-        let more = [&args[..], &["--configs", "orig,thp", "--zram", "512M", "--only", "idle"]];
+        let more = [&args[..], &["--configs", "orig,thp", "--zram", "512M", "--only", "small"]];
         let ran = place.run(&more.concat()).succeeded();
         assert_eq!(runs(&place).len(), 4, "{}", ran.stderr);
         // At equal memory: what it starts is within the limit, too.
-        let more = [&args[..], &["--configs", "orig,limit", "--zram", "512M", "--only", "idle"]];
+        let more = [&args[..], &["--configs", "orig,limit", "--zram", "512M", "--only", "small"]];
         place.run(&more.concat()).succeeded();
         let all = runs(&place);
         let mib = |at: usize, key: &str| all[at][key].as_f64().unwrap() / f64::from(1 << 20);
@@ -75,7 +75,7 @@ fn what_is_idle_is_saved_and_what_fails_is_told() {
         assert!(mib(4, "swap_bytes") > 10.0, "{all:?}");
         let page = fs::read_to_string(place.path("out/report.html")).unwrap();
         assert!(page.contains("no such luck") && page.contains("<svg"));
-        assert!(!place.path("out/work/idle").exists());
+        assert!(!place.path("out/work/small/idle").exists());
     });
     assert_eq!(fs::read_to_string(POLICY).unwrap(), policy);
 }

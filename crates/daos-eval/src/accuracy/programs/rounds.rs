@@ -9,7 +9,7 @@ use crate::error::EvalError;
 use crate::metrics::MetricRow;
 use crate::monitors::ComparedKind;
 use crate::suite::script;
-use crate::suite::{Machine, Plan, Store, Suite, SuiteError, Workload};
+use crate::suite::{Header, Machine, Plan, Store, Suite, SuiteError, Workload};
 use crate::under_test::Commands;
 use daos_core::{Interval, MonitorAttrs, Side, Snapshot, TargetInfo};
 use daos_linux::User;
@@ -123,7 +123,7 @@ pub fn measure(
         stop,
     };
     let workloads = &plan.suite.workloads;
-    let store = Store::open(&suite.out, Machine::here(), 0, false, workloads, &[])?;
+    let store = Store::open(&suite.out, Header::new(Machine::here()), workloads, &[])?;
     let place = Place { plan, suite: &suite, store: &store };
     let result = |workload: &Workload, &monitor: &ComparedKind| ProgramResult {
         program: workload.name.clone(),

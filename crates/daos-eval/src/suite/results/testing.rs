@@ -50,8 +50,9 @@ pub fn of_runs(runs: Vec<RawRun>) -> Store {
     };
     let dir = tempfile::tempdir().expect("a directory can be made");
     let none = Suite { workloads: Vec::new(), directory: None };
-    let mut store = Store::open(dir.path(), machine, 4 << 30, false, &none.workloads, &[])
-        .expect("an evaluation can be begun");
+    let header = Header { zram_bytes: 4 << 30, ..Header::new(machine) };
+    let mut store =
+        Store::open(dir.path(), header, &none.workloads, &[]).expect("an evaluation can be begun");
     let (workloads, configurations) = (names(|run| &run.workload), names(|run| &run.config));
     store.header = Header { workloads, configurations, ..store.header.clone() };
     for run in runs {
