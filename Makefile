@@ -41,4 +41,4 @@ bench: setup ## Measure the core
 
 clean: ## Remove what build, demo and tests made
 	cargo clean
-	rm -rf demo-output
+	rm -rf target-root demo-output

@@ -4,6 +4,7 @@
 # Where eBPF can't be used, a simulated program takes SQLite's place.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. scripts/as_root.sh
 
 out=demo-output
 record=$out/demo.daos
@@ -11,8 +12,8 @@ reclaim=$out/reclaim.daos
 daos=${CARGO_TARGET_DIR:-target}/release/daos
 recorder=
 
-stop() { # ends the recording, if one runs; daos ends the program that it started
-    if [ -n "$recorder" ] && kill -INT "$recorder" 2>/dev/null; then
+stop() { # ends the recording, if one runs (in the background it ignores INT); daos ends the program that it started
+    if [ -n "$recorder" ] && kill -TERM "$recorder" 2>/dev/null; then
         wait "$recorder" || true
     fi
 }
@@ -53,7 +54,7 @@ why_not() {
     fi
     for bit in 38 39 19 23; do # CAP_PERFMON, CAP_BPF, CAP_SYS_PTRACE, CAP_SYS_NICE
         (( rights >> bit & 1 )) ||
-            { echo "it was not started as root (try: sudo env \"PATH=\$PATH\" make demo)"; return; }
+            { echo "it was not started as root (try: sudo make demo)"; return; }
     done
 }
 
@@ -75,6 +76,7 @@ if [ -z "$reason" ] && [ -n "$refusal" ]; then
 fi
 
 mkdir -p "$out"
+[ -z "${SUDO_UID:-}" ] || chown "$SUDO_UID:${SUDO_GID:-$SUDO_UID}" "$out"
 rm -f "$record" "$reclaim" "$out/heatmap.png" "$out/wss.png" "$out/reclaim.png"
 
 say "What this machine offers (daos doctor)"

@@ -13,8 +13,17 @@ need() { # need PACKAGES TEST...: wants PACKAGES unless TEST succeeds
 # The compiler and the headers of the C library, which may lack alone.
 compiles() { echo '#include <stdio.h>' | cc -E -; }
 
+cd "$(dirname "$0")/.."
+. scripts/as_root.sh
 if ! command -v cargo >/dev/null; then
     echo "setup: there is no cargo here; install Rust from https://rustup.rs, then open a new shell" >&2
+    exit 1
+fi
+needed=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+there=$(cargo --version | sed -n 's/^cargo \([0-9.]*\).*/\1/p')
+if [ "$(printf '%s\n' "$needed" "$there" | sort -V | head -n 1)" != "$needed" ]; then
+    echo "setup: Rust $needed or later is needed, and this cargo is ${there:-of no version}; install it" >&2
+    echo "setup: from https://rustup.rs (Debian's is older), then open a new shell" >&2
     exit 1
 fi
 

@@ -34,7 +34,7 @@ started=()
 stop() { # ends what was started here: the programs by the end of their input, then daos by itself
     exec 8>&- 9>&-
     for pid in "${started[@]}"; do
-        kill -INT "$pid" 2>/dev/null || true
+        kill -TERM "$pid" 2>/dev/null || true
     done
     wait
 }

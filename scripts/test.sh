@@ -6,6 +6,7 @@
 # themselves, one at a time; all others run side by side.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. scripts/as_root.sh
 
 # Tests interrupt `daos`, which leaves SIGINT ignored where it was, as in a script's background.
 if grep -q '^SigIgn:.*[2367abefABEF]$' /proc/$$/status; then
