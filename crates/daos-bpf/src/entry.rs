@@ -115,7 +115,7 @@ mod tests {
         let page = Entry((0x0000_0001_2345_6000 ^ FRAME_MASK) | 0x120);
         assert!(page.is_present() && page.is_young() && !page.is_swapped());
         assert_eq!(page.frame(1, 0x0000_3fff_ffff_f000), 0x12_3456);
-        let huge = Entry((0x0000_0001_2360_0000 ^ FRAME_MASK) | 0x180);
+        let huge = Entry((0x0000_0001_2360_0000 ^ FRAME_MASK & !0x1f_ffff) | 0x180);
         assert!(huge.is_present() && !huge.is_young());
         assert_eq!(huge.frame(2, FRAME_MASK), 0x12_3600);
     }

@@ -117,7 +117,7 @@ static __always_inline int find_table(struct seen_table *t, __u64 va)
 	if (has_changed(w) || !w->table)
 		return 0;
 	t->slot = w->table + ((va >> 21) & 511) * 8;
-	t->entry = accessible(read_u64(t->slot));
+	t->entry = shown(read_u64(t->slot), ENTRY_HUGE_ADDRESS);
 	if (!(t->entry & ENTRY_PRESENT) || !is_ram(t->entry & w->frame_mask))
 		return 0;
 	t->run = at_run;
@@ -139,7 +139,7 @@ __noinline int maps_frame(__u64 va, __u64 frame)
 		entry = accessible(read_u64(at_walk.direct_map + (t->entry & mask) +
 					    ((va >> 12) & 511) * 8));
 	/* That it was accessed may be new. */
-	at.entry = accessible(read_u64(t->slot));
+	at.entry = shown(read_u64(t->slot), ENTRY_HUGE_ADDRESS);
 	if ((at.entry ^ t->entry) & (mask | ENTRY_PRESENT | ENTRY_LEAF)) {
 		t->run = 0;
 		return 0;

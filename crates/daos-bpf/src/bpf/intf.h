@@ -18,7 +18,8 @@
 
 /* x86-64: Intel SDM volume 3, table 4-20. */
 #define ENTRY_PRESENT (1ULL << 0)
-#define ENTRY_YOUNG (ENTRY_PRESENT | 1ULL << 5)
+#define ENTRY_ACCESSED (1ULL << 5)
+#define ENTRY_YOUNG (ENTRY_PRESENT | ENTRY_ACCESSED)
 #define ENTRY_LEAF (1ULL << 7)
 /*
  * Linux: of an entry that is not present, that its page is there all the same, but may not be
@@ -26,6 +27,7 @@
  */
 #define ENTRY_PROT_NONE (1ULL << 8)
 #define ENTRY_ADDRESS 0x000ffffffffff000ULL
+#define ENTRY_HUGE_ADDRESS 0x000fffffffe00000ULL
 
 /* Physical addresses of System RAM, from the first to behind the last. */
 struct ram_range {
@@ -92,7 +94,7 @@ struct tables_ctx {
 	__u64 mm;
 	/*
 	 * Out, with `to_arm`: threads of the process that run now, or wait for a CPU, as one does
-	 * that we took it from; and of one of them on which CPU that is, and by which policy.
+	 * that we took it from (of many that is estimated by some, and 2 at least); and of one of them on which CPU that is, and by which policy.
 	 */
 	__u32 nr_running;
 	__u32 cpu;

@@ -132,13 +132,19 @@ __noinline int is_ram(__u64 physical)
 /*
  * An entry as it would be if its page, which is there, could be accessed: as it will be, when the
  * kernel lets the program have it again (mprotect), or has seen on which node it is used (NUMA
- * balancing). Others stay as they are. Without branches.
+ * balancing). Others stay as they are. `address`: the bits that are inverted.
  */
-static __always_inline __u64 accessible(__u64 entry)
+static __always_inline __u64 shown(__u64 entry, __u64 address)
 {
 	__u64 is_hidden = ~entry & entry >> 8 & 1;
 
-	return (entry ^ (-is_hidden & ENTRY_ADDRESS)) | is_hidden;
+	return (entry ^ (-is_hidden & address)) | is_hidden;
+}
+
+/* The same of an entry of level 1. */
+static __always_inline __u64 accessible(__u64 entry)
+{
+	return shown(entry, ENTRY_ADDRESS);
 }
 
 /* From the top to the level-2 table that maps `va`. */
@@ -454,20 +460,20 @@ static long set_young_group(__u64 i, void *data)
 	/* Groups begin where a folio may. */
 	first = w->out + (first > w->skew ? first - w->skew : 0);
 	at = first & (MAX_ENTRIES - 1);
-	entry = entries[at];
+	entry = accessible(entries[at]);
 	frame = (entry & w->frame_mask) >> 12;
 	at = (first + 1) & (MAX_ENTRIES - 1);
 	/* A large folio lies in RAM as it is mapped; small pages in a row seldom do. */
 	if (((i ? 0 : w->skew) ^ frame) & (YOUNG_GROUP - 1))
 		return 0;
-	if (!(entry & ENTRY_PRESENT) || (entries[at] & w->frame_mask) >> 12 != frame + 1 ||
+	if (!(entry & ENTRY_PRESENT) || (accessible(entries[at]) & w->frame_mask) >> 12 != frame + 1 ||
 	    !is_ram(entry & w->frame_mask) || !was_young(w, frame))
 		return 0;
 	for (k = 0; k < YOUNG_GROUP; k++) {
 		at = (first + k) & (MAX_ENTRIES - 1);
-		entry = entries[at];
+		entry = accessible(entries[at]);
 		if (entry & ENTRY_PRESENT && (entry & w->frame_mask) >> 12 == frame + k)
-			entries[at] = entry | ENTRY_YOUNG;
+			entries[at] |= ENTRY_ACCESSED;
 	}
 	return 0;
 }
@@ -513,7 +519,7 @@ static long walk_one(__u64 i, void *data)
 		return 0;
 	slot = w->table + ((va >> 21) & 511) * 8;
 	pmd = read_u64(slot);
-	rep->entry = accessible(pmd);
+	rep->entry = shown(pmd, ENTRY_HUGE_ADDRESS);
 	rep->level = 2;
 	if (rep->entry & ENTRY_PRESENT && rep->entry & ENTRY_LEAF) {
 		__u64 physical = rep->entry & w->frame_mask & ~((1ULL << 21) - 1);
@@ -587,7 +593,7 @@ static long count_running(__u64 i, void *data)
 	return 0;
 }
 
-/* Where the threads of a process run, or are to. Of more than are looked at, all are taken to. */
+/* Where the threads of a process run, or are to. Of more than are looked at, as many of the others as of these. */
 static void find_running(struct task_struct *task, struct tables_ctx *ctx)
 {
 	struct signal_struct *signal = BPF_CORE_READ(task, signal);
@@ -597,8 +603,13 @@ static void find_running(struct task_struct *task, struct tables_ctx *ctx)
 	look->next = (__u64)BPF_CORE_READ(signal, thread_head.next);
 	look->end = (__u64)signal + bpf_core_field_offset(struct signal_struct, thread_head);
 	bpf_loop(MAX_THREADS + 1, count_running, 0, 0);
-	if (look->next != look->end)
-		look->nr_running = BPF_CORE_READ(signal, nr_threads);
+	if (look->next != look->end) {
+		__u64 all = BPF_CORE_READ(signal, nr_threads);
+
+		look->nr_running = look->nr_running * all / (MAX_THREADS + 1);
+		if (look->nr_running < 2)
+			look->nr_running = 2;
+	}
 	ctx->nr_running = look->nr_running;
 	ctx->cpu = look->cpu;
 	ctx->policy = look->policy;

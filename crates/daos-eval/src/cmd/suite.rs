@@ -29,12 +29,14 @@ const USUAL_IN_PAIRS: [&str; 4] = ["orig", "rec", "ethp", "prcl"];
 pub fn run(args: &cli::Suite, Commands { daos, eval }: Commands) -> Result<i32> {
     if let (true, Some(out)) = (args.report, &args.out) {
         let store = Store::read(out)?;
-        // What is there can be shown also by those who may not write there.
-        if let Err(err) = report::write(&store) {
-            say!("daos-eval: only shown: {err}");
-            return show_all(&Report::of(&store), &store, args.format);
-        }
-        return finish(&store, out, args.format);
+        return match report::write(&store) {
+            Ok(report) => finish(&report, &store, out, args.format),
+            // Those who may not write there can see it all the same.
+            Err(err) => {
+                say!("daos-eval: only shown: {err}");
+                show_all(&Report::of(&store), &store, args.format)
+            }
+        };
     }
     let suite = match (&args.suite, &args.command[..]) {
         (Some(file), _) => Suite::read(file),
@@ -117,7 +119,7 @@ fn go(plan: &Plan, format: Plain) -> Result<i32> {
     let ended = rounds::run(plan, |event| tell(&bar, is_terminal, &event));
     bar.finish_and_clear();
     match ended {
-        Ok(store) => finish(&store, out, format),
+        Ok(store) => finish(&report::write(&store)?, &store, out, format),
         Err(err) => {
             // What was measured until then is worth its tables.
             if let Ok(store) = Store::read(out)
@@ -150,15 +152,16 @@ pub fn service(args: &cli::Service, Commands { daos, eval }: Commands) -> Result
     go(&plan, args.format)
 }
 
-/// Writes all tables, and shows those that matter most. It is a failure if nothing was measured.
-fn finish(store: &Store, out: &Path, format: Plain) -> Result<i32> {
-    let status = show_all(&report::write(store)?, store, format)?;
+/// Shows the tables that matter most, and says where all are.
+fn finish(report: &Report, store: &Store, out: &Path, format: Plain) -> Result<i32> {
+    let status = show_all(report, store, format)?;
     if format == Plain::Text {
         println!("\nAll tables: {}", out.join("report.{md,json,html}").display());
     }
     Ok(status)
 }
 
+/// Shows those that matter most. It is a failure if nothing was measured.
 fn show_all(report: &Report, store: &Store, format: Plain) -> Result<i32> {
     show(report, &[("", store)], format)?;
     Ok(if store.runs.iter().any(|run| run.measured().is_some()) { 0 } else { 1 })

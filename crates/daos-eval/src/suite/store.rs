@@ -207,7 +207,9 @@ impl Store {
             let how = if before.pairs { "with --pairs" } else { "without --pairs" };
             return Err(mismatch(&format!("was made {how}")));
         }
-        let mut header = Header { daos: before.daos.clone().or(new.daos), ..before };
+        // Which one made the runs of an older version is not known.
+        let daos = if is_there { before.daos.clone() } else { new.daos };
+        let mut header = Header { daos, ..before };
         for workload in workloads {
             let (about, definition) = (workload.about.clone(), workload.definition());
             let named = Named { name: workload.name.clone(), about, definition };
@@ -424,8 +426,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let open = |header: Header| Store::open(dir.path(), header, &[], &[]);
         let of = |daos: &str| Header { daos: Some(daos.into()), ..header(false) };
-        open(header(false)).unwrap();
-        assert_eq!(open(of("build 1")).unwrap().header.daos.as_deref(), Some("build 1"));
+        open(of("build 1")).unwrap();
         assert_eq!(open(header(false)).unwrap().header.daos.as_deref(), Some("build 1"));
         let why = open(of("build 2")).unwrap_err().to_string();
         assert!(why.contains("another daos (build 1; this is build 2)"), "{why}");

@@ -125,7 +125,7 @@ fn best_of(
     let mut rng = Rng::new(daos_core::rng::mix(!seed));
     while let Some(ask) = search.ask() {
         let score = Some(curve.measured(aggressiveness(&ask.at), noise, &mut rng));
-        search.tell(Sample { at: ask.at, score });
+        search.tell(Sample::of(ask.at, score));
     }
     search.best()
 }

@@ -5,10 +5,13 @@ use super::coverage::Coverage;
 use super::edges::{self, Edges};
 use daos_core::{AddrRange, Snapshot, TargetId, TargetInfo};
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A gap is left out if it is larger than this share of what is covered.
 const LARGE_GAP: u64 = 50;
+
+/// So many gaps of each target are left out before any other: between its heap, its mappings and its stack.
+const GAPS_OF_EACH: usize = 2;
 
 /// A segment gets at least this share of the rows, so that a stack of 132 KiB
 /// beside a gigabyte of heap can be seen and labelled.
@@ -108,15 +111,21 @@ impl Extent {
     }
 
     /// What is covered, without the large gaps. When that leaves more segments
-    /// than `rows` can show side by side, the largest gaps go first; two of each target, as there are between what a program
-    /// has on its heap, its mappings and its stack.
+    /// than `rows` can show side by side, the largest gaps go first.
     fn segments(&self, rows: usize) -> Vec<(TargetId, AddrRange)> {
         let covered = self.coverage.values().map(Coverage::bytes).fold(0, u64::saturating_add);
-        let gaps = self.coverage.iter().flat_map(|(&id, c)| c.gaps().map(move |gap| (id, gap)));
-        let mut large: Vec<_> = gaps.filter(|(_, gap)| gap.len() > covered / LARGE_GAP).collect();
-        large.sort_by_key(|(_, gap)| Reverse(gap.len()));
-        let targets = self.coverage.len();
-        large.truncate((rows / 8).max(6).saturating_sub(targets).max(2 * targets));
+        let (mut first, mut others) = (Vec::new(), Vec::new());
+        for (&id, coverage) in &self.coverage {
+            let gaps = coverage.gaps().filter(|gap| gap.len() > covered / LARGE_GAP);
+            let mut gaps: Vec<_> = gaps.map(|gap| (id, gap)).collect();
+            gaps.sort_by_key(|(_, gap)| Reverse(gap.len()));
+            others.extend(gaps.split_off(gaps.len().min(GAPS_OF_EACH)));
+            first.append(&mut gaps);
+        }
+        others.sort_by_key(|(_, gap)| Reverse(gap.len()));
+        let room = (rows / 8).max(6).saturating_sub(self.coverage.len());
+        others.truncate(room.saturating_sub(first.len()));
+        let large: BTreeSet<_> = first.into_iter().chain(others).collect();
         let of_target = |(&id, coverage): (&TargetId, &Coverage)| {
             let segments = coverage.closed(|gap| large.contains(&(id, *gap)));
             segments.into_iter().map(move |range| (id, range)).collect::<Vec<_>>()

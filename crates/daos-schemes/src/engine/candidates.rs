@@ -16,8 +16,6 @@ pub(super) struct Candidate {
     pub rate: f64,
     /// How long that has been so, or since it was acted on, in microseconds.
     pub age_us: u64,
-    /// Whether nothing of it can be observed.
-    pub is_unseen: bool,
 }
 
 /// All memory of a snapshot, by target and rising address. `acted`: when some of it was
@@ -31,14 +29,13 @@ pub(super) fn candidates(
     for target in &snapshot.targets {
         let mut acted =
             acted.get(&target.id).filter(|map| !map.is_empty()).map(|map| map.walk_from(0));
-        for Part { range, access_rate, age_us, alike_bytes, unobserved, .. } in target.parts() {
+        for Part { range, access_rate, age_us, alike_bytes, .. } in target.parts() {
             let candidate = Candidate {
                 target: target.id,
                 range,
                 region_bytes: alike_bytes,
                 rate: access_rate,
                 age_us,
-                is_unseen: unobserved >= 1.0,
             };
             let Some(acted) = &mut acted else {
                 out.push(candidate);

@@ -64,14 +64,15 @@ impl<S: ActionSink> Pass<'_, S> {
             let mut rest = one.range;
             let mut looked_to = rest.start;
             while !rest.is_empty() {
+                if self.is_over() {
+                    let in_batch =
+                        batch.ranges.first().map(|first| (batch.target, first.range.start));
+                    self.state.resume = Some(in_batch.unwrap_or((one.target, rest.start)));
+                    return Ok(self.state.stats.applied_regions > before);
+                }
                 if rest.start >= looked_to {
                     (rest, looked_to) = self.without_hole(one.target, rest)?;
                     continue;
-                }
-                if self.is_over() {
-                    let next = batch.ranges.first().map_or(rest.start, |one| one.range.start);
-                    self.state.resume = Some((one.target, next));
-                    return Ok(self.state.stats.applied_regions > before);
                 }
                 let room = self.room().saturating_sub(batch.bytes);
                 let other = batch.target != one.target;

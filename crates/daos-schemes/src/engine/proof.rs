@@ -21,8 +21,8 @@ const ARMED_FROM: u64 = 8;
 /// How long memory that is paged out, or was never there, is not sampled, in microseconds,
 /// before its age starts anew. Chosen: a page that came back is found with that delay.
 const ABSENT_FOR_US: u64 = 10_000_000;
-/// The same of memory that was idle and could not be paged out: there is no room for it, it is shared, or it is kept. Chosen:
-/// to find it idle once more takes a hundredth of a CPU for each gigabyte if it is done in every few seconds.
+/// The same of memory that was idle and could not be paged out, as there is no room for it, or it is shared or kept, and of what
+/// can't be observed. Chosen: to arm and look at it takes a hundredth of a CPU for each gigabyte if it is done in every few seconds.
 const REFUSED_FOR_US: u64 = 60_000_000;
 /// Memory is looked at for nothing being there, before it is armed, once in so many bytes: as much as one entry of the page
 /// tables stands for where there is none.
@@ -61,13 +61,17 @@ impl<S: ActionSink> Pass<'_, S> {
                 }
             }
         }
-        let (mut proven, mut absent) = (Vec::new(), Vec::new());
+        let (mut proven, mut idle) = (Vec::new(), Vec::new());
+        let (mut absent, mut hidden) = (Vec::new(), Vec::new());
         for (window, seen) in sample(self.sink, target, &to_sample)? {
             self.state.stats.spared_bytes += u64::from(seen.accessed) * PAGE_SIZE;
-            if seen.present + seen.unobservable > 0 {
-                idle_runs(&window, &seen, &mut proven);
-            } else {
-                absent.push(window.range());
+            match (seen.present, seen.unobservable) {
+                (0, 0) => absent.push(window.range()),
+                (0, _) => hidden.push(window.range()),
+                _ => idle_runs(&window, &seen, &mut proven),
+            }
+            if seen.present > seen.accessed {
+                idle.push(window.range());
             }
         }
         self.state.has_worked |= !to_sample.is_empty();
@@ -78,10 +82,10 @@ impl<S: ActionSink> Pass<'_, S> {
             armed.clear(range);
             acted.set(range, self.now_us);
         }
-        if !outcome.refused.is_empty() {
-            let refused = without_blocks_of(&proven, &outcome.applied);
-            refused.for_each(|range| acted.set(range, self.now_us + REFUSED_FOR_US));
+        if !outcome.refused.is_empty() && outcome.spared_bytes == 0 {
+            hidden.extend(without_blocks_of(&idle, &outcome.applied));
         }
+        hidden.iter().for_each(|range| acted.set(*range, self.now_us + REFUSED_FOR_US));
         // Where nothing is present, nothing will be for a while.
         absent.iter().for_each(|range| acted.set(*range, self.now_us + ABSENT_FOR_US));
         // Last: what is armed may share its bits with what was to be read.
@@ -139,7 +143,8 @@ impl<S: ActionSink> Pass<'_, S> {
         if armed.over(rest).next().is_some_and(|(_, armed_us)| armed_us.is_some()) {
             return Ok((rest, looked_to));
         }
-        let first = AddrRange::new(rest.start, rest.start + PAGE_SIZE);
+        // Of more than one page frame, larger blocks are told that are free.
+        let first = AddrRange::new(rest.start, rest.start + 2 * PAGE_SIZE);
         let found = sample(self.sink, target, &[first])?;
         let empty_bytes = found.first().map_or(0, |(_, seen)| seen.empty_bytes);
         if empty_bytes <= HUGE_PAGE_SIZE {
@@ -188,7 +193,7 @@ pub(super) fn sample<C: AccessCheck>(
     Ok(windows.into_iter().zip(found).collect())
 }
 
-/// The parts of sorted `ranges` in blocks of which nothing is in `done`, which is sorted, too.
+/// The parts of sorted `ranges` that lie in blocks of which nothing is in `done`, which is sorted, too.
 fn without_blocks_of<'a>(
     ranges: &'a [AddrRange],
     done: &'a [AddrRange],

@@ -60,10 +60,6 @@ impl SchemeState {
             if candidate.target.is_file() && !takes_files {
                 continue;
             }
-            // Nothing could be proven of it, however often it were armed.
-            if candidate.is_unseen && self.needs_proof() {
-                continue;
-            }
             if !rates.holds(candidate.rate)
                 || candidate.age_us > max_us
                 || candidate.age_us < self.armed_from_us(min_us)

@@ -78,7 +78,8 @@ impl Gp {
             there.is_some_and(|there| here.iter().zip(&there).all(|(a, b)| (a - b).abs() <= NEAR))
         };
         let near: Vec<_> = self.told.iter().filter(is_near).collect();
-        near.len() >= 2 && near.iter().all(|sample| sample.score.is_none())
+        near.iter().filter(|sample| sample.fails).count() >= 2
+            && near.iter().all(|sample| sample.score.is_none())
     }
 
     /// Places that may be worth a sample, or be the best; no scheme is the first.
@@ -120,8 +121,8 @@ impl Search for Gp {
         let baselines = self.told.iter().filter(|sample| sample.at == At::NoScheme).count();
         let is_last = taken > 0 && taken + 1 == self.count;
         // Does the work fail by itself?
-        let is_void = |sample: &&Sample| sample.score.is_none() && sample.at != At::NoScheme;
-        if self.told.iter().rev().take_while(is_void).count() == VOID_TO_ASK && !is_last {
+        let fails = |sample: &&Sample| sample.fails && sample.at != At::NoScheme;
+        if self.told.iter().rev().take_while(fails).count() == VOID_TO_ASK && !is_last {
             return Some(Ask { at: At::NoScheme, why: Why::Baseline });
         }
         if baselines < 1 + taken / BASELINE_EVERY && !is_last {

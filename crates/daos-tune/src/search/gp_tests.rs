@@ -5,7 +5,7 @@ use proptest::prelude::{ProptestConfig, prop_assert, prop_assert_eq, proptest};
 fn told(points: &[(f64, f64)]) -> Gp {
     let mut search = Gp::new(unit_space(), 30, 1);
     for &(x, score) in points {
-        search.tell(Sample { at: At::Point(vec![x]), score: Some(score) });
+        search.tell(Sample::of(At::Point(vec![x]), Some(score)));
     }
     search
 }
@@ -26,7 +26,7 @@ fn goes_through_points_without_noise() {
 #[test]
 fn is_less_sure_where_nothing_was_measured() {
     let mut search = told(&[(0.0, 0.1), (0.1, 0.3), (0.2, 0.0), (0.3, 0.2), (0.9, 0.1)]);
-    search.tell(Sample { at: At::NoScheme, score: Some(0.0) });
+    search.tell(Sample::of(At::NoScheme, Some(0.0)));
     let curve = search.curve(&[At::Point(vec![0.2]), At::Point(vec![0.6])]);
     assert!(curve[1].high - curve[1].low > 1.3 * (curve[0].high - curve[0].low), "{curve:?}");
 }
@@ -105,7 +105,7 @@ fn the_level_of_the_score_makes_no_difference() {
 #[test]
 fn baselines_alone_tell_nothing() {
     let mut search = Gp::new(unit_space(), 10, 1);
-    search.tell(Sample { at: At::NoScheme, score: Some(1.0) });
+    search.tell(Sample::of(At::NoScheme, Some(1.0)));
     assert_eq!(search.best(), None);
 }
 
@@ -151,7 +151,7 @@ fn void_samples_are_passed_over() {
     while let Some(ask) = search.ask() {
         count += 1;
         let score = (count % 3 != 0).then_some(unit(&ask.at));
-        search.tell(Sample { at: ask.at, score });
+        search.tell(Sample::of(ask.at, score));
     }
     assert_eq!(count, 12);
     let best = unit(&search.best().unwrap().at);
@@ -174,7 +174,7 @@ fn a_scheme_that_fails_is_not_asked_for_again_nor_the_best() {
                 most = most.max(in_a_row);
             }
             let score = if ask.at == At::NoScheme { 0.0 } else { unit(&ask.at) };
-            search.tell(Sample { at: ask.at, score: (!fails).then_some(score) });
+            search.tell(Sample::of(ask.at, (!fails).then_some(score)));
         }
         let best = unit(&search.best().unwrap().at);
         assert!(most < 3 && (0.4..0.7).contains(&best), "seed {seed}: {most} in a row, {best}");
@@ -183,7 +183,7 @@ fn a_scheme_that_fails_is_not_asked_for_again_nor_the_best() {
 
 fn run_void(search: &mut Gp) {
     while let Some(ask) = search.ask() {
-        search.tell(Sample { at: ask.at, score: None });
+        search.tell(Sample::of(ask.at, None));
     }
 }
 
@@ -206,7 +206,7 @@ proptest! {
                     prop_assert!(param.low <= *value && *value <= param.high);
                 }
             }
-            let sample = Sample { at: ask.at, score: Some(score) };
+            let sample = Sample::of(ask.at, Some(score));
             search.tell(sample.clone());
             again.tell(sample);
         }

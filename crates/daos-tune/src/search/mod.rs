@@ -78,9 +78,18 @@ pub struct Ask {
 pub struct Sample {
     /// Where.
     pub at: At,
-    /// The score there, more is better; `None` if the sample is void: it took its share of the
-    /// time, but nothing is known from it.
+    /// The score there, more is better; `None` if it is not known: the sample took its share of the
+    /// time all the same.
     pub score: Option<f64>,
+    /// Whether it is not known since the work failed.
+    pub fails: bool,
+}
+
+impl Sample {
+    /// Of work that failed if there is no score.
+    pub fn of(at: At, score: Option<f64>) -> Self {
+        Self { at, score, fails: score.is_none() }
+    }
 }
 
 /// A number that is not known exactly, and what holds it with a probability of

@@ -19,7 +19,7 @@ fn sixty_percent_are_global_and_the_rest_near_the_best() {
             }
             let score = Some(-(unit(&ask.at) - 0.3).abs());
             asks.push(ask.why);
-            search.tell(Sample { at: ask.at, score });
+            search.tell(Sample::of(ask.at, score));
         }
         assert_eq!((asks.len(), search.degree()), (samples, degree));
         assert!(asks[..global].iter().all(|why| *why == Why::Explore));
@@ -55,7 +55,7 @@ fn void_samples_are_counted_and_left_out() {
     let mut search = poly(4, 3);
     for _ in 0..4 {
         let at = search.ask().unwrap().at;
-        search.tell(Sample { at, score: None });
+        search.tell(Sample::of(at, None));
     }
     assert_eq!((search.ask(), search.best()), (None, None));
 }
@@ -73,10 +73,10 @@ fn gains_are_over_what_no_scheme_scores() {
         let mut search = poly(12, 1);
         for x in (0..12).map(|at| f64::from(at) / 11.0) {
             let score = Some(of(x) + 0.01 * gaussian(&mut rng));
-            search.tell(Sample { at: At::Point(vec![x]), score });
+            search.tell(Sample::of(At::Point(vec![x]), score));
         }
         for score in baselines {
-            search.tell(Sample { at: At::NoScheme, score: Some(*score) });
+            search.tell(Sample::of(At::NoScheme, Some(*score)));
         }
         search.best().unwrap()
     };
@@ -101,10 +101,10 @@ fn ended_early_it_is_not_sure_of_nonsense() {
         for taken in 1..10 {
             let mut rng = Rng::new(!seed);
             let mut search = poly(30, seed);
-            search.tell(Sample { at: At::NoScheme, score: Some(0.0) });
+            search.tell(Sample::of(At::NoScheme, Some(0.0)));
             for _ in 0..taken {
                 let at = search.ask().unwrap().at;
-                search.tell(Sample { at, score: Some(0.1 * gaussian(&mut rng)) });
+                search.tell(Sample::of(at, Some(0.1 * gaussian(&mut rng))));
             }
             let best = search.best().unwrap();
             assert_eq!(search.degree(), taken / 3);

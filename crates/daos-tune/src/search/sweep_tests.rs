@@ -75,7 +75,7 @@ fn a_void_sample_is_made_up_for_twice_at_most() {
         });
         let is_void = ask.at == At::Point(vec![0.2]) || count == Some(1);
         asks.push(ask.at.clone());
-        search.tell(Sample { at: ask.at, score: (!is_void).then_some(1.0) });
+        search.tell(Sample::of(ask.at, (!is_void).then_some(1.0)));
     }
     assert_eq!((asks.len(), search.count()), (2 * 4 + 1 + 1 + 2, 12));
     let scores = |at: &At| search.told.iter().filter(|s| s.at == *at && s.score.is_some()).count();
@@ -91,7 +91,7 @@ fn noise_alone_is_no_gain() {
         let mut rng = Rng::new(mix(!seed));
         run(search, |_| gaussian(&mut rng));
         for _ in 0..3 {
-            search.tell(Sample { at: At::NoScheme, score: Some(gaussian(&mut rng)) });
+            search.tell(Sample::of(At::NoScheme, Some(gaussian(&mut rng))));
         }
         search.best().unwrap().is_better_than_none()
     };
@@ -114,7 +114,7 @@ fn a_clear_gain_is_one() {
         let mut search = Random::new(unit_space(), 20, seed);
         run(&mut search, |at| score(at, &mut rng));
         for _ in 0..3 {
-            search.tell(Sample { at: At::NoScheme, score: Some(score(&At::NoScheme, &mut rng)) });
+            search.tell(Sample::of(At::NoScheme, Some(score(&At::NoScheme, &mut rng))));
         }
         assert!(search.best().unwrap().is_better_than_none());
     }
@@ -126,12 +126,12 @@ fn baselines_alone_tell_nothing() {
     let searches: [Box<dyn Search>; 2] =
         [Box::new(Random::new(unit_space(), 5, 1)), Box::new(sweep)];
     for mut search in searches {
-        search.tell(Sample { at: At::NoScheme, score: Some(0.0) });
+        search.tell(Sample::of(At::NoScheme, Some(0.0)));
         assert_eq!(search.best(), None);
     }
     // With a single point but nothing to tell the noise from, nothing is sure.
     let mut search = Random::new(unit_space(), 5, 1);
-    search.tell(Sample { at: At::Point(vec![0.5]), score: Some(1.0) });
+    search.tell(Sample::of(At::Point(vec![0.5]), Some(1.0)));
     let best = search.best().unwrap();
     assert_eq!((best.gain.mean, best.gain.low), (1.0, f64::NEG_INFINITY));
 }

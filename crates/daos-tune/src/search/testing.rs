@@ -20,6 +20,6 @@ pub fn unit(at: &At) -> f64 {
 pub fn run(search: &mut dyn Search, mut score: impl FnMut(&At) -> f64) {
     while let Some(ask) = search.ask() {
         let score = Some(score(&ask.at));
-        search.tell(Sample { at: ask.at, score });
+        search.tell(Sample::of(ask.at, score));
     }
 }

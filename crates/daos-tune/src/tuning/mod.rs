@@ -280,8 +280,14 @@ impl Tuning {
     ///
     /// More thresholds than the method can tune.
     pub fn ask(&mut self) -> Result<Next, TuningError> {
-        let here = &self.records[self.earlier..];
-        if here.iter().rev().take_while(|record| record.void.is_some()).count() >= VOID_IN_A_ROW {
+        let here = self.records[self.earlier..].iter();
+        let are_void = |row: usize| row >= VOID_IN_A_ROW;
+        let with_scheme = here.clone().filter(|record| record.at != At::NoScheme);
+        // With any scheme, however well the work does without.
+        let all_fail = with_scheme.clone().all(|record| record.void.is_some());
+        if are_void(here.rev().take_while(|record| record.void.is_some()).count())
+            || all_fail && are_void(with_scheme.count())
+        {
             return Ok(Next::End(TuningEnd::Void));
         }
         let baseline = Ask { at: At::NoScheme, why: Why::Baseline };
@@ -441,12 +447,9 @@ impl Tuning {
         let sample = |(record, scored): (&SampleRecord, SampleScore)| Sample {
             at: record.at.clone(),
             score: scored.ok().map(|scored| scored.score),
+            fails: record.void.is_some(),
         };
-        // What was cut short for another score or level says neither that it is good nor that it fails.
-        let tells = |(record, scored): &(&SampleRecord, SampleScore)| {
-            !(record.cut_short && record.void.is_none() && scored.is_err())
-        };
-        self.records.iter().zip(scores).filter(tells).map(sample).collect()
+        self.records.iter().zip(scores).map(sample).collect()
     }
 }
 
