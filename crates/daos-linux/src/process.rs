@@ -14,13 +14,15 @@ use crate::support::Rights;
 use daos_core::{AddrRange, Mapping};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 use thiserror::Error;
 
 const PROC: &str = "/proc";
+/// Descendants of a process that are held at a time, at most. Chosen: files may be open that often anywhere.
+const MOST_DESCENDANTS: usize = 512;
 
 /// Why a process can't be a target.
 #[derive(Debug, Error)]
@@ -205,6 +207,33 @@ impl Process {
         let parent = child.status().ok().and_then(|status| status.parent);
         let is_child = parent == Some(self.pid) && child.is_alive() && self.is_alive();
         if is_child { Ok(child) } else { Err(ProcessError::NotFound(pid)) }
+    }
+
+    /// All that it has started, and those have, that still run, as far as there is room to hold them.
+    pub fn descendants(&self) -> Vec<Process> {
+        let mut all: Vec<Process> = Vec::new();
+        let mut at = None;
+        loop {
+            let parent = at.map_or(self, |at: usize| &all[at]);
+            let children = parent.children().into_iter();
+            let children: Vec<_> = children.filter_map(|pid| parent.child(pid).ok()).collect();
+            all.extend(children);
+            all.truncate(MOST_DESCENDANTS);
+            let next = at.map_or(0, |at| at + 1);
+            if next == all.len() {
+                return all;
+            }
+            at = Some(next);
+        }
+    }
+
+    /// Asks it to end.
+    ///
+    /// # Errors
+    ///
+    /// It has ended, or may not be sent a signal.
+    pub fn ask_to_end(&self) -> io::Result<()> {
+        Ok(pidfd_send_signal(&self.pidfd, Signal::TERM)?)
     }
 
     /// Gives `advice` for its memory: sorted, page-aligned `ranges`.

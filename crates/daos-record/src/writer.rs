@@ -171,6 +171,16 @@ impl Destination {
         Ok(Self { file, path, old_size, created })
     }
 
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether there is a record, which is lost when another begins.
+    pub fn holds_record(&self) -> bool {
+        self.old_size > 0
+    }
+
     /// The file, if it was not there before.
     pub fn new_file(&self) -> Option<&File> {
         self.created.then_some(&self.file)

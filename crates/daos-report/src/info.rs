@@ -3,11 +3,15 @@
 use crate::format::Format;
 use crate::format::RenderError;
 use crate::names;
+use chrono::DateTime;
 use daos_core::text::safe;
 use daos_core::units::display;
 use daos_core::{MonitorAttrs, TargetId, TargetInfo};
 use serde::{Deserialize, Serialize};
 use std::io::Write;
+
+/// What is told of a record without an end.
+pub const NO_END: &str = "none: it is still being recorded, or its recorder was killed";
 
 /// The formats of the information on a record.
 pub const FORMATS: &[Format] = &[Format::Text, Format::Json];
@@ -40,6 +44,18 @@ pub struct Info {
     pub kernel: String,
     /// The version of `daos` that recorded.
     pub version: String,
+    /// When recording began, in seconds since 1970 (UTC).
+    #[serde(default)]
+    pub created_unix_s: u64,
+    /// The target as it was asked for, word by word.
+    #[serde(default)]
+    pub command: Vec<String>,
+    /// Why recording ended; `None` where the record has no end: it is still being made, or its recorder was killed.
+    #[serde(default)]
+    pub end: Option<String>,
+    /// The exit status of the command, where one was started and ended.
+    #[serde(default)]
+    pub exit_status: Option<i32>,
     /// From the first tick to the end of the last snapshot, in microseconds.
     pub duration_us: u64,
     /// Snapshots that can be read.
@@ -105,7 +121,13 @@ fn text(info: &Info, out: &mut impl Write) -> Result<(), RenderError> {
         let value = format!("{}{pid}, {mapped} mapped", names::printable(&target.name));
         line(if index == 0 { "target" } else { "" }, &value)?;
     }
+    if !info.command.is_empty() {
+        line("asked for", &names::printable(&info.command.join(" ")))?;
+    }
+    line("begun", &date(info.created_unix_s))?;
     line("duration", &display::duration(info.duration_us))?;
+    let status = info.exit_status.map_or(String::new(), |status| format!(", exit status {status}"));
+    line("end", &format!("{}{status}", info.end.as_deref().unwrap_or(NO_END)))?;
     line("snapshots", &info.snapshots.to_string())?;
     let chosen = if info.auto_intervals { " at first, then as it fits" } else { "" };
     let intervals =
@@ -131,6 +153,12 @@ fn text(info: &Info, out: &mut impl Write) -> Result<(), RenderError> {
     Ok(())
 }
 
+/// A moment, to the second.
+fn date(unix_s: u64) -> String {
+    let date = i64::try_from(unix_s).ok().and_then(|s| DateTime::from_timestamp(s, 0));
+    date.map_or_else(|| "?".to_owned(), |date| date.format("%Y-%m-%d %H:%M:%S UTC").to_string())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -149,6 +177,10 @@ mod tests {
             host: "box".to_owned(),
             kernel: "6.18.0".to_owned(),
             version: "0.1.0".to_owned(),
+            created_unix_s: 1_790_000_000,
+            command: ["redis-server", "--port", "6379"].map(str::to_owned).into(),
+            end: Some("the target ended".to_owned()),
+            exit_status: Some(0),
             duration_us: 2_000_000,
             snapshots: 20,
             damage: Some("the last frame is cut off after 12 of 80 bytes".to_owned()),
@@ -160,12 +192,21 @@ mod tests {
         insta::assert_snapshot!("text", written(|out| render(&info(), Format::Text, out)));
         insta::assert_snapshot!("json", written(|out| render(&info(), Format::Json, out)));
         let schemes = Vec::new();
-        let plain = Info { max_overhead_percent: None, auto_intervals: false, schemes, ..info() };
+        let (max_overhead_percent, end, exit_status) = (None, None, None);
+        let plain = Info {
+            max_overhead_percent,
+            auto_intervals: false,
+            schemes,
+            end,
+            exit_status,
+            ..info()
+        };
         let text = written(|out| render(&plain, Format::Text, out));
         assert!(
             !text.contains("bound") && !text.contains("schemes") && !text.contains("as it fits"),
             "{text}"
         );
+        assert!(text.contains("none: it is still being recorded"), "{text}");
     }
 
     #[test]

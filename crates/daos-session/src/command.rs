@@ -1,8 +1,8 @@
 //! The command that `daos` was asked to start and watch.
 
-use daos_linux::cpu;
 use daos_linux::process::has_others_in_group;
 use daos_linux::user::{self, User};
+use daos_linux::{Process, cpu};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
 use std::fs::File;
@@ -255,7 +255,12 @@ impl Started {
         if self.apart {
             let _ = kill_process_group(Pid::from_child(&self.child), signal);
         } else {
+            let started = Process::open(self.pid()).map_or(Vec::new(), |own| own.descendants());
             let _ = pidfd_send_signal(&self.pidfd, signal);
+            // What a script waits for would go on without it.
+            for process in started {
+                let _ = process.ask_to_end();
+            }
         }
     }
 }

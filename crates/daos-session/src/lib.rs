@@ -14,6 +14,7 @@
 //! | [`live`] | processes under watch, from those that were named, or a command, to their end |
 //! | [`live_memory`] | what they have: the memory of processes, or of the machine |
 //! | `projected` | the machine's memory, from what is known of those who have it |
+//! | `unwatched_children` | a note on children of theirs that are not watched |
 //! | [`command`] | a command that was started |
 //! | [`driver`] | a monitor in real time: the one place that sleeps |
 //! | [`simulated`] | a monitor over a simulated space, in simulated time |
@@ -31,6 +32,7 @@ pub mod scheme_source;
 pub mod schemes;
 pub mod session;
 pub mod simulated;
+mod unwatched_children;
 
 pub use account::Account;
 pub use command::{CommandError, Ended, Started, Surroundings};

@@ -7,6 +7,7 @@ use crate::memory_series::MemoryUse;
 use crate::projected::{Projected, RECORD_US};
 use crate::schemes;
 use crate::session::Source;
+use crate::unwatched_children::UnwatchedChildren;
 use daos_bpf::{BpfError, PhysicalMemory, VirtualMemory};
 use daos_core::{Action, ActionSink, CpuCost, Metrics, Snapshot, SnapshotSource, TargetInfo};
 use daos_linux::census::Selection;
@@ -272,6 +273,7 @@ impl Targets {
             swap: None,
             told_opaque: BTreeSet::new(),
             told_left_out: false,
+            unwatched_children: UnwatchedChildren::new(),
             told_protected: false,
             told_too_many: false,
             next_sample_us: 0,
@@ -295,6 +297,7 @@ pub struct Live<M = AnyMonitor> {
     told_opaque: BTreeSet<u32>,
     /// Whether it was told that children, or processes that were found, are left out.
     told_left_out: bool,
+    unwatched_children: UnwatchedChildren,
     /// Whether it was told that processes are not acted on.
     told_protected: bool,
     /// Whether it was told that there are too many processes.
@@ -472,6 +475,7 @@ impl<M: Monitor> Source for Live<M> {
             )
         };
         let mut notes: Vec<_> = new.map(note).collect();
+        notes.extend(self.unwatched_children.note(memory));
         let first = |told: &mut bool, nr: usize| nr > 0 && !std::mem::replace(told, true);
         let left_out = memory.nr_left_out();
         if first(&mut self.told_left_out, left_out) {

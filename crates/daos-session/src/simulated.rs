@@ -4,7 +4,7 @@ use crate::memory_series::MemoryUse;
 use crate::projected::{Projected, RECORD_US};
 use crate::schemes;
 use crate::session::Source;
-use daos_core::{ActionSink, CpuCost, Metrics, Snapshot, SnapshotSource, TargetInfo};
+use daos_core::{ActionSink, CpuCost, Metric, Metrics, Snapshot, SnapshotSource, TargetInfo};
 use daos_monitor::projection::Stepped;
 use daos_monitor::{AnyMonitor, Monitor};
 use daos_schemes::Scheme;
@@ -147,7 +147,15 @@ impl<M: Monitor> Source for SimSource<M> {
     }
 
     fn supports(&self, scheme: &Scheme) -> Result<(), String> {
-        schemes::supports(&self.space, scheme)
+        schemes::supports(&self.space, scheme)?;
+        if !self.space.has_dram_size()
+            && scheme.metrics().any(|metric| metric == Metric::FreeMemory)
+        {
+            return Err("the memory of a simulated machine has no end, so it is not known how much of it is \
+                        free: leave out what goes by free-memory"
+                .to_owned());
+        }
+        Ok(())
     }
 
     fn sample_memory(&mut self, _: &Snapshot) -> Option<MemoryUse> {

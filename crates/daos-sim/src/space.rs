@@ -202,6 +202,11 @@ impl SimSpace {
         self.residency.memory(&self.workload, self.now_us)
     }
 
+    /// Whether the model says how much memory there is.
+    pub fn has_dram_size(&self) -> bool {
+        self.residency.model().dram_bytes.is_some()
+    }
+
     /// What can be measured now, for an engine of schemes. The memory pressure is an
     /// average of what it was between the times that it was asked for.
     pub fn metrics(&mut self) -> SimMetrics {

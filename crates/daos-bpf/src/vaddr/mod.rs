@@ -136,6 +136,17 @@ impl VirtualMemory {
         Ok(id)
     }
 
+    /// The processes that named targets have started and that are none, by number; none where children are watched, too.
+    pub fn unwatched_children(&self) -> Vec<u32> {
+        if self.with_children {
+            return Vec::new();
+        }
+        let named = self.spaces.iter().filter(|space| space.origin == Origin::Named);
+        let mut children: Vec<u32> = named.flat_map(|space| space.process.children()).collect();
+        children.retain(|pid| !self.pids().any(|other| other == *pid));
+        children
+    }
+
     /// Whether processes that targets start become targets too, at the regions
     /// update after they started.
     pub fn with_children(mut self, yes: bool) -> Self {

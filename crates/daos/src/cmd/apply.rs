@@ -67,8 +67,10 @@ fn live(args: &cli::Apply, monitor: AnyMonitor) -> Result<i32> {
     let command = session::start(&args.target, user.as_ref(), Surroundings::Shared)?;
     let mut session =
         prepared.watch(command.as_ref(), monitor, args.duration, &stop, swap.as_ref())?;
-    session::keep_rights(&args.schemes, user.as_ref(), swap.as_ref())?;
-    let bar = session::progress(!args.quiet, "applying", args.duration);
+    session::keep_rights(&args.schemes, command.as_ref(), swap.as_ref())?;
+    // A command has the terminal for itself.
+    let wanted = !args.quiet && command.is_none();
+    let bar = session::progress(wanted, "applying", args.duration);
     let in_lines = !args.quiet && !stderr().is_terminal();
     let applied = apply(&mut session, &bar, in_lines);
     bar.finish_and_clear();

@@ -188,6 +188,9 @@ fn by_frame() -> Result<String, String> {
 /// Whether swap on zram can be set up.
 fn on_zram(offer: zram::Offer) -> Finding {
     Finding::from(match offer {
+        _ if !rustix::process::geteuid().is_root() => {
+            Err("only root can set it up: run daos as root".to_owned())
+        }
         zram::Offer::Unused(number) => Ok(format!("/dev/zram{number} is free to use")),
         zram::Offer::Another => Ok("the kernel makes a device when asked".to_owned()),
         zram::Offer::Nothing => Err("none; `modprobe zram` if the kernel has it".to_owned()),

@@ -3,7 +3,7 @@
 use crate::cli;
 use crate::cmd::everyone;
 use crate::cmd::monitoring;
-use crate::cmd::report::output::{Output, style};
+use crate::cmd::report::output::Output;
 use crate::cmd::session;
 use anyhow::Result;
 use daos_cli::{Usage, signals};
@@ -64,7 +64,8 @@ pub fn run(args: &cli::Owners) -> Result<i32> {
     let mut bill = watching.bill(last.as_ref(), &infos, &others, args.by.into());
     bill.page_cache = page_cache;
     let format = output.format;
-    owners::render(&bill, format, &style(&args.color), &mut output)?;
+    let style = output.style(&args.color);
+    owners::render(&bill, format, &style, &mut output)?;
     output.finish()?;
     Ok(0)
 }

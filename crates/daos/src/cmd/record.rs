@@ -81,7 +81,7 @@ fn live(args: &cli::Record, monitor: AnyMonitor) -> Result<i32> {
     let labels = session.schemes().labels();
     let header = header(args, backend, session::named(&args.target), labels, start_us);
     let mut recording = output.begin(&header)?;
-    session::keep_rights(&args.schemes, user.as_ref(), swap.as_ref())?;
+    session::keep_rights(&args.schemes, command.as_ref(), swap.as_ref())?;
 
     let wanted = !args.quiet && command.is_none();
     let bar = session::progress(wanted, "recording", args.duration);

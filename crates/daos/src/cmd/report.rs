@@ -7,7 +7,7 @@ use crate::cli::{self, Common, Report};
 use anyhow::Result;
 use daos_cli::Usage;
 use daos_report::{RenderError, heatmap, info, overhead, owners, regions, schemes, wss};
-use output::{Output, style};
+use output::Output;
 use source::Source;
 
 /// Shows one report. Exit status 1 when the record is corrupt: what could be read
@@ -36,7 +36,7 @@ fn open(common: &Common) -> Result<(Source, Output)> {
 
 fn show_heatmap(args: &cli::Heatmap) -> Result<i32> {
     let (source, mut output) = open(&args.common)?;
-    let style = style(&args.color);
+    let style = output.style(&args.color);
     let fitting = heatmap::HeatmapOptions::new(output.format, &style, &source.targets());
     let options = heatmap::HeatmapOptions {
         address: args.zoom.address,
@@ -71,7 +71,8 @@ fn show_wss(args: &cli::Wss) -> Result<i32> {
     let intervals = source.intervals_in(args.zoom.address);
     let wss = wss::compute(intervals, &source.targets(), &options)?;
     let format = output.format;
-    wss::render(&wss, format, &style(&args.color), &mut output)?;
+    let style = output.style(&args.color);
+    wss::render(&wss, format, &style, &mut output)?;
     output.finish()?;
     Ok(source.status())
 }
@@ -82,7 +83,8 @@ fn show_owners(args: &cli::ReportOwners) -> Result<i32> {
     let mut bill = owners::compute(source.intervals(), &source.targets(), &options)?;
     bill.page_cache = source.record.page_cache().filter(|_| bill.is_latest);
     let format = output.format;
-    owners::render(&bill, format, &style(&args.color), &mut output)?;
+    let style = output.style(&args.color);
+    owners::render(&bill, format, &style, &mut output)?;
     output.finish()?;
     Ok(source.status())
 }
@@ -105,7 +107,7 @@ fn show_regions(args: &cli::Regions) -> Result<i32> {
         last: args.all.then_some(false),
     };
     let intervals = source.intervals_in(args.zoom.address);
-    let style = style(&args.color);
+    let style = output.style(&args.color);
     let format = output.format;
     regions::render(intervals, &source.targets(), &options, format, &style, &mut output)?;
     output.finish()?;
@@ -119,7 +121,8 @@ fn show_schemes(args: &cli::Schemes) -> Result<i32> {
     let intervals = source.intervals_in(args.zoom.address);
     let done = schemes::compute(intervals, &source.targets(), source.schemes(), &options)?;
     let format = output.format;
-    schemes::render(&done, format, &style(&args.color), &mut output)?;
+    let style = output.style(&args.color);
+    schemes::render(&done, format, &style, &mut output)?;
     output.finish()?;
     Ok(source.status())
 }
@@ -135,7 +138,8 @@ fn show_overhead(args: &cli::Overhead) -> Result<i32> {
     };
     let cost = overhead::compute(source.intervals(), &source.targets(), &options)?;
     let format = output.format;
-    overhead::render(&cost, format, &style(&args.color), &mut output)?;
+    let style = output.style(&args.color);
+    overhead::render(&cost, format, &style, &mut output)?;
     output.finish()?;
     Ok(source.status())
 }

@@ -53,11 +53,13 @@ impl Prepared {
             purpose == Purpose::Tell || schemes.stats().any(|(scheme, _)| scheme.goes_by_address());
         let (pids, children) = (&target.forms.pid, target.children);
         let max_overhead = looking.max_overhead;
+        // A dry run counts what the real one would take, and of whom.
+        let manages = !managing.schemes.is_empty();
         let targets = if target.forms.all {
-            let selection = everyone::selection(&target.selecting, managing.act(), user)?;
+            let selection = everyone::selection(&target.selecting, manages, user)?;
             Targets::open_everyone(selection, everyone::most(looking), max_overhead)?
         } else if target.forms.paddr {
-            let selection = everyone::selection(&target.selecting, managing.act(), user)?;
+            let selection = everyone::selection(&target.selecting, manages, user)?;
             let most = everyone::most(looking);
             match by_address {
                 true => Targets::open_machine(selection, most, max_overhead)?,
@@ -174,15 +176,16 @@ pub fn start(
 }
 
 /// Gives up all rights but those that it takes to go on, now that everything is set up and
-/// open. Holds for this thread.
+/// open. Holds for this thread. `command`: one that was started, which may run as another user
+/// by now.
 pub fn keep_rights(
     managing: &cli::Managing,
-    user: Option<&User>,
+    command: Option<&Started>,
     swap: Option<&GuardedSwap>,
 ) -> Result<()> {
     let kept = [
         (true, rights::watch()),
-        (user.is_some(), rights::END_COMMANDS),
+        (command.is_some(), rights::END_COMMANDS),
         // Schemes are read again when their file changes.
         (!managing.schemes.is_empty(), rights::READ_FILES),
         (managing.stats.is_some(), rights::WRITE_FILES),
@@ -223,6 +226,7 @@ pub fn simulated(
     let config = Config::read(file)?;
     let duration_us = duration_us.unwrap_or_else(|| config.duration_us());
     let source = simulation(monitor, config, seed, duration_us, managing.zram.bytes);
+    schemes.check(|scheme: &Scheme| source.supports(scheme))?;
     Ok(Session::new(source, schemes))
 }
 

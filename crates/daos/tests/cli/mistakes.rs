@@ -131,4 +131,26 @@ fn a_failed_recording_keeps_an_older_record() {
     place.cannot(&["record", "--sim", "none.cfg"], "cannot read none.cfg");
     place.cannot(&["record", "--pid", "4194305"], "there is no process");
     assert_eq!(fs::read(place.path("daos.data")).unwrap(), older);
+    assert!(!place.path("daos.data.old").exists());
+}
+
+#[test]
+fn a_record_of_the_usual_name_is_kept_when_the_next_begins() {
+    let place = Place::with_record();
+    let older = fs::read(place.path("daos.data")).unwrap();
+    let again = ["record", "-q", "--sim", "load.cfg", "-d", "1s"];
+    place.run(&again).succeeded();
+    assert_eq!(fs::read(place.path("daos.data.old")).unwrap(), older);
+    assert!(fs::read(place.path("daos.data")).unwrap().len() < older.len());
+    // A name that was given is as it is said.
+    place.run(&[&again[..], &["-o", "mine"]].concat()).succeeded();
+    place.run(&[&again[..], &["-o", "mine"]].concat()).succeeded();
+    assert!(!place.path("mine.old").exists());
+}
+
+#[test]
+fn the_simulator_refuses_what_it_cannot_tell() {
+    let place = Place::with_record();
+    let apply = ["apply", "--sim", "load.cfg", "--scheme", "prcl-gentle"];
+    place.cannot(&apply, "it is not known how much of it is free");
 }

@@ -48,6 +48,9 @@ fn a_record_that_is_cut_short_is_read_up_to_there() {
     assert!(ran.stderr.contains("daos.data is cut short at byte"), "{}", ran.stderr);
     let snapshots = ran.json()["snapshots"].as_u64().unwrap();
     assert!((5..25).contains(&snapshots), "{snapshots} of 30");
+    let info = |place: &Place| String::from_utf8(place.run(&["report", "info"]).stdout).unwrap();
+    assert!(info(&place).contains("it is still being recorded, or its recorder was killed"));
+    assert!(info(&Place::with_record()).contains("the simulation ended"));
 }
 
 #[test]

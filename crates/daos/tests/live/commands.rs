@@ -49,6 +49,21 @@ fn a_command_that_does_not_start_leaves_nothing_behind() {
 
 #[tag(root)]
 #[test]
+fn what_a_script_waits_for_ends_with_it_and_is_told_not_to_be_watched() {
+    let scratch = Scratch::new();
+    // A number that no other test has.
+    let program = "our @many = (1) x (1 << 20); sleep 100073";
+    let script = format!("perl -e \"{program}\"; true");
+    let output = scratch.recorder(&["-d", "3s", "--", "sh", "-c", &script]).output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{stderr}");
+    assert!(stderr.contains("a process with") && stderr.contains("--children"), "{stderr}");
+    let left = Command::new("pgrep").args(["-f", "sleep 100073"]).output().unwrap();
+    assert!(left.stdout.is_empty(), "{}", String::from_utf8_lossy(&left.stdout));
+}
+
+#[tag(root)]
+#[test]
 fn standard_output_is_json_lines_alone() {
     eventually(|| {
         let script = "echo said by the command; sleep 1";

@@ -1,14 +1,17 @@
 //! What a systemd unit keeps from `daos` that it needs, and the setting to change.
 
 use daos_linux::support::NEEDED_RIGHTS;
-use rustix::fs::{Access, access};
+use rustix::fs::{Access, StatVfsMountFlags, access, statvfs};
 use rustix::process::{Resource, getrlimit};
 use std::fs;
 use std::path::Path;
 
+const BPF: u32 = 39;
+const PERFMON: u32 = 38;
+const SYS_ADMIN: u32 = 21;
 /// Rights beside those that watching takes all the time: their names, bits, and what for.
 const FOR_THE_START: [(&str, u32, &str); 2] = [
-    ("CAP_SYS_ADMIN", 21, "see what is RAM, at the start"),
+    ("CAP_SYS_ADMIN", SYS_ADMIN, "see what is RAM, at the start"),
     ("CAP_SETPCAP", 8, "give up rights once it has begun"),
 ];
 /// Open files below which it is told that children may be left out. Chosen: some hundreds of
@@ -18,22 +21,35 @@ const FEW_FILES: u64 = 4096;
 /// What is missing, if this runs in a unit: a line each. `root`: where `/proc`, `/sys`, `/run`
 /// and `/dev` are.
 pub fn missing(root: &Path) -> Vec<String> {
-    // systemd sets it for what it starts.
-    if std::env::var_os("INVOCATION_ID").is_none() {
+    // systemd sets it for what it starts, among that the terminals of a desktop.
+    if std::env::var_os("INVOCATION_ID").is_none() || !is_in_service(root) {
         return Vec::new();
     }
     let limit = getrlimit(Resource::Nofile).maximum;
     missing_in(root, limit.unwrap_or(u64::MAX))
 }
 
+/// Whether this is in the cgroup of a service of the system.
+fn is_in_service(root: &Path) -> bool {
+    let cgroups = fs::read_to_string(root.join("proc/self/cgroup")).unwrap_or_default();
+    let of_service =
+        |line: &str| line.trim_end().ends_with(".service") && !line.contains("/user.slice/");
+    cgroups.lines().any(of_service)
+}
+
 fn missing_in(root: &Path, most_files: u64) -> Vec<String> {
     let status = fs::read_to_string(root.join("proc/self/status")).unwrap_or_default();
     let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
     let rights = field("CapEff:").and_then(|hex| u64::from_str_radix(hex, 16).ok()).unwrap_or(0);
+    let lacks_right = |bit: u32| match bit {
+        // One stands for both.
+        BPF | PERFMON => rights & (1 << bit | 1 << SYS_ADMIN) == 0,
+        _ => rights & (1 << bit) == 0,
+    };
     let mut missing = Vec::new();
     let needed = NEEDED_RIGHTS.map(|(name, bit)| (name, bit, "watch processes"));
     for (name, bit, what) in needed.into_iter().chain(FOR_THE_START) {
-        if rights & (1 << bit) == 0 {
+        if lacks_right(bit) {
             missing.push(format!(
                 "{name} is missing, to {what}: add it to CapabilityBoundingSet= (and to \
                  AmbientCapabilities= with another User= than root)"
@@ -66,7 +82,7 @@ fn missing_in(root: &Path, most_files: u64) -> Vec<String> {
          RuntimeDirectory=daos",
     );
     lacks(
-        is_there("sys/block") && !is_writable("sys/block"),
+        statvfs(root.join("sys")).is_ok_and(|sys| sys.f_flag.contains(StatVfsMountFlags::RDONLY)),
         "/sys is read-only, so --zram can't set up swap: set it up for the host, or leave out \
          ProtectKernelTunables=",
     );
@@ -114,6 +130,17 @@ mod tests {
         assert_eq!(told.len(), settings.len(), "{told:?}");
         for (told, setting) in told.iter().zip(settings) {
             assert!(told.contains(setting), "{told}");
+        }
+        status(!(1 << 38), 0);
+        assert!(!missing_in(root, 1 << 20).iter().any(|told| told.contains("CAP_PERFMON")));
+        for (cgroup, expected) in [
+            ("0::/system.slice/daos-apply@db.service\n", true),
+            ("1:name=systemd:/mine.slice/db.service\n", true),
+            ("0::/user.slice/user-1000.slice/user@1000.service/app.slice/a.service\n", false),
+            ("0::/user.slice/user-1000.slice/session-2.scope\n", false),
+        ] {
+            fs::write(root.join("proc/self/cgroup"), cgroup).unwrap();
+            assert_eq!(is_in_service(root), expected, "{cgroup}");
         }
         fs::remove_dir_all(root.join("run")).unwrap();
         let told = missing_in(root, 1 << 20);

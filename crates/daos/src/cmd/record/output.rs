@@ -1,10 +1,11 @@
 //! Where a recording goes: a record file, or JSON lines on standard output.
 
+use crate::cli::DEFAULT_RECORD;
 use anyhow::{Context, Result};
 use daos_core::{Interval, TargetInfo};
 use daos_linux::user::give_to_caller;
 use daos_record::{Destination, End, Header, JsonLines, Writer};
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{Stdout, stdout};
 use std::path::Path;
 
@@ -32,9 +33,21 @@ impl Output {
         matches!(self, Self::Stdout)
     }
 
-    /// Begins the recording.
+    /// Begins the recording. What was recorded before under the usual name is kept under another.
     pub fn begin(self, header: &Header) -> Result<Recording> {
         Ok(match self {
+            Self::File(destination) if destination.path() == Path::new(DEFAULT_RECORD) => {
+                let before = destination.holds_record();
+                drop(destination);
+                if before {
+                    let kept = format!("{DEFAULT_RECORD}.old");
+                    let moved = fs::rename(DEFAULT_RECORD, &kept);
+                    moved.with_context(|| format!("cannot rename {DEFAULT_RECORD} to {kept}"))?;
+                }
+                let destination = Destination::open(DEFAULT_RECORD)?;
+                destination.new_file().map(give_to_caller);
+                Recording::File(destination.begin(header)?)
+            }
             Self::File(destination) => Recording::File(destination.begin(header)?),
             Self::Stdout => {
                 let mut recording = Recording::Lines(JsonLines::new(stdout()));

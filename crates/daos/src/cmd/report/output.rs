@@ -42,6 +42,12 @@ impl Output {
         Ok(Self { format, to })
     }
 
+    /// What is shown where it goes: nobody looks at a file as it is written.
+    pub fn style(&self, color: &Color) -> Style {
+        let is_shown = matches!(self.to, To::Stdout(_)) && stdout().is_terminal();
+        style(color, is_shown)
+    }
+
     /// Puts a file in its place.
     pub fn finish(mut self) -> Result<()> {
         self.flush()?;
@@ -97,11 +103,14 @@ impl From<cli::Format> for Format {
 }
 
 /// What standard output can show.
-pub fn style(color: &Color) -> Style {
+pub fn style_of_stdout(color: &Color) -> Style {
+    style(color, stdout().is_terminal())
+}
+
+fn style(color: &Color, terminal: bool) -> Style {
     let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let is = |name: &str, value: &str| std::env::var(name).is_ok_and(|v| v == value);
     let plain = Style::default();
-    let terminal = stdout().is_terminal();
     let (width, height) = terminal_size()
         .filter(|_| terminal)
         .map_or((plain.width, plain.height), |(w, h)| (w.0.into(), usize::from(h.0).max(20)));

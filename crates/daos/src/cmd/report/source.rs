@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use daos_core::{AddrRange, Interval, TargetId, TargetInfo};
 use daos_record::{Flaw, ReadError, Record};
-use daos_report::info::Info;
+use daos_report::info::{Info, NO_END};
 use daos_report::schemes::RecordedScheme;
 use std::cell::Cell;
 use std::path::Path;
@@ -21,6 +21,8 @@ impl Source {
         let record = Record::open(path)?;
         if let Some(damage) = record.damage() {
             daos_cli::say!("daos: {damage}");
+        } else if record.end().is_none() {
+            daos_cli::say!("daos: note: {}: its end is {NO_END}", path.display());
         }
         Ok(Self { record, undecodable: Cell::new(false) })
     }
@@ -111,6 +113,10 @@ impl Source {
             host: header.host.hostname.clone(),
             kernel: header.host.kernel.clone(),
             version: header.daos_version.clone(),
+            created_unix_s: header.created_unix_s,
+            command: header.command.clone(),
+            end: self.record.end().map(|end| end.reason.clone()),
+            exit_status: self.record.end().and_then(|end| end.exit_status),
             duration_us: extent.end_us,
             snapshots: extent.snapshots,
             damage: self.record.damage().map(ToString::to_string),

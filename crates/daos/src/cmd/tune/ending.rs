@@ -70,7 +70,7 @@ pub fn tell(
     store: &Store,
     out: &mut impl Write,
 ) -> Result<()> {
-    let style = output::style(&Color { color: When::Auto });
+    let style = output::style_of_stdout(&Color { color: When::Auto });
     let took = span(result.took_s as u64);
     let why = match result.end {
         TuningEnd::Samples => "all samples are taken",

@@ -2,16 +2,20 @@
 //! or runs alone, so that the difference is the scheme's.
 
 use anyhow::{Result, anyhow};
+use daos_core::units::display;
 use daos_linux::memory::ProcessMemory;
 use daos_linux::{Process, TempSwap};
 use daos_session::{MemorySeries, MemoryUse, Started};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::path::Path;
+use std::sync::Once;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// Between two looks at the memory.
 const SAMPLE: Duration = Duration::from_millis(100);
+/// When it is looked for what a run has started, if that is not to count.
+const LOOKED_FOR_CHILDREN: Duration = Duration::from_secs(1);
 
 /// Looks at a run until it ends.
 #[derive(Debug)]
@@ -32,6 +36,7 @@ impl Observer {
         let (pid, pidfd, began) = (run.pid(), run.pidfd()?, run.began());
         let observe = move || {
             let mut series = MemorySeries::default();
+            let mut has_looked = false;
             loop {
                 let elapsed = began.elapsed();
                 let pids = if children { tree(pid) } else { vec![pid] };
@@ -45,6 +50,10 @@ impl Observer {
                     let zram = usage.map_or(0, |usage| usage.memory_bytes);
                     let sample = MemoryUse { resident, swap, zram };
                     series.add(elapsed.as_micros() as u64, sample);
+                }
+                if !children && !has_looked && elapsed >= LOOKED_FOR_CHILDREN {
+                    has_looked = true;
+                    tell_of_children(pid, resident);
                 }
                 let nanos = SAMPLE.saturating_sub(began.elapsed() - elapsed).subsec_nanos();
                 let wait = Timespec { tv_sec: 0, tv_nsec: nanos.into() };
@@ -66,14 +75,23 @@ impl Observer {
 
 /// A process and all that it has started, as far as they can be seen.
 fn tree(pid: u32) -> Vec<u32> {
-    let mut all = vec![pid];
-    let mut at = 0;
-    while at < all.len() {
-        if let Ok(process) = Process::open(all[at]) {
-            let children = process.children();
-            all.extend(children.into_iter().filter(|pid| !all.contains(pid)).collect::<Vec<_>>());
-        }
-        at += 1;
+    let started = Process::open(pid).map_or(Vec::new(), |process| process.descendants());
+    std::iter::once(pid).chain(started.iter().map(Process::pid)).collect()
+}
+
+/// Says once that memory does not count of which there is much.
+fn tell_of_children(pid: u32, own_bytes: u64) {
+    static TOLD: Once = Once::new();
+    let children = tree(pid).split_off(1);
+    let read = |pid: &u32| ProcessMemory::read(Path::new("/proc"), *pid);
+    let bytes: u64 = children.iter().filter_map(read).map(|memory| memory.resident_bytes).sum();
+    if bytes > own_bytes {
+        TOLD.call_once(|| {
+            daos_cli::say!(
+                "daos: note: what the command has started has {} resident, and does not count: give \
+                 --children",
+                display::bytes(bytes)
+            );
+        });
     }
-    all
 }

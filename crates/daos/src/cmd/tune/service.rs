@@ -88,6 +88,7 @@ impl Service<'_> {
         let mut begun_us = None;
         while let Some(Interval { snapshot, .. }) = self.session.next_interval()? {
             self.watched_us = snapshot.end_us;
+            session::tell_notes(&mut self.session);
             let begun_us = *begun_us.get_or_insert(snapshot.start_us);
             let elapsed_us = snapshot.end_us - begun_us;
             if elapsed_us >= time_us || enough(&self.meter, elapsed_us as f64 / time_us as f64) {
@@ -112,6 +113,7 @@ impl Service<'_> {
         self.session.replace_schemes(vec![scheme]);
         let bar = session::progress(!quiet, "applying", None);
         while let Some(interval) = self.session.next_interval()? {
+            session::tell_notes(&mut self.session);
             if self.session.has_sampled(&interval.snapshot) {
                 bar.set_message(Told::of(&self.session).line());
             }
