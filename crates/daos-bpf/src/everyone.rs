@@ -41,6 +41,8 @@ pub(crate) struct Everyone {
     /// What the census that goes on has found so far.
     coming: Vec<Counted>,
     is_counting: bool,
+    /// Whether a step of a census was the last.
+    counts_next: bool,
     /// Whether it is of those that were too young. They are small: which comes first matters less
     /// than that they come at once.
     is_of_young: bool,
@@ -91,6 +93,7 @@ impl VirtualMemory {
             candidates: Vec::new(),
             coming: Vec::new(),
             is_counting: false,
+            counts_next: false,
             is_of_young: false,
             took_us: 0,
             next_us: 0,
@@ -100,8 +103,9 @@ impl VirtualMemory {
             nr_too_many: 0,
         };
         self.upkeep = self.upkeep.clone().of_everyone();
-        let begun_us = cpu::used_us();
-        let found = self.find(&mut everyone, 0, |_, _| cpu::used_us() < begun_us + AT_FIRST_US);
+        let (begun_us, now_us) = (cpu::used_us(), cpu::monotonic_us());
+        let at_first = |_: &mut Self, _| cpu::used_us() < begun_us + AT_FIRST_US;
+        let found = self.find(&mut everyone, now_us, at_first);
         self.everyone = Some(everyone);
         self.page_cache = Some(PageCacheLook::new(&mut self.reader)?);
         found
@@ -144,10 +148,14 @@ impl VirtualMemory {
         let mut spent_us = 0;
         while may(self, spent_us) {
             let begun_us = cpu::used_us();
-            let dropped = if let Some(candidate) = everyone.candidates.pop() {
-                self.take_on(everyone, candidate, &mut known)?
-            } else if everyone.is_counting || everyone.is_due(now_us) {
+            // In turn with those that wait: one that comes meanwhile may be larger.
+            let counts = everyone.is_counting || everyone.is_due(now_us);
+            everyone.counts_next =
+                counts && (!everyone.counts_next || everyone.candidates.is_empty());
+            let dropped = if everyone.counts_next {
                 self.count_some(everyone, &known, now_us)
+            } else if let Some(candidate) = everyone.candidates.pop() {
+                self.take_on(everyone, candidate, &mut known)?
             } else {
                 return Ok(());
             };
@@ -155,7 +163,7 @@ impl VirtualMemory {
                 known = self.pids().zip(0..).collect();
             }
             spent_us = cpu::used_us() - begun_us;
-            if everyone.is_counting {
+            if everyone.counts_next {
                 everyone.took_us += spent_us;
             }
         }
@@ -247,6 +255,7 @@ impl VirtualMemory {
             && let Some(at) = self.place_of(id)
         {
             known.insert(pid, at);
+            self.spaces[at].seen.counted_bytes = Some(candidate.resident_bytes);
             self.task(at)?;
             if let Some((smallest, _)) = smallest {
                 everyone.nr_too_many += 1;
@@ -265,9 +274,14 @@ impl VirtualMemory {
     }
 }
 
-/// Those of `mappings`, by rising address, that are worth to be watched of a process with so much
-/// resident, where there are many: sorted, disjoint, some of them over small gaps.
-pub(crate) fn main_ranges(mappings: &[Mapping], resident_bytes: u64) -> Vec<AddrRange> {
+/// How many ranges are worth to be watched of a process with so much resident.
+pub(crate) fn most_ranges(resident_bytes: u64) -> usize {
+    1 + (resident_bytes / BYTES_A_RANGE) as usize
+}
+
+/// Those of `mappings`, by rising address, that are worth to be watched, where there are many processes, `most` of them: sorted,
+/// disjoint, some of them over small gaps.
+pub(crate) fn main_ranges(mappings: &[Mapping], most: usize) -> Vec<AddrRange> {
     let mut ranges: Vec<AddrRange> = Vec::new();
     for file in mappings.chunk_by(|a, b| a.name == b.name && a.range.end == b.range.start) {
         let (first, last) = (&file[0], &file[file.len() - 1]);
@@ -281,7 +295,6 @@ pub(crate) fn main_ranges(mappings: &[Mapping], resident_bytes: u64) -> Vec<Addr
             _ => ranges.push(range),
         }
     }
-    let most = 1 + (resident_bytes / BYTES_A_RANGE) as usize;
     if ranges.len() > most {
         ranges.sort_unstable_by_key(|range| std::cmp::Reverse(range.len()));
         ranges.truncate(most);
@@ -322,9 +335,10 @@ mod tests {
             AddrRange::new(high + 3 * MIB, high + 3 * MIB + (192 << 10)),
             AddrRange::new(stack, stack + (132 << 10)),
         ];
-        assert_eq!(main_ranges(&mappings, 1 << 30), all);
-        assert_eq!(main_ranges(&mappings, 0), all[..1]);
-        assert_eq!(main_ranges(&mappings, 8 * MIB), all[..3]);
-        assert_eq!(main_ranges(&[], 0), []);
+        let main = |resident_bytes| main_ranges(&mappings, most_ranges(resident_bytes));
+        assert_eq!(main(1 << 30), all);
+        assert_eq!(main(0), all[..1]);
+        assert_eq!(main(8 * MIB), all[..3]);
+        assert_eq!(main_ranges(&[], 1), []);
     }
 }

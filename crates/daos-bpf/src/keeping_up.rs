@@ -6,7 +6,7 @@
 //! counts as far as it was read.
 
 use crate::BpfError;
-use crate::everyone::main_ranges;
+use crate::everyone::{main_ranges, most_ranges};
 use crate::vaddr::{Origin, Space, VirtualMemory};
 use daos_core::{AddrRange, KindsOfMemory, Mapping};
 use daos_linux::cpu;
@@ -34,9 +34,11 @@ pub(crate) struct Seen {
     pub(crate) mappings: Vec<Mapping>,
     /// Those that touch are one.
     pub(crate) ranges: Vec<AddrRange>,
-    /// Those of them that matter where there are many targets, once they were asked for.
-    main_ranges: Option<Vec<AddrRange>>,
+    /// Those of them that matter where there are many targets, once they were asked for, and how many there may be.
+    main_ranges: Option<(Vec<AddrRange>, usize)>,
     pub(crate) memory: Option<KindsOfMemory>,
+    /// What was counted to be resident, before it was weighed, in bytes.
+    pub(crate) counted_bytes: Option<u64>,
     /// How many it had when its memory was weighed.
     pub(crate) threads: u32,
     /// Bytes that were mapped when a look began.
@@ -99,6 +101,7 @@ impl Space {
         self.seen.threads = threads;
         self.seen.is_news |= self.seen.memory.is_none_or(|before| before.differs_from(&kinds));
         self.seen.memory = Some(kinds);
+        self.seen.note_weighed();
         Some(mapped_bytes)
     }
 
@@ -150,13 +153,22 @@ impl Space {
 impl Seen {
     /// What of it is resident, in bytes.
     pub(crate) fn resident_bytes(&self) -> Option<u64> {
-        Some(self.memory?.resident_bytes())
+        self.memory.map(|memory| memory.resident_bytes()).or(self.counted_bytes)
     }
 
     /// Those of what is mapped that matter where there are many targets.
     pub(crate) fn main_ranges(&mut self) -> &[AddrRange] {
-        let resident_bytes = self.resident_bytes().unwrap_or(0);
-        self.main_ranges.get_or_insert_with(|| main_ranges(&self.mappings, resident_bytes))
+        let most = most_ranges(self.resident_bytes().unwrap_or(0));
+        let main = || (main_ranges(&self.mappings, most), most);
+        &self.main_ranges.get_or_insert_with(main).0
+    }
+
+    /// Has them chosen anew where some were left out and it has half as much again resident by now.
+    fn note_weighed(&mut self) {
+        let now = most_ranges(self.resident_bytes().unwrap_or(0));
+        let is_outgrown =
+            |(main, most): &(Vec<AddrRange>, usize)| main.len() == *most && 2 * now >= 3 * most;
+        self.main_ranges.take_if(|main| is_outgrown(main));
     }
 
     fn extend(&mut self, coming: Vec<Mapping>) {

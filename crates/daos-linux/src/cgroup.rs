@@ -111,6 +111,28 @@ impl MemoryCgroup {
     }
 }
 
+/// By which hierarchy the cgroups of processes are told: found once, as a host may have hundreds of mounts.
+#[derive(Debug, Clone, Copy)]
+pub struct CgroupPaths(Option<Version>);
+
+impl CgroupPaths {
+    /// Of the host whose files are below `root`.
+    pub fn find(root: &Path) -> Self {
+        Self(Mount::find(root).map(|mount| mount.version))
+    }
+
+    /// The cgroup whose memory controller counts process `pid`, as a path from the root of the hierarchy; `None` when it has
+    /// ended, or the host has no cgroups.
+    pub fn of(self, root: &Path, pid: u32) -> Option<String> {
+        Some(self.path_in(&of_process(root, pid)?)?.to_owned())
+    }
+
+    /// The same by its `/proc/PID/cgroup`.
+    pub(crate) fn path_in(self, cgroups: &str) -> Option<&str> {
+        path_in(cgroups, self.0?)
+    }
+}
+
 /// The `/proc/PID/cgroup` of a process.
 pub(crate) fn of_process(root: &Path, pid: u32) -> Option<String> {
     fs::read_to_string(root.join(format!("proc/{pid}/cgroup"))).ok()

@@ -1,7 +1,7 @@
 //! A process, held by a pidfd: never touched again once its number is another's.
 
 use crate::census::stat::Stat;
-use crate::cgroup::MemoryCgroup;
+use crate::cgroup::CgroupPaths;
 use crate::clear_refs::ClearRefs;
 use crate::host;
 use crate::madvise::{self, Advice, Advised};
@@ -290,8 +290,8 @@ impl Process {
 
     /// The cgroup whose memory controller counts it, as a path from the root of the
     /// hierarchy; `None` when it has ended, or the host has no cgroups.
-    pub fn memory_cgroup(&self) -> Option<String> {
-        self.believe(MemoryCgroup::of(Path::new("/"), self.pid).map(|cgroup| cgroup.path))?
+    pub fn memory_cgroup(&self, paths: CgroupPaths) -> Option<String> {
+        self.believe(paths.of(Path::new("/"), self.pid))?
     }
 
     fn status(&self) -> io::Result<Status> {

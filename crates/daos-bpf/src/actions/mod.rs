@@ -123,7 +123,7 @@ impl ActionSink for VirtualMemory {
     }
 
     fn cgroup(&self, target: TargetId) -> Option<String> {
-        self.spaces[self.place_of(target)?].process.memory_cgroup()
+        self.spaces[self.place_of(target)?].memory_cgroup()
     }
 }
 

@@ -83,7 +83,7 @@ impl ActionSink for PhysicalMemory {
             }
             self.owners.know_mappings(at, of_one);
             let space = &self.owners.processes.spaces[at];
-            let cgroup = space.process.memory_cgroup();
+            let cgroup = space.memory_cgroup();
             for piece in of_one {
                 if let Some(mapping) = space.mapping_at(piece.va) {
                     let (range, cgroup) = (piece.physical(piece.range()), cgroup.clone());

@@ -26,6 +26,7 @@ use daos_core::access::MAX_WINDOW_PAGES;
 use daos_core::{
     AccessCheck, AddrRange, Capabilities, Observation, Prices, Target, TargetId, TargetInfo, Window,
 };
+use daos_linux::cgroup::CgroupPaths;
 use daos_linux::claim::{Claim, Claimed};
 use daos_linux::cpu::Placement;
 use daos_linux::ends::Ends;
@@ -67,6 +68,7 @@ pub struct VirtualMemory {
     /// The files that have it, if schemes may take from them.
     pub(crate) cached_files: Option<CachedFiles>,
     ends: Option<Ends>,
+    cgroup_paths: CgroupPaths,
     pub(crate) target_cost: TargetCost,
     /// `None`: whoever arms counts those that are accessed then.
     pub(crate) armed_pages: Option<ArmedPages>,
@@ -110,6 +112,7 @@ impl VirtualMemory {
             page_cache: None,
             cached_files: None,
             ends: Ends::new().ok(),
+            cgroup_paths: CgroupPaths::find(Path::new("/")),
             target_cost: TargetCost::new(&measured),
             armed_pages: Some(ArmedPages::default()),
             prices: Prices { arm_target_page: PAGE_US, ..measured.prices },
@@ -132,7 +135,8 @@ impl VirtualMemory {
         self.next_id += 1;
         let end_is_told =
             self.ends.as_ref().is_some_and(|ends| ends.add(&process, id.0.into()).is_ok());
-        self.spaces.push(Space::new(id, process, origin, end_is_told, claim));
+        let paths = self.cgroup_paths;
+        self.spaces.push(Space::new(id, process, origin, end_is_told, claim, paths));
         Ok(id)
     }
 

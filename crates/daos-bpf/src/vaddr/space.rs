@@ -6,6 +6,7 @@ use crate::keeping_up::Seen;
 use crate::programs::Task;
 use daos_core::{AddrRange, KindsOfMemory, Mapping, TargetId, TargetInfo};
 use daos_linux::Process;
+use daos_linux::cgroup::CgroupPaths;
 use daos_linux::claim::Claim;
 use daos_linux::clear_refs::ClearRefs;
 
@@ -47,8 +48,9 @@ pub(crate) struct Space {
     /// The task could not be looked up since the last regions update.
     pub(super) lookup_failed: bool,
     pub(crate) seen: Seen,
-    /// The cgroup whose memory controller counts it, once it was described.
+    /// The cgroup whose memory controller counts it, once it was described, and how it is told.
     cgroup: Option<String>,
+    cgroup_paths: CgroupPaths,
     /// Mappings that the kernel refused to arm.
     pub(crate) refused: Vec<AddrRange>,
     /// Regions updates since the mappings were last described; `None`: never.
@@ -73,6 +75,7 @@ impl Space {
         origin: Origin,
         end_is_told: bool,
         claim: Claim,
+        cgroup_paths: CgroupPaths,
     ) -> Self {
         Self {
             id,
@@ -87,6 +90,7 @@ impl Space {
             lookup_failed: false,
             seen: Seen::default(),
             cgroup: None,
+            cgroup_paths,
             refused: Vec::new(),
             described: None,
             described_mappings: Vec::new(),
@@ -96,6 +100,11 @@ impl Space {
             is_opaque: false,
             anonymous_stayed: false,
         }
+    }
+
+    /// The cgroup whose memory controller counts it now.
+    pub(crate) fn memory_cgroup(&self) -> Option<String> {
+        self.process.memory_cgroup(self.cgroup_paths)
     }
 
     pub(crate) fn mapping_at(&self, addr: u64) -> Option<&Mapping> {
@@ -135,7 +144,7 @@ impl Space {
         self.described_mappings.clone_from(&mappings);
         self.described_memory = self.seen.memory;
         if self.cgroup.is_none() {
-            self.cgroup = self.process.memory_cgroup();
+            self.cgroup = self.memory_cgroup();
         }
         Some(TargetInfo {
             id: self.id,

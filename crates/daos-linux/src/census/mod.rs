@@ -16,7 +16,7 @@ pub mod protected;
 pub mod selection;
 pub(crate) mod stat;
 
-use crate::cgroup::{self, Mount};
+use crate::cgroup::{self, CgroupPaths};
 pub use protected::Protection;
 pub use selection::{CgroupPattern, Selection};
 use stat::Stat;
@@ -63,8 +63,7 @@ pub struct Counted {
 pub struct Census {
     root: PathBuf,
     selection: Selection,
-    /// Which of the lines of `/proc/PID/cgroup` counts.
-    memory: Option<cgroup::Version>,
+    cgroups: CgroupPaths,
     walk: Option<Walk>,
     /// Those that were too young, of the last walk over all.
     young: Vec<u32>,
@@ -96,9 +95,9 @@ impl Iterator for Walk {
 impl Census {
     /// Of those that `selection` means. `root` is `/`, or a test's tree.
     pub fn new(root: &Path, selection: Selection) -> Self {
-        let memory = Mount::find(root).map(|mount| mount.version);
+        let cgroups = CgroupPaths::find(root);
         let (root, me) = (root.to_owned(), std::process::id());
-        Self { root, selection, memory, walk: None, young: Vec::new(), now_ticks: 0, me }
+        Self { root, selection, cgroups, walk: None, young: Vec::new(), now_ticks: 0, me }
     }
 
     /// The next process; `None` when all have been gone over. The next step after that begins
@@ -156,8 +155,7 @@ impl Census {
 
     /// The cgroup whose memory controller counts process `pid`.
     pub fn cgroup_of(&self, pid: u32) -> Option<String> {
-        let path = cgroup::path_in(&cgroup::of_process(&self.root, pid)?, self.memory?)?.to_owned();
-        Some(path)
+        self.cgroups.of(&self.root, pid)
     }
 
     /// The process, and whether it was only too young.
@@ -194,7 +192,7 @@ impl Census {
             },
         };
         if let Some(pattern) = cgroup {
-            let path = self.memory.and_then(|memory| cgroup::path_in(&cgroups, memory));
+            let path = self.cgroups.path_in(&cgroups);
             if !path.is_some_and(|path| pattern.matches(path)) {
                 return Verdict::Other;
             }

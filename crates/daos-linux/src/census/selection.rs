@@ -22,7 +22,8 @@ impl Selection {
     /// Whether it means all of the machine, system daemons as well.
     pub fn is_of_all(&self) -> bool {
         let with_system = self.protection.as_ref().is_none_or(Protection::includes_system);
-        self.cgroup.is_none() && self.uid.is_none() && with_system
+        let chosen = self.cgroup.is_some() || self.uid.is_some() || self.min_resident_bytes > 0;
+        !chosen && with_system
     }
 }
 

@@ -92,6 +92,8 @@ const SUBREGIONS_PER_REGION: usize = 4;
 /// known one by one, and the time for it in seconds. Chosen.
 const FOR_TABLES: f64 = 0.4;
 const TABLES_READ_IN: f64 = 4.0;
+/// As many times as many page tables as that are known one by one where they already are. Chosen: programs map and unmap some of what they have.
+const STILL_FITS: f64 = 1.25;
 /// Most rounds at once: the first, and those that follow since something changed. Chosen: at two ticks each they fit the default
 /// one, which has twenty.
 const MAX_ROUNDS: u32 = 8;
@@ -528,6 +530,8 @@ impl Monitor for Windows {
         let price = self.budget.reading(u64::from(self.most_pages)).monitor();
         let affordable = self.budget.per_second() * FOR_TABLES * TABLES_READ_IN / price;
         let most = self.max_subregions();
+        // What is known of all pages is not forgotten for one table more.
+        let affordable = if self.fits_tables { affordable * STILL_FITS } else { affordable };
         self.fits_tables = tables as usize <= most && tables as f64 <= affordable;
         let bytes = self.bytes();
         self.explored_bytes = self.explored_bytes.min(bytes);

@@ -35,6 +35,11 @@ pub(super) struct Run {
 }
 
 impl Run {
+    /// Whether most of it was.
+    fn is_observed(&self) -> bool {
+        self.unobserved <= self.pages / 2.0
+    }
+
     fn of(subregion: &Subregion, seconds: f64, now_us: u64) -> Self {
         let pages = subregion.range.pages() as f64;
         let mut since_us = subregion.settled_us();
@@ -202,7 +207,8 @@ fn joined_of<'a>(known: &'a [Run], runs: &'a [Run]) -> impl Iterator<Item = &'a 
         let parts = rest.partition_point(|k| k.range.start < run.range.end);
         let (inside, behind) = rest.split_at(parts);
         rest = behind;
-        if inside.len() > 1 { inside } else { &[] }
+        // Of what was not observed nothing is known: it is as the others are.
+        if inside.len() > 1 { inside } else { &[] }.iter().filter(|run| run.is_observed())
     })
 }
 

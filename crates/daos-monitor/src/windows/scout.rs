@@ -164,7 +164,8 @@ impl Windows {
         let mut total = 0u64;
         for (at, target) in self.targets.iter().enumerate() {
             for (index, subregion) in target.subregions.iter().enumerate() {
-                if subregion.may_be_explored() {
+                // What can't be observed tells nothing, wherever it is looked at.
+                if subregion.may_be_explored() && subregion.unobserved <= 0.5 {
                     total += subregion.range.pages();
                     ends.push((total, at, index));
                 }

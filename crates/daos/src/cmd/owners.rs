@@ -7,7 +7,7 @@ use crate::cmd::report::output::Output;
 use crate::cmd::session;
 use anyhow::Result;
 use daos_cli::{Usage, signals};
-use daos_core::{TargetId, TargetInfo};
+use daos_core::{Snapshot, TargetId, TargetInfo, TargetSnapshot};
 use daos_linux::census::{Census, Selection, Verdict};
 use daos_linux::{memory, process, rights};
 use daos_report::owners::{self, Watching};
@@ -43,7 +43,8 @@ pub fn run(args: &cli::Owners) -> Result<i32> {
     rights::keep(rights::watch() | rights::WRITE_FILES)?;
     let mut session = Session::new(live, Default::default());
     let bar = session::progress(!args.quiet, "looking", Some(args.duration));
-    let (mut watching, mut last, mut page_cache) = (Watching::default(), None, None);
+    let (mut watching, mut page_cache) = (Watching::default(), None);
+    let mut last: Option<Snapshot> = None;
     let mut infos: BTreeMap<TargetId, TargetInfo> = BTreeMap::new();
     while let Some(interval) = session.next_interval()? {
         if !args.quiet {
@@ -58,7 +59,13 @@ pub fn run(args: &cli::Owners) -> Result<i32> {
         last = Some(interval.snapshot);
     }
     bar.finish_and_clear();
-    let watched: Vec<u32> = session.source().memory().pids();
+    // Those that there was no time to look at are as those that are no targets.
+    if let Some(last) = &mut last {
+        let was_seen = |target: &TargetSnapshot| !target.regions.is_empty();
+        last.targets.retain(|target| was_seen(target) && infos.contains_key(&target.id));
+    }
+    let ids = last.iter().flat_map(|last| last.targets.iter().map(|target| target.id));
+    let watched: Vec<u32> = ids.filter_map(|id| infos[&id].pid).collect();
     let others = others(selection, &watched);
     let infos: Vec<TargetInfo> = infos.into_values().collect();
     let mut bill = watching.bill(last.as_ref(), &infos, &others, args.by.into());
