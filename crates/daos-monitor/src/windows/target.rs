@@ -313,6 +313,7 @@ impl Subregion {
             since_us: self.since_us,
             unobserved: self.unobserved,
             was_read: self.was_read,
+            filled_us: self.filled_us,
             curve: self.curve,
             ..Self::mapped_since(self.unmapped_us, range, IDLE_PAGES, now_us)
         }

@@ -55,14 +55,13 @@ impl TargetSubregions {
             let is_surveyed = subregion.may_be_explored();
             surveyed += if is_surveyed { bytes } else { 0.0 };
             let sum = if is_surveyed { &mut sum } else { &mut rest };
-            let filled_us = subregion.only_filled_us();
-            let of_others = new.filter(|_| filled_us.is_some());
+            let of_others = new.filter(|_| subregion.only_filled_us().is_some());
             let usual = of_others.unwrap_or(subregion.curve);
             let shares = subregion.shares_if(usual, now_us);
             for (at, (sum, share)) in sum.iter_mut().zip(shares).enumerate() {
                 let accessed = bytes * f64::from(share);
                 *sum += accessed;
-                if filled_us.is_some_and(|filled_us| filled_us + WITHIN_US[at] > now_us) {
+                if subregion.filled_us > 0 && subregion.filled_us + WITHIN_US[at] > now_us {
                     filled[at] += accessed;
                 }
             }
@@ -175,6 +174,8 @@ mod tests {
         let seen = Observation { present: 8, accessed: 8, ..Observation::default() };
         for subregion in &mut target.subregions[4..8] {
             subregion.take((0, 8), &seen, 6 * S);
+            // That it is armed at once makes it no other memory.
+            subregion.arm(0, 8, 6 * S);
         }
         assert_eq!(told(&mut target, 20, 6 * S), 8.0);
         assert!(told(&mut target, 20, 8 * S) <= 4.0, "nothing came since");

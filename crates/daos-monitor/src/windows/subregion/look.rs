@@ -134,6 +134,9 @@ impl Subregion {
             let are_of_window = fresh.without(&window).is_empty();
             let from_us = if are_of_window { armed.1 } else { armed.1.min(self.read_us) };
             self.note_accessed(&fresh, from_us, now_us);
+            if self.unmapped_us > 0 {
+                self.filled_us = now_us;
+            }
         }
         self.count(changed || raised, &fresh, all_read, now_us);
         self.waiting = self.waiting.without(&found.read).or(&found.clear);

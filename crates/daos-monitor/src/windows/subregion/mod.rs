@@ -132,6 +132,8 @@ pub(super) struct Subregion {
     pub unmapped_us: u64,
     /// The same, also afterwards.
     pub new_since_us: u64,
+    /// When it was seen to be filled, or 0: then, and while it was not armed since, what is accessed of it came into memory.
+    pub filled_us: u64,
 }
 
 impl Subregion {
@@ -181,6 +183,7 @@ impl Subregion {
             arm_all_us: 0,
             unmapped_us,
             new_since_us: unmapped_us,
+            filled_us: 0,
         };
         new.centre_probe(pages);
         new
