@@ -20,7 +20,7 @@ pub mod whole_file;
 
 pub use monitoring::{Backend, Looking, Plain, max_overhead_help};
 pub use outcome::{Usage, exit_code, is_broken_pipe, scheme_error};
-pub use programs::is_program;
+pub use programs::{find_program, is_program};
 pub use whole_file::WholeFile;
 
 use daos_core::text::safe_lines;

@@ -5,6 +5,7 @@ use crate::host::{self, field, kib_field};
 use crate::process::of_a_live_thread;
 use daos_core::{KindsOfMemory, PAGE_SIZE};
 use std::fs;
+use std::iter::Sum;
 use std::path::Path;
 
 /// Bytes that are kept at hand at most: the highest that malloc(3) takes for what it does not
@@ -58,6 +59,15 @@ impl ProcessMemory {
         Some(Self {
             resident_bytes: bytes("AnonPages")? + bytes("Mapped")?,
             swap_bytes: bytes("SwapTotal").unwrap_or(0).saturating_sub(free_swap),
+        })
+    }
+}
+
+impl Sum for ProcessMemory {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |sum, one| Self {
+            resident_bytes: sum.resident_bytes + one.resident_bytes,
+            swap_bytes: sum.swap_bytes + one.swap_bytes,
         })
     }
 }

@@ -211,20 +211,19 @@ impl Process {
 
     /// All that it has started, and those have, that still run, as far as there is room to hold them.
     pub fn descendants(&self) -> Vec<Process> {
-        let mut all: Vec<Process> = Vec::new();
-        let mut at = None;
-        loop {
-            let parent = at.map_or(self, |at: usize| &all[at]);
-            let children = parent.children().into_iter();
-            let children: Vec<_> = children.filter_map(|pid| parent.child(pid).ok()).collect();
-            all.extend(children);
+        let started_by = |parent: &Process| -> Vec<Process> {
+            parent.children().into_iter().filter_map(|pid| parent.child(pid).ok()).collect()
+        };
+        let mut all = started_by(self);
+        all.truncate(MOST_DESCENDANTS);
+        let mut at = 0;
+        while at < all.len() {
+            let more = started_by(&all[at]);
+            all.extend(more);
             all.truncate(MOST_DESCENDANTS);
-            let next = at.map_or(0, |at| at + 1);
-            if next == all.len() {
-                return all;
-            }
-            at = Some(next);
+            at += 1;
         }
+        all
     }
 
     /// Asks it to end.

@@ -21,7 +21,11 @@ impl Rights {
     /// The effective rights of process `pid`; none when they can't be read.
     pub fn of(proc: &Path, pid: u32) -> Self {
         let status = fs::read_to_string(proc.join(pid.to_string()).join("status"));
-        let status = status.unwrap_or_default();
+        Self::of_status(&status.unwrap_or_default())
+    }
+
+    /// The same by its `/proc/PID/status`.
+    pub fn of_status(status: &str) -> Self {
         let set = status
             .lines()
             .find_map(|l| l.strip_prefix("CapEff:"))
@@ -29,11 +33,15 @@ impl Rights {
         Self(set.unwrap_or(0))
     }
 
+    /// Whether the one with this bit is among them, or another that stands for it.
+    pub fn covers(self, bit: u32) -> bool {
+        let has = |bit: u32| self.0 & (1 << bit) != 0;
+        has(bit) || (matches!(bit, 38 | 39) && has(SYS_ADMIN))
+    }
+
     /// The needed ones that are missing.
     pub fn missing(self) -> Vec<&'static str> {
-        let has = |bit: u32| self.0 & (1 << bit) != 0;
-        let covered = |bit: u32| has(bit) || (matches!(bit, 38 | 39) && has(SYS_ADMIN));
-        let missing = NEEDED_RIGHTS.iter().filter(|(_, bit)| !covered(*bit));
+        let missing = NEEDED_RIGHTS.iter().filter(|(_, bit)| !self.covers(*bit));
         missing.map(|(name, _)| *name).collect()
     }
 }

@@ -170,8 +170,7 @@ fn in_use(root: &Path, device: &Path) -> Option<SwapDevice> {
 fn room_for(root: &Path, device: &Path) -> Result<(), SwapError> {
     let swap = Swap::read(&root.join("proc"));
     let Some(ours) = in_use(root, device) else { return Ok(()) };
-    let free = swap.total_bytes.saturating_sub(swap.used_bytes);
-    let free_elsewhere = free.saturating_sub(ours.size_bytes - ours.used_bytes);
+    let free_elsewhere = swap.free_bytes().saturating_sub(ours.size_bytes - ours.used_bytes);
     if ours.used_bytes <= free_elsewhere {
         return Ok(());
     }

@@ -56,12 +56,7 @@ impl TargetsMemory {
             *known = Some(ProcessMemory::read(proc, pid).unwrap_or_default());
             self.allowance.spend(cpu::used_us() - begun_us);
         }
-        let mut sum = ProcessMemory::default();
-        for known in self.known.values() {
-            let known = (*known)?;
-            sum.resident_bytes += known.resident_bytes;
-            sum.swap_bytes += known.swap_bytes;
-        }
+        let sum: ProcessMemory = self.known.values().copied().sum::<Option<_>>()?;
         (sum != ProcessMemory::default()).then_some(sum)
     }
 }

@@ -36,7 +36,7 @@ impl UnwatchedChildren {
         self.due = Some(now + self.wait);
         let children = memory.unwatched_children();
         let read = |pid: &u32| ProcessMemory::read(Path::new("/proc"), *pid);
-        let bytes: u64 = children.iter().filter_map(read).map(|memory| memory.resident_bytes).sum();
+        let bytes = children.iter().filter_map(read).sum::<ProcessMemory>().resident_bytes;
         if bytes < WORTH_A_NOTE {
             return None;
         }

@@ -25,7 +25,7 @@
  * Linux: of an entry that is not present, that its page is there all the same, but may not be
  * accessed now; the bits of the address are inverted then.
  */
-#define ENTRY_PROT_NONE (1ULL << 8)
+#define ENTRY_PROT_NONE_BIT 8
 #define ENTRY_ADDRESS 0x000ffffffffff000ULL
 #define ENTRY_HUGE_ADDRESS 0x000fffffffe00000ULL
 
@@ -94,7 +94,8 @@ struct tables_ctx {
 	__u64 mm;
 	/*
 	 * Out, with `to_arm`: threads of the process that run now, or wait for a CPU, as one does
-	 * that we took it from (of many that is estimated by some, and 2 at least); and of one of them on which CPU that is, and by which policy.
+	 * that we took it from (of many that is estimated by some, and 2 at least); and of one of
+	 * them on which CPU that is, and by which policy.
 	 */
 	__u32 nr_running;
 	__u32 cpu;

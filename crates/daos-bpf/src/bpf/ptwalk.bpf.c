@@ -136,7 +136,7 @@ __noinline int is_ram(__u64 physical)
  */
 static __always_inline __u64 shown(__u64 entry, __u64 address)
 {
-	__u64 is_hidden = ~entry & entry >> 8 & 1;
+	__u64 is_hidden = ~entry & entry >> ENTRY_PROT_NONE_BIT & 1;
 
 	return (entry ^ (-is_hidden & address)) | is_hidden;
 }

@@ -1,23 +1,14 @@
 //! Which `daos` it is: of two that are built from other sources, runs are not pooled.
 
-use std::env;
+use daos_cli::find_program;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// A checksum of the executable file of that `path`, or of that name on the PATH, and how large it is, in words; `None` if it can't
 /// be read.
 pub(super) fn daos_build(path: &Path) -> Option<String> {
-    let bytes = fs::read(on_the_path(path)?).ok()?;
+    let bytes = fs::read(find_program(path.as_os_str())?).ok()?;
     Some(format!("build {:08x}, {} bytes", crc32fast::hash(&bytes), bytes.len()))
-}
-
-/// Where a command is found.
-fn on_the_path(path: &Path) -> Option<PathBuf> {
-    if path.components().count() > 1 {
-        return Some(path.to_owned());
-    }
-    let dirs = env::var_os("PATH")?;
-    env::split_paths(&dirs).map(|dir| dir.join(path)).find(|file| file.is_file())
 }
 
 #[cfg(test)]

@@ -92,7 +92,8 @@ const SUBREGIONS_PER_REGION: usize = 4;
 /// known one by one, and the time for it in seconds. Chosen.
 const FOR_TABLES: f64 = 0.4;
 const TABLES_READ_IN: f64 = 4.0;
-/// As many times as many page tables as that are known one by one where they already are. Chosen: programs map and unmap some of what they have.
+/// Where page tables are known one by one already, so many times as many still may be. Chosen: programs map and unmap some of what
+/// they have.
 const STILL_FITS: f64 = 1.25;
 /// Most rounds at once: the first, and those that follow since something changed. Chosen: at two ticks each they fit the default
 /// one, which has twenty.

@@ -55,7 +55,7 @@ impl TargetSubregions {
             let is_surveyed = subregion.may_be_explored();
             surveyed += if is_surveyed { bytes } else { 0.0 };
             let sum = if is_surveyed { &mut sum } else { &mut rest };
-            let of_others = new.filter(|_| subregion.only_filled_us().is_some());
+            let of_others = new.filter(|_| subregion.is_only_filled());
             let usual = of_others.unwrap_or(subregion.curve);
             let shares = subregion.shares_if(usual, now_us);
             for (at, (sum, share)) in sum.iter_mut().zip(shares).enumerate() {
@@ -100,7 +100,7 @@ impl TargetSubregions {
     /// How many pages of memory that was filled of late are accessed within which time, by those parts of it that were looked at
     /// since; `None` if these are few, or there are no others. Of the others it is only known that they were accessed once.
     fn usual_of_new(&self, now_us: u64) -> Option<Curve> {
-        if !self.subregions.iter().any(|subregion| subregion.only_filled_us().is_some()) {
+        if !self.subregions.iter().any(Subregion::is_only_filled) {
             return None;
         }
         let tells = |s: &Subregion| !s.absent && s.was_looked_at_since_filled(NEW_FOR_US, now_us);

@@ -124,7 +124,7 @@ impl<S: ActionSink> Pass<'_, S> {
         let clock_us = self.sink.clock_us();
         let result = match self.state.scheme.action {
             _ if self.state.needs_proof() => self.act_on_idle_pages(batch),
-            Action::Hugepage => self.act_on_used_blocks(batch).map(drop),
+            Action::Hugepage => self.act_on_used_blocks(batch),
             Action::Nohugepage => {
                 let ranges = batch.joined();
                 for range in &ranges {

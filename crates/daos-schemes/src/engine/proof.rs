@@ -83,7 +83,7 @@ impl<S: ActionSink> Pass<'_, S> {
             acted.set(range, self.now_us);
         }
         if !outcome.refused.is_empty() && outcome.spared_bytes == 0 {
-            hidden.extend(without_blocks_of(&idle, &outcome.applied));
+            hidden.extend(idle.into_iter().filter(|part| !is_block_in(&outcome.applied, part)));
         }
         hidden.iter().for_each(|range| acted.set(*range, self.now_us + REFUSED_FOR_US));
         // Where nothing is present, nothing will be for a while.
@@ -193,17 +193,11 @@ pub(super) fn sample<C: AccessCheck>(
     Ok(windows.into_iter().zip(found).collect())
 }
 
-/// The parts of sorted `ranges` that lie in blocks of which nothing is in `done`, which is sorted, too.
-fn without_blocks_of<'a>(
-    ranges: &'a [AddrRange],
-    done: &'a [AddrRange],
-) -> impl Iterator<Item = AddrRange> + 'a {
-    let is_left = |part: &AddrRange| {
-        let start = part.start / HUGE_PAGE_SIZE * HUGE_PAGE_SIZE;
-        let at = done.partition_point(|done| done.end <= start);
-        done.get(at).is_none_or(|done| done.start >= start + HUGE_PAGE_SIZE)
-    };
-    ranges.iter().flat_map(|range| range.blocks(HUGE_PAGE_SIZE)).filter(is_left)
+/// Whether some of the block around a window lies in sorted `ranges`.
+fn is_block_in(ranges: &[AddrRange], window: &AddrRange) -> bool {
+    let start = window.start / HUGE_PAGE_SIZE * HUGE_PAGE_SIZE;
+    let at = ranges.partition_point(|range| range.end <= start);
+    ranges.get(at).is_some_and(|range| range.start < start + HUGE_PAGE_SIZE)
 }
 
 /// Adds the runs of pages of a window that were not accessed, for all that is known,

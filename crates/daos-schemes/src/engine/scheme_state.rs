@@ -30,8 +30,6 @@ pub(super) struct SchemeState {
     watermarks: WatermarkState,
     /// When it was last asked whether it is time.
     asked_at_us: Option<u64>,
-    /// Whether the watermarks let it sleep then.
-    sleeps: bool,
     /// When it is to be applied next.
     due_us: u64,
     /// What acting took in this pass, in microseconds.
@@ -54,7 +52,6 @@ impl SchemeState {
             charge: Charge::default(),
             watermarks: WatermarkState::default(),
             asked_at_us: None,
-            sleeps: false,
             due_us: 0,
             acted_us: 0.0,
             has_worked: false,
@@ -68,14 +65,14 @@ impl SchemeState {
     pub(super) fn begin_pass(&mut self, now_us: u64, metrics: &mut dyn Metrics) -> bool {
         let passed_us = now_us.saturating_sub(self.asked_at_us.unwrap_or(now_us));
         self.asked_at_us = Some(now_us);
-        self.stats.slept_us += if self.sleeps { passed_us } else { 0 };
+        self.stats.slept_us += if self.watermarks.sleeps() { passed_us } else { 0 };
         if now_us < self.due_us {
             return false;
         }
         self.due_us = now_us.saturating_add(self.scheme.apply_interval_us.unwrap_or(0));
-        let marks = self.scheme.watermarks.as_ref();
-        self.sleeps = marks.is_some_and(|marks| !self.watermarks.is_active(marks, now_us, metrics));
-        if self.sleeps {
+        if let Some(marks) = &self.scheme.watermarks
+            && !self.watermarks.is_active(marks, now_us, metrics)
+        {
             self.stats.slept += 1;
             return false;
         }

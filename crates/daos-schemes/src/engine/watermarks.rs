@@ -31,6 +31,11 @@ impl WatermarkState {
         }
         self.active
     }
+
+    /// Whether it was not, when that was last asked.
+    pub(super) fn sleeps(&self) -> bool {
+        self.read_us.is_some() && !self.active
+    }
 }
 
 #[cfg(test)]

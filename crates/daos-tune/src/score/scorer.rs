@@ -151,11 +151,10 @@ impl Scorer {
         ]
         .map(|share| share.map_err(|err| err.to_string()));
         let has_level = self.command.is_none() && self.scoring.function == ScoreFunction::Listing2;
-        let is_stricter = |loss: f64| loss < self.scoring.max_loss;
-        let score = if record.cut_short && has_level && record.cut_at_loss.is_some_and(is_stricter)
-        {
-            return Err("it was cut short for a stricter --max-loss".to_owned());
-        } else if record.cut_short && has_level {
+        let score = if record.cut_short && has_level {
+            if record.cut_at_loss.is_some_and(|loss| loss < self.scoring.max_loss) {
+                return Err("it was cut short for a stricter --max-loss".to_owned());
+            }
             // Later baselines may be slower; it was lost when it was cut short.
             worst.map_or_else(|| Ok(0.5 * p.clone()? + 0.5 * m.clone()?), Ok::<_, String>)?
         } else if record.cut_short {

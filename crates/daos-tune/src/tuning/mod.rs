@@ -281,13 +281,12 @@ impl Tuning {
     /// More thresholds than the method can tune.
     pub fn ask(&mut self) -> Result<Next, TuningError> {
         let here = self.records[self.earlier..].iter();
-        let are_void = |row: usize| row >= VOID_IN_A_ROW;
+        let is_void = |record: &&SampleRecord| record.void.is_some();
         let with_scheme = here.clone().filter(|record| record.at != At::NoScheme);
         // With any scheme, however well the work does without.
-        let all_fail = with_scheme.clone().all(|record| record.void.is_some());
-        if are_void(here.rev().take_while(|record| record.void.is_some()).count())
-            || all_fail && are_void(with_scheme.count())
-        {
+        let all_fail = with_scheme.clone().all(|record| is_void(&record));
+        let in_a_row = here.rev().take_while(is_void).count();
+        if in_a_row >= VOID_IN_A_ROW || all_fail && with_scheme.count() >= VOID_IN_A_ROW {
             return Ok(Next::End(TuningEnd::Void));
         }
         let baseline = Ask { at: At::NoScheme, why: Why::Baseline };

@@ -35,18 +35,24 @@ impl Machine {
     /// What tells it from another one, in words; `None` if it is the same. How much memory a kernel finds differs by a little from
     /// one start to the next.
     pub fn differs_from(&self, other: &Self) -> Option<String> {
-        let differs = |what: &str, own: &str, others: &str| {
-            (own != others).then(|| format!("{what} {own} instead of {others}"))
+        let has_other_memory =
+            self.memory_bytes.abs_diff(other.memory_bytes) > other.memory_bytes / 50;
+        let of = |what: &str, tell: fn(&Self) -> String| {
+            Some(format!("{what} {} instead of {}", tell(self), tell(other)))
         };
-        let gib = |bytes: u64| format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30));
-        let memory = self.memory_bytes.abs_diff(other.memory_bytes) > other.memory_bytes / 50;
-        differs("kernel", &self.kernel, &other.kernel)
-            .or_else(|| differs("processor", &self.processor, &other.processor))
-            .or_else(|| differs("CPUs:", &self.cpus.to_string(), &other.cpus.to_string()))
-            .or_else(|| {
-                let memory = memory.then(|| (gib(self.memory_bytes), gib(other.memory_bytes)));
-                memory.map(|(own, others)| format!("memory {own} instead of {others}"))
-            })
+        let gib =
+            |machine: &Self| format!("{:.1} GiB", machine.memory_bytes as f64 / f64::from(1 << 30));
+        if self.kernel != other.kernel {
+            of("kernel", |machine| machine.kernel.clone())
+        } else if self.processor != other.processor {
+            of("processor", |machine| machine.processor.clone())
+        } else if self.cpus != other.cpus {
+            of("CPUs:", |machine| machine.cpus.to_string())
+        } else if has_other_memory {
+            of("memory", gib)
+        } else {
+            None
+        }
     }
 
     /// In words.

@@ -132,7 +132,7 @@ pub(super) struct Subregion {
     pub unmapped_us: u64,
     /// The same, also afterwards.
     pub new_since_us: u64,
-    /// When it was seen to be filled, or 0: then, and while it was not armed since, what is accessed of it came into memory.
+    /// When it was last found accessed before it was armed for the first time, so that what was accessed then came into memory; or 0.
     pub filled_us: u64,
 }
 
@@ -204,10 +204,9 @@ impl Subregion {
         self.is_unknown() && !self.was_read
     }
 
-    /// When it was seen to be filled, if that is all that is known of it: it was mapped while it was watched, was read, and was
-    /// not armed since.
-    pub fn only_filled_us(&self) -> Option<u64> {
-        (self.unmapped_us > 0 && self.accessed.to_us > 0).then_some(self.accessed.to_us)
+    /// Whether it is known only that it was filled: it was mapped while it was watched, was read, and was not armed since.
+    pub fn is_only_filled(&self) -> bool {
+        self.unmapped_us > 0 && self.accessed.to_us > 0
     }
 
     /// Whether it was mapped no longer than so many microseconds ago, and is known not to be accessed since it was armed for as long

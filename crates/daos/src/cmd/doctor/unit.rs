@@ -1,17 +1,14 @@
 //! What a systemd unit keeps from `daos` that it needs, and the setting to change.
 
-use daos_linux::support::NEEDED_RIGHTS;
+use daos_linux::support::{NEEDED_RIGHTS, Rights};
 use rustix::fs::{Access, StatVfsMountFlags, access, statvfs};
 use rustix::process::{Resource, getrlimit};
 use std::fs;
 use std::path::Path;
 
-const BPF: u32 = 39;
-const PERFMON: u32 = 38;
-const SYS_ADMIN: u32 = 21;
 /// Rights beside those that watching takes all the time: their names, bits, and what for.
 const FOR_THE_START: [(&str, u32, &str); 2] = [
-    ("CAP_SYS_ADMIN", SYS_ADMIN, "see what is RAM, at the start"),
+    ("CAP_SYS_ADMIN", 21, "see what is RAM, at the start"),
     ("CAP_SETPCAP", 8, "give up rights once it has begun"),
 ];
 /// Open files below which it is told that children may be left out. Chosen: some hundreds of
@@ -40,16 +37,11 @@ fn is_in_service(root: &Path) -> bool {
 fn missing_in(root: &Path, most_files: u64) -> Vec<String> {
     let status = fs::read_to_string(root.join("proc/self/status")).unwrap_or_default();
     let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
-    let rights = field("CapEff:").and_then(|hex| u64::from_str_radix(hex, 16).ok()).unwrap_or(0);
-    let lacks_right = |bit: u32| match bit {
-        // One stands for both.
-        BPF | PERFMON => rights & (1 << bit | 1 << SYS_ADMIN) == 0,
-        _ => rights & (1 << bit) == 0,
-    };
+    let rights = Rights::of_status(&status);
     let mut missing = Vec::new();
     let needed = NEEDED_RIGHTS.map(|(name, bit)| (name, bit, "watch processes"));
     for (name, bit, what) in needed.into_iter().chain(FOR_THE_START) {
-        if lacks_right(bit) {
+        if !rights.covers(bit) {
             missing.push(format!(
                 "{name} is missing, to {what}: add it to CapabilityBoundingSet= (and to \
                  AmbientCapabilities= with another User= than root)"

@@ -19,13 +19,7 @@ pub enum Output {
 impl Output {
     /// A file, or standard output for `-`.
     pub fn open(path: &Path) -> Result<Self> {
-        if path == Path::new("-") {
-            Ok(Self::Stdout)
-        } else {
-            let destination = Destination::open(path)?;
-            destination.new_file().map(give_to_caller);
-            Ok(Self::File(destination))
-        }
+        if path == Path::new("-") { Ok(Self::Stdout) } else { Ok(Self::File(open_file(path)?)) }
     }
 
     /// Whether standard output is taken.
@@ -36,19 +30,7 @@ impl Output {
     /// Begins the recording. What was recorded before under the usual name is kept under another.
     pub fn begin(self, header: &Header) -> Result<Recording> {
         Ok(match self {
-            Self::File(destination) if destination.path() == Path::new(DEFAULT_RECORD) => {
-                let before = destination.holds_record();
-                drop(destination);
-                if before {
-                    let kept = format!("{DEFAULT_RECORD}.old");
-                    let moved = fs::rename(DEFAULT_RECORD, &kept);
-                    moved.with_context(|| format!("cannot rename {DEFAULT_RECORD} to {kept}"))?;
-                }
-                let destination = Destination::open(DEFAULT_RECORD)?;
-                destination.new_file().map(give_to_caller);
-                Recording::File(destination.begin(header)?)
-            }
-            Self::File(destination) => Recording::File(destination.begin(header)?),
+            Self::File(destination) => Recording::File(without_former(destination)?.begin(header)?),
             Self::Stdout => {
                 let mut recording = Recording::Lines(JsonLines::new(stdout()));
                 if !header.schemes.is_empty() {
@@ -58,6 +40,25 @@ impl Output {
             }
         })
     }
+}
+
+fn open_file(path: &Path) -> Result<Destination> {
+    let destination = Destination::open(path)?;
+    destination.new_file().map(give_to_caller);
+    Ok(destination)
+}
+
+/// The same place, once the record that is there was moved out of the way, if it has the usual name.
+fn without_former(destination: Destination) -> Result<Destination> {
+    let path = Path::new(DEFAULT_RECORD);
+    if destination.path() != path || !destination.holds_record() {
+        return Ok(destination);
+    }
+    drop(destination);
+    let kept = format!("{DEFAULT_RECORD}.old");
+    let moved = fs::rename(path, &kept);
+    moved.with_context(|| format!("cannot rename {DEFAULT_RECORD} to {kept}"))?;
+    open_file(path)
 }
 
 /// A recording under way.

@@ -41,9 +41,8 @@ impl Observer {
                 let elapsed = began.elapsed();
                 let pids = if children { tree(pid) } else { vec![pid] };
                 let memory = |pid| ProcessMemory::read(Path::new("/proc"), pid);
-                let all: Vec<ProcessMemory> = pids.into_iter().filter_map(memory).collect();
-                let resident: u64 = all.iter().map(|one| one.resident_bytes).sum();
-                let swap = all.iter().map(|one| one.swap_bytes).sum();
+                let sum: ProcessMemory = pids.into_iter().filter_map(memory).sum();
+                let ProcessMemory { resident_bytes: resident, swap_bytes: swap } = sum;
                 // Of a process that has ended nothing is known.
                 if resident > 0 && elapsed >= settle {
                     let usage = device.as_ref().and_then(|device| device.usage(Path::new("/")));
@@ -84,7 +83,7 @@ fn tell_of_children(pid: u32, own_bytes: u64) {
     static TOLD: Once = Once::new();
     let children = tree(pid).split_off(1);
     let read = |pid: &u32| ProcessMemory::read(Path::new("/proc"), *pid);
-    let bytes: u64 = children.iter().filter_map(read).map(|memory| memory.resident_bytes).sum();
+    let bytes = children.iter().filter_map(read).sum::<ProcessMemory>().resident_bytes;
     if bytes > own_bytes {
         TOLD.call_once(|| {
             daos_cli::say!(
