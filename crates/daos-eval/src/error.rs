@@ -65,12 +65,12 @@ pub enum EvalError {
     #[error(transparent)]
     Attrs(#[from] AttrsError),
     /// A program could not be started or waited for.
-    #[error("cannot run `{name}`")]
+    #[error("cannot run `{name}`: {why}")]
     Run {
         /// What was called.
         name: String,
         /// Why.
-        source: io::Error,
+        why: io::Error,
     },
     /// A program ended in failure.
     #[error("`{name}` failed ({status}): {said}")]
@@ -100,12 +100,12 @@ pub enum EvalError {
     )]
     HugePagePolicy(String),
     /// The counters of schemes could not be read.
-    #[error("cannot read the counters of the schemes from {path}: {source}", path = .path.display())]
+    #[error("cannot read the counters of the schemes from {path}: {why}", path = .path.display())]
     Counters {
         /// Their file.
         path: PathBuf,
         /// Why.
-        source: io::Error,
+        why: io::Error,
     },
     /// A program ended too early to be measured.
     #[error("`{0}` ended before its time")]
@@ -140,23 +140,23 @@ pub enum EvalError {
     #[error(transparent)]
     Cgroup(#[from] CgroupError),
     /// The programs to tune for can't be found.
-    #[error("cannot read the programs in {path}: {source}", path = .path.display())]
+    #[error("cannot read the programs in {path}: {why}", path = .path.display())]
     Programs {
         /// The directory.
         path: PathBuf,
         /// Why.
-        source: io::Error,
+        why: io::Error,
     },
     /// There are no programs to tune for.
     #[error("there is no program in {path}, that is, no file whose name ends in .sh", path = .0.display())]
     NoPrograms(PathBuf),
     /// What `daos tune` found could not be read.
-    #[error("cannot read what the tuning found from {path}: {source}", path = .path.display())]
+    #[error("cannot read what the tuning found from {path}: {why}", path = .path.display())]
     Tuned {
         /// Its file.
         path: PathBuf,
         /// Why.
-        source: io::Error,
+        why: io::Error,
     },
     /// The stop flag was set, as by Ctrl-C.
     #[error("interrupted; nothing was left running")]

@@ -64,14 +64,14 @@ pub enum ProcessError {
         uid: u32,
     },
     /// Anything else that the kernel said.
-    #[error("process {pid}: {what}: {source}")]
+    #[error("process {pid}: {what}: {why}")]
     Io {
         /// The process.
         pid: u32,
         /// What was tried.
         what: &'static str,
         /// What the kernel said.
-        source: io::Error,
+        why: io::Error,
     },
 }
 
@@ -89,7 +89,7 @@ impl Process {
         if let Some(why) = other_pids(Path::new(PROC), std::process::id()) {
             return Err(ProcessError::OtherPids(why));
         }
-        let io = |what| move |source| ProcessError::Io { pid, what, source };
+        let io = |what| move |why| ProcessError::Io { pid, what, why };
         let not_found = ProcessError::NotFound(pid);
         let Some(number) = i32::try_from(pid).ok().and_then(Pid::from_raw) else {
             return Err(not_found);

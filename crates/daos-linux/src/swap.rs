@@ -73,21 +73,21 @@ pub enum SwapError {
     #[error("{0}")]
     Guard(String),
     /// Anything else that the kernel said.
-    #[error("{what}: {source}")]
+    #[error("{what}: {why}")]
     Io {
         /// What was tried.
         what: String,
         /// What the kernel said.
-        source: io::Error,
+        why: io::Error,
     },
 }
 
 impl SwapError {
-    pub(crate) fn io(what: String, source: io::Error) -> Self {
-        if source.kind() == io::ErrorKind::PermissionDenied {
+    pub(crate) fn io(what: String, why: io::Error) -> Self {
+        if why.kind() == io::ErrorKind::PermissionDenied {
             Self::NotPermitted(what)
         } else {
-            Self::Io { what, source }
+            Self::Io { what, why }
         }
     }
 }

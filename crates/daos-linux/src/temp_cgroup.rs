@@ -25,12 +25,12 @@ pub enum CgroupError {
     )]
     None,
     /// The kernel would not.
-    #[error("cannot set up a memory cgroup at {path}: {source}; run daos as root", path = .path.display())]
+    #[error("cannot set up a memory cgroup at {path}: {why}; run daos as root", path = .path.display())]
     Io {
         /// The file or directory.
         path: PathBuf,
         /// What it said.
-        source: io::Error,
+        why: io::Error,
     },
 }
 
@@ -49,7 +49,7 @@ impl TempCgroup {
         let dir = mount.dir.join(format!("{PREFIX}{}", std::process::id()));
         let failed = |path: &Path| {
             let path = path.to_owned();
-            move |source| CgroupError::Io { path, source }
+            move |why| CgroupError::Io { path, why }
         };
         fs::create_dir(&dir).map_err(failed(&dir))?;
         let cgroup = Self { dir };

@@ -32,12 +32,12 @@ pub enum UserError {
     #[error("only root can run a command as another user: leave out --user {0}, or use sudo")]
     NotRoot(String),
     /// The database of users or groups can't be read.
-    #[error("looking for user {who:?}: {source}")]
+    #[error("looking for user {who:?}: {why}")]
     Database {
         /// Who was looked for.
         who: String,
         /// What went wrong.
-        source: io::Error,
+        why: io::Error,
     },
 }
 
@@ -62,7 +62,7 @@ impl User {
     pub fn find(who: &str) -> Result<Self, UserError> {
         let failed = |errno: nix::Error| UserError::Database {
             who: who.to_owned(),
-            source: io::Error::from(errno),
+            why: io::Error::from(errno),
         };
         let unknown = || UserError::Unknown(who.to_owned());
         let found = match unistd::User::from_name(who).map_err(failed)? {

@@ -79,15 +79,15 @@ impl PhaseTruth {
 
     /// Reads back what a [`TruthWriter`] wrote.
     pub fn read_all(path: &Path) -> Result<Vec<Self>, TruthError> {
-        let failed = |source| TruthError::Read { path: path.to_owned(), source };
+        let failed = |why| TruthError::Read { path: path.to_owned(), why };
         let lines = BufReader::new(File::open(path).map_err(failed)?).lines();
         lines
             .enumerate()
             .map(|(at, line)| {
-                serde_json::from_str(&line.map_err(failed)?).map_err(|source| TruthError::Line {
+                serde_json::from_str(&line.map_err(failed)?).map_err(|why| TruthError::Line {
                     path: path.to_owned(),
                     line: at + 1,
-                    source,
+                    why,
                 })
             })
             .collect()
@@ -123,30 +123,30 @@ impl RegionTruth {
 #[derive(Debug, Error)]
 pub enum TruthError {
     /// The file can't be made or written to.
-    #[error("cannot write the truth to {path}: {source}", path = .path.display())]
+    #[error("cannot write the truth to {path}: {why}", path = .path.display())]
     Write {
         /// Its path.
         path: PathBuf,
         /// Why.
-        source: std::io::Error,
+        why: std::io::Error,
     },
     /// The file can't be read.
-    #[error("cannot read the truth from {path}: {source}", path = .path.display())]
+    #[error("cannot read the truth from {path}: {why}", path = .path.display())]
     Read {
         /// Its path.
         path: PathBuf,
         /// Why.
-        source: std::io::Error,
+        why: std::io::Error,
     },
     /// A line is not the truth of a phase.
-    #[error("{path}:{line}: not the truth of a phase: {source}", path = .path.display())]
+    #[error("{path}:{line}: not the truth of a phase: {why}", path = .path.display())]
     Line {
         /// The path of the file.
         path: PathBuf,
         /// The line, counted from 1.
         line: usize,
         /// What is wrong with it.
-        source: serde_json::Error,
+        why: serde_json::Error,
     },
 }
 
@@ -162,7 +162,7 @@ impl TruthWriter {
     pub fn create(path: &Path) -> Result<Self, TruthError> {
         match File::create(path) {
             Ok(file) => Ok(Self { path: path.to_owned(), file }),
-            Err(source) => Err(TruthError::Write { path: path.to_owned(), source }),
+            Err(why) => Err(TruthError::Write { path: path.to_owned(), why }),
         }
     }
 
@@ -171,7 +171,7 @@ impl TruthWriter {
         let line = serde_json::to_string(phase).expect("numbers and strings make JSON");
         self.file
             .write_all((line + "\n").as_bytes())
-            .map_err(|source| TruthError::Write { path: self.path.clone(), source })
+            .map_err(|why| TruthError::Write { path: self.path.clone(), why })
     }
 }
 

@@ -31,7 +31,7 @@ pub struct SchemeCounters {
 impl Counters {
     /// From the file.
     pub fn read(path: &Path) -> Result<Self, EvalError> {
-        let failed = |source| EvalError::Counters { path: path.to_owned(), source };
+        let failed = |why| EvalError::Counters { path: path.to_owned(), why };
         let text = std::fs::read_to_string(path).map_err(failed)?;
         serde_json::from_str(&text).map_err(|err| failed(err.into()))
     }

@@ -12,20 +12,20 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum SuiteError {
     /// A file can't be read.
-    #[error("cannot read {path}: {source}", path = .path.display())]
+    #[error("cannot read {path}: {why}", path = .path.display())]
     Read {
         /// Which.
         path: PathBuf,
         /// Why.
-        source: io::Error,
+        why: io::Error,
     },
     /// A file can't be written.
-    #[error("cannot write {path}: {source}", path = .path.display())]
+    #[error("cannot write {path}: {why}", path = .path.display())]
     Write {
         /// Which.
         path: PathBuf,
         /// Why.
-        source: io::Error,
+        why: io::Error,
     },
     /// A suite makes no sense.
     #[error("the suite {path}: {why}", path = .path.display())]

@@ -86,7 +86,7 @@ impl Job {
 
     /// What was written to a file, as JSON.
     pub fn read(path: &Path) -> Result<Self, SuiteError> {
-        let failed = |source| SuiteError::Read { path: path.to_owned(), source };
+        let failed = |why| SuiteError::Read { path: path.to_owned(), why };
         let text = fs::read(path).map_err(failed)?;
         serde_json::from_slice(&text).map_err(|err| failed(err.into()))
     }
@@ -112,7 +112,7 @@ impl Job {
         if let Some(cgroup) = &cgroup {
             let path = cgroup.processes();
             let moved = fs::write(&path, running.pid().to_string());
-            moved.map_err(|source| SuiteError::Write { path, source })?;
+            moved.map_err(|why| SuiteError::Write { path, why })?;
         }
         let record = scratch.path().join("record");
         let words = self.configuration.words(running.pid(), &record, self.round + 1);

@@ -98,7 +98,7 @@ impl Copy {
     /// Starts the process that runs it.
     fn start(job: Job, halves: &[Vec<u32>; 2], scratch: &Path) -> Result<Self, SuiteError> {
         let path = scratch.join(job.side.called("job"));
-        let failed = |source| SuiteError::Write { path: path.clone(), source };
+        let failed = |why| SuiteError::Write { path: path.clone(), why };
         let file = File::create(&path).map_err(failed)?;
         serde_json::to_writer(file, &job).map_err(|err| failed(err.into()))?;
         let said = tempfile::tempfile().map_err(EvalError::Scratch)?;

@@ -72,7 +72,7 @@ pub(crate) fn set_up(
     }
     let status = running.status(PATIENCE, &plan.stop)?;
     judge(status, &what, &log)?;
-    let failed = |source| SuiteError::Write { path: done.clone(), source };
+    let failed = |why| SuiteError::Write { path: done.clone(), why };
     fs::write(&done, setup).map_err(failed)
 }
 
@@ -102,7 +102,7 @@ pub(crate) fn shell(
     dir: &Path,
     log: &Path,
 ) -> Result<Command, SuiteError> {
-    let failed = |source| SuiteError::Write { path: log.to_owned(), source };
+    let failed = |why| SuiteError::Write { path: log.to_owned(), why };
     let out = no_link().write(true).create(true).truncate(true).open(log).map_err(failed)?;
     let err = out.try_clone().map_err(failed)?;
     let mut command = Command::new("sh");
@@ -113,7 +113,7 @@ pub(crate) fn shell(
     }
     if let (Some(user), None) = (given.user, &workload.directory) {
         let own = std::os::unix::fs::chown(dir, Some(user.uid()), None);
-        own.map_err(|source| SuiteError::Write { path: dir.to_owned(), source })?;
+        own.map_err(|why| SuiteError::Write { path: dir.to_owned(), why })?;
     }
     user::confine(&mut command, given.user);
     user::end_with_me(&mut command);
@@ -139,7 +139,7 @@ pub(crate) fn log(store: &Store, workload: &Workload, of: &str) -> Result<PathBu
 
 pub(crate) fn make_dir(dir: PathBuf) -> Result<PathBuf, SuiteError> {
     let made = fs::create_dir_all(&dir).and_then(|()| fs::canonicalize(&dir));
-    made.map_err(|source| SuiteError::Write { path: dir, source })
+    made.map_err(|why| SuiteError::Write { path: dir, why })
 }
 
 /// A hold of a process that we started and have not waited for.
@@ -147,7 +147,7 @@ pub(crate) fn hold(pid: u32) -> Result<OwnedFd, SuiteError> {
     let name = || format!("process {pid}");
     let pid = Pid::from_raw(pid as i32).ok_or_else(|| EvalError::TooEarly(name()))?;
     let hold = pidfd_open(pid, PidfdFlags::empty());
-    Ok(hold.map_err(|err| EvalError::Run { name: name(), source: err.into() })?)
+    Ok(hold.map_err(|err| EvalError::Run { name: name(), why: err.into() })?)
 }
 
 /// Complains if it failed, with the last that it said.

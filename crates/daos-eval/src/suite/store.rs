@@ -158,7 +158,7 @@ impl Store {
     /// Reads what is there, to show it.
     pub fn read(dir: &Path) -> Result<Self, SuiteError> {
         let path = dir.join(HEADER);
-        let failed = |source| SuiteError::Read { path: path.clone(), source };
+        let failed = |why| SuiteError::Read { path: path.clone(), why };
         let text = fs::read_to_string(&path).map_err(failed)?;
         let header: Header = serde_json::from_str(&text).map_err(|err| failed(err.into()))?;
         if header.version != 1 {
@@ -182,7 +182,7 @@ impl Store {
     ) -> Result<Self, SuiteError> {
         let failed = |path: &Path| {
             let path = path.to_owned();
-            move |source| SuiteError::Write { path, source }
+            move |why| SuiteError::Write { path, why }
         };
         fs::create_dir_all(dir).map_err(failed(dir))?;
         let is_there = dir.join(HEADER).exists();
@@ -243,7 +243,7 @@ impl Store {
     /// Writes a run down.
     pub fn add(&mut self, run: RawRun) -> Result<(), SuiteError> {
         let path = self.dir.join(RUNS);
-        let failed = |source| SuiteError::Write { path: path.clone(), source };
+        let failed = |why| SuiteError::Write { path: path.clone(), why };
         let mut line = serde_json::to_vec(&run).map_err(|err| failed(err.into()))?;
         line.push(b'\n');
         if let Some(file) = &mut self.file {
@@ -293,7 +293,7 @@ impl Store {
 }
 
 fn write_whole(path: &Path, content: &[u8]) -> Result<(), SuiteError> {
-    let failed = |source| SuiteError::Write { path: path.to_owned(), source };
+    let failed = |why| SuiteError::Write { path: path.to_owned(), why };
     let mut file = WholeFile::create(path).map_err(failed)?;
     file.write_all(content).and_then(|()| file.finish()).map_err(failed)
 }
@@ -323,7 +323,7 @@ fn put(runs: &mut Vec<RawRun>, run: RawRun) {
 
 /// The runs in a file, and how many bytes of it are whole lines. None if there is no file.
 fn read_runs(path: &Path) -> Result<(Vec<RawRun>, u64), SuiteError> {
-    let failed = |source| SuiteError::Read { path: path.to_owned(), source };
+    let failed = |why| SuiteError::Read { path: path.to_owned(), why };
     let bytes = match fs::read(path) {
         Ok(bytes) => bytes,
         Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok((Vec::new(), 0)),

@@ -99,14 +99,14 @@ impl Suite {
     /// Reads a file.
     pub fn read(path: &Path) -> Result<Self, SuiteError> {
         let read = fs::read_to_string(path);
-        let text = read.map_err(|source| SuiteError::Read { path: path.to_owned(), source })?;
+        let text = read.map_err(|why| SuiteError::Read { path: path.to_owned(), why })?;
         Self::parse(path, &text)
     }
 
     /// A command line as the only workload, run where we are.
     pub fn of_command(command: &[String]) -> Result<Self, SuiteError> {
         let here = std::env::current_dir()
-            .map_err(|source| SuiteError::Read { path: PathBuf::from("."), source })?;
+            .map_err(|why| SuiteError::Read { path: PathBuf::from("."), why })?;
         let first = Path::new(command.first().map_or("", String::as_str)).file_name();
         let name: String = first
             .unwrap_or_default()

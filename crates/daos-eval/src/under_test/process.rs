@@ -64,7 +64,7 @@ impl Running {
         name: &str,
         stdout: impl Into<Stdio>,
     ) -> Result<Self, EvalError> {
-        let failed = |source| EvalError::Run { name: name.to_owned(), source };
+        let failed = |why| EvalError::Run { name: name.to_owned(), why };
         let file = tempfile::tempfile().map_err(EvalError::Scratch)?;
         let ours = file.try_clone().map_err(EvalError::Scratch)?;
         command.stdin(Stdio::null()).stdout(stdout).stderr(file);
@@ -74,7 +74,7 @@ impl Running {
 
     /// Starts a program whose output goes where its caller said, called `name` in messages.
     pub fn start_quiet(mut command: Command, name: &str) -> Result<Self, EvalError> {
-        let failed = |source| EvalError::Run { name: name.to_owned(), source };
+        let failed = |why| EvalError::Run { name: name.to_owned(), why };
         let child = command.stdin(Stdio::null()).spawn().map_err(failed)?;
         let name = name.to_owned();
         Ok(Self { name, child, stderr: Stderr::Elsewhere, grace: Duration::ZERO })
@@ -100,7 +100,7 @@ impl Running {
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()
-            .map_err(|source| EvalError::Run { name: name.to_owned(), source })?;
+            .map_err(|why| EvalError::Run { name: name.to_owned(), why })?;
         let stderr = child.stderr.take().expect("standard error is piped");
         let stderr = Stderr::Pipe(BufReader::new(stderr));
         Ok(Self { name: name.to_owned(), child, stderr, grace: Duration::ZERO })
@@ -181,12 +181,12 @@ impl Running {
         if status.success() {
             return Ok(());
         }
-        let said = self.stderr.rest().map_err(|source| self.failed(source))?;
+        let said = self.stderr.rest().map_err(|why| self.failed(why))?;
         Err(self.failure(status, said))
     }
 
-    fn failed(&self, source: std::io::Error) -> EvalError {
-        EvalError::Run { name: self.name.clone(), source }
+    fn failed(&self, why: std::io::Error) -> EvalError {
+        EvalError::Run { name: self.name.clone(), why }
     }
 
     fn failure(&self, status: ExitStatus, said: String) -> EvalError {

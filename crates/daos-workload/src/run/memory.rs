@@ -63,10 +63,10 @@ impl Memory {
             .transpose()
             .map_err(RunError::file)?;
         for (range, region) in ranges.iter().zip(&config.regions) {
-            let failed = |source: rustix::io::Errno| RunError::Map {
+            let failed = |why: rustix::io::Errno| RunError::Map {
                 region: region.name.clone(),
                 bytes: region.len,
-                source: source.into(),
+                why: why.into(),
             };
             let start = reserved.start.wrapping_byte_add((range.start - base) as usize);
             let len = range.len() as usize;
@@ -75,13 +75,13 @@ impl Memory {
                 None => map_at(start, len, backing),
             }
             .map_err(failed)?;
-            advise(start, len, huge).map_err(|e| RunError::HugePages { source: e.into() })?;
+            advise(start, len, huge).map_err(|e| RunError::HugePages { why: e.into() })?;
             if backing == Backing::Locked {
                 // SAFETY: the range was mapped just above; locking changes no content.
                 unsafe { mlock(start, len) }.map_err(|e| RunError::Lock {
                     region: region.name.clone(),
                     bytes: region.len,
-                    source: e.into(),
+                    why: e.into(),
                 })?;
             }
         }
@@ -176,7 +176,7 @@ impl RegionMapping {
         // SAFETY: the kernel chooses a free place, so nothing is replaced.
         let start =
             unsafe { mmap_anonymous(std::ptr::null_mut(), mapped, ProtFlags::empty(), flags) }
-                .map_err(|e| RunError::Reserve { bytes: mapped as u64, source: e.into() })?;
+                .map_err(|e| RunError::Reserve { bytes: mapped as u64, why: e.into() })?;
         Ok(Self { start, mapped, len: 0 })
     }
 

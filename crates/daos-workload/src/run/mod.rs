@@ -27,55 +27,55 @@ use worker::{PhaseWork, monotonic_us};
 pub enum RunError {
     /// The address space is too small.
     #[error(
-        "cannot reserve {bytes} bytes of addresses: {source}; make regions smaller, or raise `ulimit -v`"
+        "cannot reserve {bytes} bytes of addresses: {why}; make regions smaller, or raise `ulimit -v`"
     )]
     Reserve {
         /// How much was asked for.
         bytes: u64,
         /// Why not.
-        source: std::io::Error,
+        why: std::io::Error,
     },
     /// The kernel does not grant that much memory.
-    #[error("cannot map {bytes} bytes for region {region:?}: {source}; make regions smaller")]
+    #[error("cannot map {bytes} bytes for region {region:?}: {why}; make regions smaller")]
     Map {
         /// The region.
         region: String,
         /// Its size.
         bytes: u64,
         /// Why not.
-        source: std::io::Error,
+        why: std::io::Error,
     },
     /// The kernel does not take the wish for huge pages.
-    #[error("cannot set whether to use huge pages: {source}; leave it at the default")]
+    #[error("cannot set whether to use huge pages: {why}; leave it at the default")]
     HugePages {
         /// Why not.
-        source: std::io::Error,
+        why: std::io::Error,
     },
     /// The kernel does not lock that much memory.
-    #[error("cannot lock {bytes} bytes of region {region:?}: {source}; raise `ulimit -l`")]
+    #[error("cannot lock {bytes} bytes of region {region:?}: {why}; raise `ulimit -l`")]
     Lock {
         /// The region.
         region: String,
         /// Its size.
         bytes: u64,
         /// Why not.
-        source: std::io::Error,
+        why: std::io::Error,
     },
     /// There can be no file for the memory.
     #[error(
-        "cannot make a file in {dir:?}: {source}; give another directory with room as TMPDIR, or leave out `--memory file`"
+        "cannot make a file in {dir:?}: {why}; give another directory with room as TMPDIR, or leave out `--memory file`"
     )]
     File {
         /// The directory for temporary files.
         dir: std::path::PathBuf,
         /// Why not.
-        source: std::io::Error,
+        why: std::io::Error,
     },
     /// A thread could not be started.
-    #[error("cannot start a thread: {source}; ask for fewer")]
+    #[error("cannot start a thread: {why}; ask for fewer")]
     Thread {
         /// Why not.
-        source: std::io::Error,
+        why: std::io::Error,
     },
     /// The truth could not be written.
     #[error(transparent)]
@@ -83,8 +83,8 @@ pub enum RunError {
 }
 
 impl RunError {
-    fn file(source: rustix::io::Errno) -> Self {
-        Self::File { dir: std::env::temp_dir(), source: source.into() }
+    fn file(why: rustix::io::Errno) -> Self {
+        Self::File { dir: std::env::temp_dir(), why: why.into() }
     }
 }
 
@@ -263,7 +263,7 @@ fn on_threads(threads: u32, work: impl Fn(u32) -> Vec<u64> + Sync) -> Result<Vec
         let others = (1..threads)
             .map(|t| std::thread::Builder::new().spawn_scoped(scope, move || work(t)))
             .collect::<Result<Vec<_>, _>>()
-            .map_err(|source| RunError::Thread { source })?;
+            .map_err(|why| RunError::Thread { why })?;
         let mut total = work(0);
         for other in others {
             let counts = other.join().expect("a worker does not panic");

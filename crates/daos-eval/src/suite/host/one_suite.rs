@@ -25,7 +25,7 @@ impl OneSuite {
 
     fn take_in(dir: &Path) -> Result<Self, SuiteError> {
         let path = dir.join("evaluation");
-        let failed = |source: io::Error| SuiteError::Write { path: path.clone(), source };
+        let failed = |why: io::Error| SuiteError::Write { path: path.clone(), why };
         DirBuilder::new().recursive(true).mode(0o755).create(dir).map_err(failed)?;
         let mut options = no_link();
         options.read(true).write(true).create(true).truncate(false).mode(0o600);

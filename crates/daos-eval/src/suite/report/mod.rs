@@ -161,7 +161,7 @@ pub fn write(store: &Store) -> Result<Report, SuiteError> {
     let report = Report::of(store);
     let json = report.json(&[("", store)]).map_err(|err| SuiteError::Write {
         path: store.dir().join("report.json"),
-        source: err.into(),
+        why: err.into(),
     })?;
     store.write("report.md", report.markdown().as_bytes())?;
     store.write("report.json", json.as_bytes())?;

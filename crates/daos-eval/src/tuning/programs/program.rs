@@ -33,7 +33,7 @@ impl Program {
     ///
     /// There are none, or the directory or one of them can't be read.
     pub fn all_in(dir: &Path) -> Result<Vec<Self>, EvalError> {
-        let failed = |path: &Path, source| EvalError::Programs { path: path.to_owned(), source };
+        let failed = |path: &Path, why| EvalError::Programs { path: path.to_owned(), why };
         let mut programs = Vec::new();
         for entry in fs::read_dir(dir).map_err(|err| failed(dir, err))? {
             let path = entry.map_err(|err| failed(dir, err))?.path();

@@ -115,7 +115,7 @@ pub fn run_trial(
 fn seconds(metric: &str, printed: File) -> Result<f64, EvalError> {
     let mut command = Command::new("sh");
     command.args(["-c", metric]).stdin(printed);
-    let failed = |source| EvalError::Run { name: metric.to_owned(), source };
+    let failed = |why| EvalError::Run { name: metric.to_owned(), why };
     let ended = command.output().map_err(failed)?;
     let said = String::from_utf8_lossy(&ended.stdout);
     last_number(&said).filter(|seconds| ended.status.success() && *seconds > 0.0).ok_or_else(|| {

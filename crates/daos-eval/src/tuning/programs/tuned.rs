@@ -48,7 +48,7 @@ impl Tuned {
 
     /// From `result.json`.
     pub fn read(path: &Path) -> Result<Self, EvalError> {
-        let failed = |source| EvalError::Tuned { path: path.to_owned(), source };
+        let failed = |why| EvalError::Tuned { path: path.to_owned(), why };
         let text = std::fs::read_to_string(path).map_err(failed)?;
         serde_json::from_str(&text).map_err(|err| failed(err.into()))
     }
