@@ -30,12 +30,12 @@ impl WorkingSets {
         Self { bytes, hidden: 0.0 }
     }
 
-    /// Beside so many bytes that are in memory and can't be observed.
+    /// Beside so many bytes that are in memory and can't be observed, or were not found.
     pub fn beside_hidden(self, hidden: f64) -> Self {
         Self { hidden, ..self }
     }
 
-    /// The bytes that are in memory and can't be observed; an estimate where pages are not known one by one.
+    /// The bytes that are in memory and can't be observed, or were not found; an estimate where pages are not known one by one.
     pub fn hidden(&self) -> f64 {
         self.hidden
     }

@@ -152,6 +152,21 @@ impl VirtualMemory {
         self.unobservable.dedup();
     }
 
+    /// Forgets what had to be left and is not mapped any more. The bits of all else stay set until it is armed by itself,
+    /// and must not pass for accesses.
+    pub(super) fn forget_unmapped(&mut self) {
+        let mut unobservable = std::mem::take(&mut self.unobservable);
+        let mut last: Option<(TargetId, AddrRange)> = None;
+        unobservable.retain(|&(id, addr)| {
+            if !last.is_some_and(|(of, range)| of == id && range.contains(addr)) {
+                let space = self.place_of(id).map(|at| &self.spaces[at]);
+                last = space.and_then(|space| space.mapping_around(addr)).map(|range| (id, range));
+            }
+            last.is_some_and(|(of, range)| of == id && range.contains(addr))
+        });
+        self.unobservable = unobservable;
+    }
+
     /// What is armed now may be observable again.
     pub(super) fn forget_unobservable(&mut self, windows: &[Window]) {
         if self.unobservable.is_empty() {
@@ -188,4 +203,38 @@ impl VirtualMemory {
 /// that of a huge page, too.
 fn pages(range: &AddrRange) -> impl Iterator<Item = u64> + use<> {
     (range.start..range.end).step_by(PAGE_SIZE as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::VirtualMemory;
+    use crate::child::{HUGE, Making, Target};
+    use crate::vaddr::UPDATES_BETWEEN_TRIES;
+    use daos_core::{AccessCheck, Window};
+    use test_tag::tag;
+
+    #[tag(root)]
+    #[test]
+    fn what_could_not_be_armed_never_passes_for_accessed() {
+        let child = Target::start(Making { shared: true, ..Making::pages(HUGE) });
+        let mut memory = VirtualMemory::new().expect("the programs load");
+        let id = memory.add(child.process()).expect("nobody else watches it");
+        memory.targets().expect("it runs");
+        let start = child.memory.start;
+        let windows = [Window { target: id, start, pages: child.memory.pages() as u32 }];
+        let is_most = |pages: u32| pages <= windows[0].pages && pages >= windows[0].pages * 9 / 10;
+        memory.arm(&windows).expect("it can be asked for");
+        for _ in 0..2 * UPDATES_BETWEEN_TRIES {
+            let mut seen = Vec::new();
+            memory.check(&windows, &mut seen).expect("the programs run");
+            // A monitor of the kernel's may clear some bits.
+            assert!(seen[0].accessed == 0 && is_most(seen[0].unobservable), "{seen:?}");
+            memory.targets().expect("it runs");
+        }
+        // Until it is not mapped any more.
+        memory.unobservable.push((id, child.memory.end + (1 << 40)));
+        memory.forget_unmapped();
+        assert!(is_most(memory.unobservable.len() as u32));
+        assert!(memory.unobservable.iter().all(|(_, addr)| child.memory.contains(*addr)));
+    }
 }

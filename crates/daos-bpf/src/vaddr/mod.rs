@@ -37,9 +37,8 @@ use std::path::Path;
 /// The bound on the overhead unless another is given, as a share of one CPU. Chosen: that of
 /// the default monitor.
 const MAX_OVERHEAD: f64 = 0.005;
-/// Regions updates after which memory that could not be armed is tried again. Until
-/// then its bits stay set, and must not pass for accesses. Chosen: seldom, as to try again
-/// costs a call that fails for each of them.
+/// Regions updates after which mappings that could not be armed are tried again, and what is not mapped any more is
+/// forgotten of pages that could not be. Chosen: seldom, as to try again costs a call that fails for each of them.
 const UPDATES_BETWEEN_TRIES: u64 = 10;
 
 /// Accessed bits of processes, read with eBPF and armed with `process_madvise`.
@@ -261,7 +260,7 @@ impl AccessCheck for VirtualMemory {
         arm_target::let_price_fade(&mut self.prices.arm_target_page);
         let try_again = self.updates.is_multiple_of(UPDATES_BETWEEN_TRIES);
         if try_again {
-            self.unobservable.clear();
+            self.forget_unmapped();
             self.reader.programs.others_clear = others_clear();
             self.may_arm_targets = may_arm_targets();
         }

@@ -131,7 +131,9 @@ impl Windows {
 
     /// Whether a page table is to be armed as a whole: for the first time, or since that is long ago.
     pub(super) fn is_to_be_armed_whole(&self, subregion: &Subregion, now_us: u64) -> bool {
-        let has_any = subregion.summary.used > 0 || subregion.arm_all_us == 0;
+        // What can't be observed may be so later, as when a child ends that it was shared with.
+        let is_hidden = subregion.table.is_some() && subregion.unobserved > 0.5;
+        let has_any = subregion.summary.used > 0 || subregion.arm_all_us == 0 || is_hidden;
         subregion.arm_all_us <= now_us && has_any && self.may_be_table(subregion)
     }
 

@@ -312,6 +312,7 @@ impl Subregion {
             estimate,
             since_us: self.since_us,
             unobserved: self.unobserved,
+            present: self.present,
             was_read: self.was_read,
             filled_us: self.filled_us,
             curve: self.curve,

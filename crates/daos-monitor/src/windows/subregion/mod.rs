@@ -260,6 +260,7 @@ impl Subregion {
         let (left, right) = (self.range.pages(), next.range.pages());
         let share = right as f64 / (left + right) as f64;
         self.unobserved += (next.unobserved - self.unobserved) * share;
+        self.present += (next.present - self.present) * share as f32;
         let ages = u128::from(self.since_us) * u128::from(left)
             + u128::from(next.since_us) * u128::from(right);
         self.since_us = (ages / u128::from(left + right)) as u64;
@@ -270,8 +271,8 @@ impl Subregion {
         self.quiet_since_us =
             if are_quiet { self.quiet_since_us.max(next.quiet_since_us) } else { 0 };
         if right > left {
-            let Self { estimate, since_us, quiet_since_us, unobserved, .. } = *self;
-            *self = Self { estimate, since_us, quiet_since_us, unobserved, ..next };
+            let Self { estimate, since_us, quiet_since_us, unobserved, present, .. } = *self;
+            *self = Self { estimate, since_us, quiet_since_us, unobserved, present, ..next };
         }
         (self.range, self.known, self.moved_from) = (range, known, None);
     }
