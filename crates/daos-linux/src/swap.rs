@@ -165,28 +165,25 @@ fn in_use(root: &Path, device: &Path) -> Option<SwapDevice> {
     devices.into_iter().find(|swap| Path::new(&swap.name) == device)
 }
 
-/// Whether what is in a swap device can come back: into other swap, or else into
-/// memory and into the cgroups that it is of.
+/// Whether what is in a swap device can come back: into other swap or into memory, and into the cgroups that it is of.
+/// Those that are full have had their programs killed by the kernel even where other swap had room.
 fn room_for(root: &Path, device: &Path) -> Result<(), SwapError> {
     let swap = Swap::read(&root.join("proc"));
     let Some(ours) = in_use(root, device) else { return Ok(()) };
     let free_elsewhere = swap.free_bytes().saturating_sub(ours.size_bytes - ours.used_bytes);
-    if ours.used_bytes <= free_elsewhere {
-        return Ok(());
-    }
     let refuse = |used_bytes, place, room_bytes| {
         Err(SwapError::DoesNotFit { device: device.into(), used_bytes, place, room_bytes })
     };
     let available = crate::host::meminfo(&root.join("proc"), "MemAvailable").unwrap_or(0);
     let room = (available + free_elsewhere).saturating_sub(RESERVE_BYTES);
-    if ours.used_bytes > room {
+    if ours.used_bytes > room.max(free_elsewhere) {
         return refuse(ours.used_bytes, "memory".to_owned(), room);
     }
     for group in cgroup::all(root) {
         let (Some(swapped), Some(room)) = (group.swap_bytes(), group.room_bytes()) else {
             continue;
         };
-        let room = (room + free_elsewhere).saturating_sub(CGROUP_RESERVE_BYTES);
+        let room = room.saturating_sub(CGROUP_RESERVE_BYTES);
         let swapped = swapped.min(ours.used_bytes);
         if swapped > room {
             // Who may make cgroups chooses their names.
@@ -256,7 +253,13 @@ mod tests {
 
     #[test]
     fn what_comes_back_needs_room_in_its_cgroup() {
-        let root = host(512, 1024, 8192);
+        // Whether other swap has room or not.
+        for other_used_mib in [1024, 0] {
+            needs_room_in_its_cgroup(&host(512, other_used_mib, 8192));
+        }
+    }
+
+    fn needs_room_in_its_cgroup(root: &tempfile::TempDir) {
         let mount = "35 31 0:32 / /cg rw - cgroup cgroup rw,memory\n";
         fs::write(root.path().join("proc/self/mountinfo"), mount).unwrap();
         let group = root.path().join("cg/job");
@@ -268,13 +271,13 @@ mod tests {
             fs::write(group.join("memory.stat"), stat).unwrap();
         };
         set(1024, 512);
-        assert!(fits(&root));
+        assert!(fits(root));
         set(512, 512);
         let error = room_for(root.path(), Path::new("/dev/zram0")).unwrap_err().to_string();
         assert!(error.contains("the 512 MiB in it do not fit into cgroup /job"), "{error}");
         assert!(error.contains("daos doctor --clean"), "{error}");
         set(512, 0);
-        assert!(fits(&root), "it has none of it");
+        assert!(fits(root), "it has none of it");
         set(512, 512);
         fs::rename(&group, root.path().join("cg/\x1b[2J")).unwrap();
         let error = room_for(root.path(), Path::new("/dev/zram0")).unwrap_err().to_string();
