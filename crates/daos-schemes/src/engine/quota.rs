@@ -25,6 +25,12 @@ pub(super) struct Charge {
     time_us: f64,
     /// What feedback has set.
     goal_bytes: Option<f64>,
+    /// How near the goal was when the interval began.
+    reached: Option<f64>,
+    /// How many bytes all of the way there takes, as the last interval that came nearer told.
+    whole_way_bytes: Option<f64>,
+    /// How many more it takes.
+    lacking_bytes: Option<f64>,
     /// Whether it was counted already that nothing is left.
     counted: bool,
 }
@@ -41,13 +47,37 @@ impl Charge {
         if self.since_us.is_some_and(|since_us| now_us < since_us.saturating_add(quota.reset_us)) {
             return;
         }
-        self.goal_bytes = goal.map(|goal| {
+        let reached = goal.and_then(|g| metrics.read(g.metric).map(|value| reached(g, value)));
+        let adds_up = goal.is_some_and(|goal| adds_up(goal.metric));
+        let whole_way_bytes = reached.and_then(|now| self.whole_way(now)).or(self.whole_way_bytes);
+        let lacking_bytes = reached.filter(|_| adds_up).and_then(|now| {
+            let left = (1.0 - now).max(0.0);
+            if left == 0.0 { Some(0.0) } else { whole_way_bytes.map(|bytes| bytes * left) }
+        });
+        let goal_bytes = goal.map(|_| {
             let most = quota.bytes.map_or(MOST_BYTES, |bytes| bytes as f64);
             let last = self.goal_bytes.unwrap_or(FIRST_BYTES);
-            let reached = metrics.read(goal.metric).map(|value| reached(goal, value));
-            adjusted(last, reached).clamp(PAGE_SIZE as f64, most)
+            let too_much_counts = if adds_up { reached.map(|now| now.min(1.0)) } else { reached };
+            adjusted(last, too_much_counts).clamp(PAGE_SIZE as f64, most)
         });
-        *self = Self { since_us: Some(now_us), goal_bytes: self.goal_bytes, ..Self::default() };
+        let since_us = Some(now_us);
+        let (bytes, time_us, counted) = Default::default();
+        *self = Self {
+            since_us,
+            bytes,
+            time_us,
+            goal_bytes,
+            reached,
+            whole_way_bytes,
+            lacking_bytes,
+            counted,
+        };
+    }
+
+    /// How many bytes all of the way to the goal takes, which is so near `now`, if what was done in the interval brought it nearer.
+    fn whole_way(&self, now: f64) -> Option<f64> {
+        let came = now - self.reached?;
+        (came > 0.0 && self.bytes > 0).then(|| self.bytes as f64 / came)
     }
 
     /// Takes what was done from what is left.
@@ -58,10 +88,8 @@ impl Charge {
 
     /// Bytes left, in whole pages.
     pub(super) fn bytes_left(&self, quota: &Quota) -> u64 {
-        let most = match (quota.bytes, self.goal_bytes) {
-            (limit, Some(goal)) => limit.unwrap_or(u64::MAX).min(goal as u64),
-            (limit, None) => limit.unwrap_or(u64::MAX),
-        };
+        let by_goal = [self.goal_bytes, self.lacking_bytes].into_iter().flatten();
+        let most = by_goal.map(|bytes| bytes as u64).chain(quota.bytes).min().unwrap_or(u64::MAX);
         most.saturating_sub(self.bytes) / PAGE_SIZE * PAGE_SIZE
     }
 
@@ -85,6 +113,11 @@ fn reached(goal: Goal, value: f64) -> f64 {
         // The less of it the better.
         Metric::Resident => ratio(1.0 - value, 1.0 - goal.target),
     }
+}
+
+/// Whether what is done for it adds up: it stays reached though no more is done.
+fn adds_up(metric: Metric) -> bool {
+    matches!(metric, Metric::Resident | Metric::FreeMemory)
 }
 
 /// The kernel's feedback loop (`mm/damon`, "consist"): more by as much as is lacking, at
@@ -159,6 +192,40 @@ mod tests {
         assert_eq!(left(3, 0.001), 2 * first, "reached: as it is");
         assert_eq!(left(4, 0.0015), first, "half as much again: half of it");
         assert_eq!(left(5, 0.9), PAGE_SIZE, "never nothing, or it would stay so");
+    }
+
+    /// What is paged out of a thousand mebibytes is taken from what is resident.
+    #[test]
+    fn what_adds_up_ends_where_the_goal_is_reached() {
+        const ALL: u64 = 1000 << 20;
+        for (target, most) in
+            [(0.5, None), (0.9, None), (0.5, Some(64 << 20)), (0.8, Some(8 << 20))]
+        {
+            let goal = Some(Goal { metric: Metric::Resident, target });
+            let quota = Quota { bytes: most, ..Quota::default() };
+            let mut charge = Charge::default();
+            let mut resident = ALL;
+            for second in 1..200 {
+                let share = resident as f64 / ALL as f64;
+                charge.begin(&quota, goal, second * SECOND, &mut Fixed(share));
+                let bytes = charge.bytes_left(&quota);
+                charge.add(bytes, 0.0);
+                resident -= bytes;
+            }
+            let share = resident as f64 / ALL as f64;
+            assert!((share - target).abs() < 0.01, "{share} of {target}, {most:?} at a time");
+            // What comes back is paged out again.
+            resident += 100 << 20;
+            for second in 200..300 {
+                let share = resident as f64 / ALL as f64;
+                charge.begin(&quota, goal, second * SECOND, &mut Fixed(share));
+                let bytes = charge.bytes_left(&quota);
+                charge.add(bytes, 0.0);
+                resident -= bytes;
+            }
+            let share = resident as f64 / ALL as f64;
+            assert!((share - target).abs() < 0.01, "{share} of {target} again");
+        }
     }
 
     #[test]
