@@ -80,6 +80,20 @@ impl User {
         Ok(Self { name, uid, gid, groups, home })
     }
 
+    /// The number of a user: of a name, that in the database; a number is one without being in
+    /// there, as those of containers are not.
+    ///
+    /// # Errors
+    ///
+    /// [`UserError::Unknown`] when it is no number and there is no such name,
+    /// [`UserError::Database`] when that can't be known.
+    pub fn number(who: &str) -> Result<u32, UserError> {
+        match (Self::find(who), who.parse()) {
+            (Err(UserError::Unknown(_)), Ok(uid)) => Ok(uid),
+            (found, _) => found.map(|user| user.uid()),
+        }
+    }
+
     /// Who called `sudo`, if it was used to run this as root. Only its number is believed:
     /// name and groups are those of the databases.
     ///
@@ -193,6 +207,13 @@ mod tests {
             let err = User::for_command(Some(who)).unwrap_err().to_string();
             assert!(err.contains(&format!("{who:?}")), "{err}");
         }
+    }
+
+    #[test]
+    fn a_number_is_one_without_an_entry() {
+        assert_eq!(User::number("root").unwrap(), 0);
+        assert_eq!(User::number("4000000001").unwrap(), 4_000_000_001);
+        assert!(User::number("no-such-user").is_err() && User::number("-1").is_err());
     }
 
     #[test]

@@ -414,7 +414,7 @@ pub struct Owners {
     /// Only processes in this cgroup, or below it; `*` stands for any text
     #[arg(long, value_name = "PATTERN", value_parser = CgroupPattern::new)]
     pub cgroup: Option<CgroupPattern>,
-    /// Only the processes of this user
+    /// Only the processes of this user, by name or number
     #[arg(long, value_name = "USER")]
     pub user: Option<String>,
     /// Only processes with so much memory resident, such as 64M

@@ -38,10 +38,14 @@ impl CgroupPattern {
     ///
     /// # Errors
     ///
-    /// What is wrong with the pattern, and where.
+    /// What is wrong with the pattern, and where. No text at all is refused: it comes of a
+    /// variable that is not set, and would mean the whole machine.
     pub fn new(text: &str) -> Result<Self, String> {
+        if text.trim().is_empty() {
+            return Err("it is empty; name a cgroup, such as system.slice, or `/` for all".into());
+        }
         let path = text.trim_end_matches('/');
-        let from_root = text.starts_with(['/', '*']) || text.is_empty();
+        let from_root = text.starts_with(['/', '*']);
         let path = if from_root { path.to_owned() } else { format!("/{path}") };
         match Pattern::new(&path) {
             Ok(pattern) => Ok(Self(pattern)),
@@ -87,5 +91,13 @@ mod tests {
         assert!(!matches("/a/?", "/a/bc") && matches("/a/[bx]c", "/a/bc"));
         assert!(matches("/", "/") && matches("/", "/a/b") && matches("*", "/"));
         assert!(CgroupPattern::new("/a[").unwrap_err().contains("`*` stands for"));
+    }
+
+    #[test]
+    fn no_pattern_is_not_all() {
+        for empty in ["", " "] {
+            let why = CgroupPattern::new(empty).unwrap_err();
+            assert!(why.contains("name a cgroup"), "{why}");
+        }
     }
 }

@@ -8,13 +8,14 @@ use daos_linux::census::{Protection, Selection};
 use std::path::Path;
 
 /// Those that the command line means. `act`: their memory is not only watched, so some are left
-/// alone. `user`: whose they are to be.
+/// alone. `user`: whose they are to be, by name or number; in a container there are numbers that
+/// have no name here.
 pub fn selection(selecting: &cli::Selecting, act: bool, user: Option<&str>) -> Result<Selection> {
-    let user = user.map(User::find).transpose().map_err(|err| Usage(err.to_string()))?;
+    let uid = user.map(User::number).transpose().map_err(|err| Usage(err.to_string()))?;
     let include_system = selecting.include_system;
     Ok(Selection {
         cgroup: selecting.cgroup.clone(),
-        uid: user.map(|user| user.uid()),
+        uid,
         min_resident_bytes: selecting.min_rss.unwrap_or(0),
         protection: act.then(|| Protection::new(Path::new("/"), include_system)),
     })

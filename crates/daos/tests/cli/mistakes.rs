@@ -56,6 +56,9 @@ fn all_processes_and_some_do_not_go_together() {
     place.misused(&["record", "--pid", "1", "--cgroup", "x"], "--all");
     place.misused(&["apply", "-s", "prcl", "--pid", "1", "--include-system"], "--all");
     place.misused(&["record", "--all", "--cgroup", "/a[b"], "`*` stands for any text");
+    for command in [&["record", "--all"][..], &["apply", "-s", "prcl", "--all"], &["owners"]] {
+        place.misused(&[command, &["--cgroup", ""]].concat(), "name a cgroup");
+    }
     place.misused(&["record", "--all", "--min-rss", "big"], "such as 512M");
     place.misused(&["record", "--all", "--user", "no-such-user"], "no user \"no-such-user\"");
     place.misused(&["tune", "-s", "prcl", "--limit", "1m", "--all"], "no one score of all");
