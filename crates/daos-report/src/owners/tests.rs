@@ -79,6 +79,15 @@ fn what_cannot_be_observed_is_unseen_though_more_is_mapped_than_resident() {
 }
 
 #[test]
+fn one_process_is_one() {
+    let (snapshots, infos) = record();
+    let Ok(mut owners) = compute(source(&snapshots), &infos, &OwnersOptions::default());
+    owners.owners.truncate(1);
+    let text = written(|out| render(&owners, Format::Text, &STYLE, out));
+    assert!(text.starts_with("Owners of memory: 1 process with "), "{text}");
+}
+
+#[test]
 fn what_was_never_touched_is_not_idle_memory() {
     let owners = of(OwnersBy::Process);
     assert_eq!((owners.at_us, owners.watched_us), (70_000_000, 70_000_000));

@@ -23,11 +23,9 @@ const PARTS: [(char, char, u8, &str); 5] = [
 pub fn write(owners: &Owners, style: &Style, out: &mut impl Write) -> Result<(), RenderError> {
     let watched = display::seconds(owners.watched_us);
     let processes: u32 = owners.owners.iter().map(|owner| owner.processes).sum();
+    let noun = if processes == 1 { "process" } else { "processes" };
     let resident = display::bytes(owners.total.resident);
-    writeln!(
-        out,
-        "Owners of memory: {processes} processes with {resident}, watched for {watched} s"
-    )?;
+    writeln!(out, "Owners of memory: {processes} {noun} with {resident}, watched for {watched} s")?;
     if owners.owners.is_empty() {
         return Ok(());
     }

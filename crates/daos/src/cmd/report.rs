@@ -28,14 +28,15 @@ pub fn run(report: &Report) -> Result<i32> {
     })
 }
 
-/// Opens what is read and what is written, in this order.
-fn open(common: &Common) -> Result<(Source, Output)> {
+/// Opens what is read and what is written, in this order. `time`: the part that is asked for.
+fn open(common: &Common, time: Option<(u64, u64)>) -> Result<(Source, Output)> {
     let source = Source::open(&common.record)?;
+    source.tell_if_behind_the_end(time);
     Ok((source, Output::open(common.format, common.output.as_ref())?))
 }
 
 fn show_heatmap(args: &cli::Heatmap) -> Result<i32> {
-    let (source, mut output) = open(&args.common)?;
+    let (source, mut output) = open(&args.common, args.zoom.time)?;
     let style = output.style(&args.color);
     let fitting = heatmap::HeatmapOptions::new(output.format, &style, &source.targets());
     let options = heatmap::HeatmapOptions {
@@ -59,7 +60,7 @@ fn show_heatmap(args: &cli::Heatmap) -> Result<i32> {
 }
 
 fn show_wss(args: &cli::Wss) -> Result<i32> {
-    let (source, mut output) = open(&args.common)?;
+    let (source, mut output) = open(&args.common, args.zoom.time)?;
     let options = wss::WssOptions {
         within_us: args.within.or(source.aggregation_us()),
         min_rate: args.min_rate,
@@ -78,7 +79,12 @@ fn show_wss(args: &cli::Wss) -> Result<i32> {
 }
 
 fn show_owners(args: &cli::ReportOwners) -> Result<i32> {
-    let (source, mut output) = open(&args.common)?;
+    let (source, mut output) = open(&args.common, args.time)?;
+    if source.is_by_physical_address() {
+        let name = args.common.record.display();
+        let why = "is of physical addresses, and `report owners` is for records of processes";
+        return Err(Usage(format!("{name} {why}: `report heatmap` shows who has which addresses, and `report wss` how much is in use")).into());
+    }
     let options = owners::OwnersOptions { by: args.by.into(), time: args.time };
     let mut bill = owners::compute(source.intervals(), &source.targets(), &options)?;
     bill.page_cache = source.record.page_cache().filter(|_| bill.is_latest);
@@ -100,7 +106,7 @@ impl From<cli::By> for owners::OwnersBy {
 }
 
 fn show_regions(args: &cli::Regions) -> Result<i32> {
-    let (source, mut output) = open(&args.common)?;
+    let (source, mut output) = open(&args.common, args.zoom.time)?;
     let options = regions::RegionsOptions {
         time: args.zoom.time,
         target: source.target(args.zoom.target)?,
@@ -115,7 +121,7 @@ fn show_regions(args: &cli::Regions) -> Result<i32> {
 }
 
 fn show_schemes(args: &cli::Schemes) -> Result<i32> {
-    let (source, mut output) = open(&args.common)?;
+    let (source, mut output) = open(&args.common, args.zoom.time)?;
     let target = source.target(args.zoom.target)?;
     let options = schemes::SchemesOptions { time: args.zoom.time, target };
     let intervals = source.intervals_in(args.zoom.address);
@@ -128,7 +134,7 @@ fn show_schemes(args: &cli::Schemes) -> Result<i32> {
 }
 
 fn show_overhead(args: &cli::Overhead) -> Result<i32> {
-    let (source, mut output) = open(&args.common)?;
+    let (source, mut output) = open(&args.common, None)?;
     let (header, end) = (source.record.header(), source.record.end());
     let options = overhead::OverheadOptions {
         max_regions: Some(header.attrs.max_regions),
@@ -145,7 +151,7 @@ fn show_overhead(args: &cli::Overhead) -> Result<i32> {
 }
 
 fn show_info(args: &cli::Info) -> Result<i32> {
-    let (source, mut output) = open(&args.common)?;
+    let (source, mut output) = open(&args.common, None)?;
     let format = output.format;
     info::render(&source.info(), format, &mut output)?;
     output.finish()?;

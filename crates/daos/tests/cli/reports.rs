@@ -2,6 +2,7 @@
 //! output alone.
 
 use daos_record::json::LineJson;
+use daos_record::{Destination, Header, Record};
 use daos_testing::Place;
 use serde_json::Value;
 use std::io::Write;
@@ -56,6 +57,27 @@ fn the_owners() {
     place.misused(&["report", "owners", "--format", "svg"], "possible values: text, json, csv]");
     place.misused(&["report", "owners", "-o", "bill.svg"], "text, json or csv");
     place.misused(&["report", "info", "--format", "csv"], "possible values: text, json]");
+}
+
+#[test]
+fn a_record_of_physical_addresses_has_no_bill() {
+    let place = Place::with_record();
+    let simulated = Record::open(place.path("daos.data")).unwrap();
+    let header = Header { backend: "ebpf-paddr".to_owned(), ..simulated.header().clone() };
+    let writer = Destination::open(place.path("ram.data")).unwrap().begin(&header).unwrap();
+    writer.finish(simulated.end().unwrap()).unwrap();
+    place.misused(&["report", "owners", "ram.data"], "`report owners` is for records of processes");
+    place.run(&["report", "wss", "ram.data"]).succeeded();
+}
+
+#[test]
+fn a_time_behind_the_end_of_the_record_is_told() {
+    let place = Place::with_record();
+    for name in ["heatmap", "wss", "owners", "regions", "schemes"] {
+        let ran = place.run(&["report", name, "--time", "100s-200s"]).succeeded();
+        assert!(ran.stderr.contains("so there is nothing from 100 s on"), "{}", ran.stderr);
+        assert_eq!(place.run(&["report", name, "--time", "1s-200s"]).succeeded().stderr, "");
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The record that a report is made of.
 
 use anyhow::{Result, bail};
+use daos_core::units::display;
 use daos_core::{AddrRange, Interval, TargetId, TargetInfo};
 use daos_record::{Flaw, ReadError, Record};
 use daos_report::info::{Info, NO_END};
@@ -25,6 +26,24 @@ impl Source {
             daos_cli::say!("daos: note: {}: its end is {NO_END}", path.display());
         }
         Ok(Self { record, undecodable: Cell::new(false) })
+    }
+
+    /// Says so on standard error where `time`, in microseconds since the record began, is
+    /// behind all of it.
+    pub fn tell_if_behind_the_end(&self, time: Option<(u64, u64)>) {
+        let end_us = self.record.extent().end_us;
+        if let Some((from_us, _)) = time.filter(|&(from_us, _)| from_us >= end_us) {
+            daos_cli::say!(
+                "daos: note: the record ends at {} s, so there is nothing from {} s on",
+                display::seconds(end_us),
+                display::seconds(from_us)
+            );
+        }
+    }
+
+    /// Whether it is of the machine's RAM, which has no processes as targets.
+    pub fn is_by_physical_address(&self) -> bool {
+        self.record.header().backend == "ebpf-paddr"
     }
 
     /// 0, or 1 when the record is corrupt. One that is merely cut short, since its
