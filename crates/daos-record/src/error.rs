@@ -34,7 +34,15 @@ pub enum WriteError {
     /// Another recording goes there.
     #[error("another daos is recording to {}; choose another name", .0.display())]
     Busy(PathBuf),
-    /// The system refused to write, as on a full disk.
+    /// The system refused to write the header: of what is to be recorded there is nothing.
+    #[error("cannot write to {to}, so nothing was recorded")]
+    Begin {
+        /// The file, or `the record` where it has no name.
+        to: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// The system refused to write on, as on a full disk.
     #[error("cannot write to {to}; what was written before can be read")]
     Write {
         /// The file, or `the record` where it has no name.

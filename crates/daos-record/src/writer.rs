@@ -31,6 +31,8 @@ pub struct Writer<W> {
     out: W,
     /// Where it goes, where that has a name.
     path: Option<PathBuf>,
+    /// Whether the header is there, so that what was written can be read.
+    begun: bool,
     /// What is to be written next.
     buffer: Vec<u8>,
     /// The page runs that a reader expects.
@@ -101,6 +103,7 @@ impl<W: Write> Writer<W> {
         Self {
             out,
             path,
+            begun: false,
             buffer: Vec::new(),
             runs: WrittenRuns::default(),
             schemes: Numbers::default(),
@@ -110,7 +113,9 @@ impl<W: Write> Writer<W> {
     fn begin(&mut self, header: &Header) -> Result<(), WriteError> {
         self.schemes = Numbers::new(&header.schemes);
         self.buffer = frame::prelude();
-        self.write(frame::HEADER, |out| json(header, out))
+        self.write(frame::HEADER, |out| json(header, out))?;
+        self.begun = true;
+        Ok(())
     }
 
     /// Writes one frame, behind what the buffer already holds.
@@ -136,7 +141,10 @@ impl<W: Write> Writer<W> {
 
     fn failed(&self, source: io::Error) -> WriteError {
         let to = self.path.as_ref().map_or("the record".into(), |path| path.display().to_string());
-        WriteError::Write { to, source }
+        match self.begun {
+            true => WriteError::Write { to, source },
+            false => WriteError::Begin { to, source },
+        }
     }
 }
 

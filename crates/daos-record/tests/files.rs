@@ -176,6 +176,7 @@ fn create(path: &Path) -> Result<Writer<File>, WriteError> {
 }
 
 /// A disk with room for so many bytes.
+#[derive(Debug)]
 struct Disk(usize);
 
 impl io::Write for Disk {
@@ -201,4 +202,10 @@ fn a_full_disk_is_told_with_its_cause() {
     );
     let source = error.source().unwrap().downcast_ref::<io::Error>().unwrap();
     assert_eq!(source.kind(), io::ErrorKind::StorageFull);
+}
+
+#[test]
+fn a_disk_without_room_for_a_header_has_nothing_to_be_read() {
+    let error = Writer::new(Disk(100), &common::header()).unwrap_err();
+    assert_eq!(error.to_string(), "cannot write to the record, so nothing was recorded");
 }

@@ -4,6 +4,7 @@ use crate::cli;
 use crate::cmd::account::{Told, tell_slowdown};
 use crate::cmd::monitoring;
 use crate::cmd::session::{self, Prepared, Purpose};
+use crate::cmd::unwatched;
 use anyhow::Result;
 use daos_cli::{Usage, say, signals};
 use daos_monitor::AnyMonitor;
@@ -31,14 +32,17 @@ const FIRST_TOLD_US: u64 = 60_000_000;
 const TOLD_EVERY_US: u64 = 600_000_000;
 
 /// Applies them to the end of the session, and shows what was done so far, in lines or by the bar.
-fn apply<S>(session: &mut Session<S>, bar: &ProgressBar, in_lines: bool) -> Result<()>
+/// Whether there was something to watch, or it ended before that could be known.
+fn apply<S>(session: &mut Session<S>, bar: &ProgressBar, in_lines: bool) -> Result<bool>
 where
     S: Source,
     daos_session::session::ErrorOf<S>: Into<anyhow::Error>,
 {
     let mut told_from_us = FIRST_TOLD_US;
+    let mut most_regions = None;
     while let Some(interval) = session.next_interval().map_err(Into::into)? {
         session::tell_notes(session);
+        most_regions = most_regions.max(Some(interval.snapshot.nr_regions()));
         if in_lines && interval.snapshot.end_us >= told_from_us {
             say!("daos: after {}", Told::of(session).line());
             told_from_us = interval.snapshot.end_us + TOLD_EVERY_US;
@@ -48,7 +52,7 @@ where
             bar.set_message(Told::of(session).line());
         }
     }
-    Ok(())
+    Ok(most_regions != Some(0))
 }
 
 fn live(args: &cli::Apply, monitor: AnyMonitor) -> Result<i32> {
@@ -87,6 +91,10 @@ fn live(args: &cli::Apply, monitor: AnyMonitor) -> Result<i32> {
     told.write_stats(args.schemes.stats.as_deref())?;
     if !args.quiet {
         told.tell();
+        if let Ok(false) = applied {
+            let user = args.user.as_deref();
+            say!("daos: {}", unwatched::told(Path::new("/"), &args.target, user, true));
+        }
     }
     swap.map_or(Ok(()), |swap| swap.take_away())?;
     applied?;

@@ -12,3 +12,4 @@ pub mod record;
 pub mod report;
 pub mod session;
 pub mod tune;
+pub mod unwatched;

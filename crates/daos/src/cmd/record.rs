@@ -7,6 +7,7 @@ use crate::cli;
 use crate::cmd::account::{Told, tell_slowdown};
 use crate::cmd::monitoring;
 use crate::cmd::session::{self, Prepared, Purpose};
+use crate::cmd::unwatched;
 use anyhow::{Result, anyhow};
 use daos_cli::{Usage, is_broken_pipe, say, signals};
 use daos_core::units::display;
@@ -111,7 +112,11 @@ fn live(args: &cli::Record, monitor: AnyMonitor) -> Result<i32> {
     }
     told.write_stats(args.schemes.stats.as_deref())?;
     if !args.quiet {
-        totals.tell(&end, &args.output.display().to_string());
+        let nothing = totals.are_of_nothing().then(|| {
+            let act = !args.schemes.schemes.is_empty();
+            unwatched::told(Path::new("/"), &args.target, args.user.as_deref(), act)
+        });
+        totals.tell(&end, &args.output.display().to_string(), nothing.as_deref());
         told.tell();
     }
     swap.map_or(Ok(()), |swap| swap.take_away())?;
@@ -136,7 +141,7 @@ fn simulated(args: &cli::Record, monitor: AnyMonitor, file: &Path) -> Result<i32
     told.write_stats(args.schemes.stats.as_deref())?;
     if !args.quiet {
         session::tell_simulated();
-        totals.tell(&end, &args.output.display().to_string());
+        totals.tell(&end, &args.output.display().to_string(), None);
         told.tell();
         if !schemes.is_empty() {
             tell_slowdown(&source.space_mut().memory());

@@ -122,6 +122,10 @@ fn outputs_that_cannot_be_written() {
     place.cannot(&record("load.cfg"), "is not a daos record, so it was left as it is");
     assert_eq!(fs::read_to_string(place.path("load.cfg")).unwrap(), daos_testing::LOAD);
 
+    let ran =
+        place.run(&["record", "--sim", "load.cfg", "-d", "1s", "-o", "/dev/null"]).succeeded();
+    assert!(!ran.stderr.contains("report heatmap"), "nothing can be read there: {}", ran.stderr);
+
     let place = Place::with_record();
     place.cannot(&["report", "wss", "-o", "none/wss.json"], "cannot write none/wss.json");
     place.cannot(&["report", "wss", "-o", "/dev/full"], "No space left");

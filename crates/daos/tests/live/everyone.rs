@@ -76,6 +76,21 @@ fn assert_mib(owner: &Value, name: &str, from: u64, to: u64) {
 
 #[tag(root)]
 #[test]
+fn where_no_process_is_meant_that_is_told() {
+    let scratch = Scratch::new();
+    let record = scratch.text("record");
+    let meant = ["--all", "--cgroup", "/no-such-cgroup", "-d", "1s"];
+    for command in [&["record", "-o", &record][..], &["apply", "-s", "prcl", "--dry-run"]] {
+        let output = daos(&[command, &meant].concat()).output().expect("daos runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "some may come: {said}");
+        assert!(said.contains("no process was watched: check --cgroup"), "{said}");
+        assert!(!said.contains("report heatmap"), "there is nothing to be seen: {said}");
+    }
+}
+
+#[tag(root)]
+#[test]
 fn those_of_a_cgroup_are_found_and_their_idle_memory_is_told() {
     eventually(|| {
         let (scratch, other) = (Scratch::new(), Scratch::new());

@@ -74,8 +74,14 @@ impl Totals {
         }
     }
 
-    /// Tells the user, on standard error.
-    pub fn tell(&self, end: &End, output: &str) {
+    /// Whether there was never anything to watch.
+    pub fn are_of_nothing(&self) -> bool {
+        self.snapshots > 0 && self.regions.is_none_or(|(_, most)| most == 0)
+    }
+
+    /// Tells the user, on standard error. `output`: where the record is; `nothing`: why it is
+    /// one of nothing, if it is.
+    pub fn tell(&self, end: &End, output: &str, nothing: Option<&str>) {
         let seconds = end.elapsed_us as f64 / 1e6;
         if end.snapshots == 0 {
             daos_cli::say!(
@@ -113,8 +119,10 @@ impl Totals {
                 "daos: {unobserved:.0} % of the checks found memory that can't be observed (shared, locked or of a device)"
             );
         }
-        if output != "-" {
-            daos_cli::say!("daos: in {output}; try `daos report heatmap {output}`");
+        match (nothing, output) {
+            (Some(nothing), _) => daos_cli::say!("daos: {nothing}"),
+            (None, "-" | "/dev/null") => {}
+            (None, _) => daos_cli::say!("daos: in {output}; try `daos report heatmap {output}`"),
         }
     }
 }
