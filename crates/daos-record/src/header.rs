@@ -26,7 +26,8 @@ pub struct Header {
     /// The algorithm: `windows`, `reference`.
     pub monitor: String,
     /// Upper bound on what monitoring may cost, in percent of one CPU, the targets'
-    /// side included; `None` where none was asked for.
+    /// side included: the one in force; `None` where the monitor keeps none, and in records of
+    /// before where none was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_overhead_percent: Option<f64>,
     /// Whether the monitor chose its intervals; those of `attrs` are the first ones then.

@@ -9,13 +9,17 @@ mod cmd;
 
 use clap::Parser;
 use cli::{Cli, Command};
+use daos_monitor::windows::DEFAULT_MAX_OVERHEAD;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = match cli.command {
         Command::Doctor(args) => cmd::doctor::run(&args),
-        Command::Record(args) => cmd::record::run(&args),
+        Command::Record(mut args) => {
+            args.monitoring = args.monitoring.bounded_by(DEFAULT_MAX_OVERHEAD);
+            cmd::record::run(&args)
+        }
         Command::Apply(mut args) => {
             args.monitoring = args.monitoring.bounded_by(cli::WHERE_SCHEMES_ACT);
             cmd::apply::run(&args)

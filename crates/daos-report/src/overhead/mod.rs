@@ -31,7 +31,7 @@ pub const FORMATS: &[Format] = &Format::ALL;
 pub struct OverheadOptions {
     /// The bound on regions, and so on the checks of a tick.
     pub max_regions: Option<u32>,
-    /// The bound on what monitoring costs, in percent of one CPU, if one was given.
+    /// The bound on what monitoring costs, in percent of one CPU, where it is known.
     pub max_overhead_percent: Option<f64>,
     /// CPU time that the monitor took before its first tick, in microseconds.
     pub setup_cpu_us: Option<u64>,

@@ -115,6 +115,10 @@ fn the_overhead() {
     assert!((own + target - total).abs() < 1e-5, "{overhead}");
     let counted = (overhead["ticks"].as_u64(), overhead["elapsed_us"].as_u64());
     assert_eq!(counted, (Some(600), Some(3_000_000)));
+    assert_eq!(overhead["max_overhead_percent"], Value::Null, "that monitor keeps none");
+    let bounded = report(&Place::with_record(), "overhead");
+    assert_eq!(bounded["max_overhead_percent"], 0.5);
+    assert!(bounded["bound_kept"].is_boolean(), "{bounded}");
 }
 
 #[test]
@@ -124,7 +128,7 @@ fn the_information() {
     assert_fields(&info, &fields);
     assert_eq!(info["backend"], "sim");
     assert_eq!(info["auto_intervals"], false);
-    assert_eq!(info["max_overhead_percent"], Value::Null);
+    assert_eq!(info["max_overhead_percent"], 0.5, "the default");
     assert_eq!(info["monitor"], "windows", "the default");
     assert_whole(info["snapshots"].as_u64());
     let intervals_us = info["snapshots"].as_u64().map(|nr| nr * 100_000);
