@@ -43,6 +43,24 @@ impl SwapOptions {
         Self { bytes, limit_bytes: None, priority: Self::FIRST }
     }
 
+    /// Refuses a size in bytes that no swap device has.
+    ///
+    /// # Errors
+    ///
+    /// [`SwapError::Size`].
+    pub fn check_size(bytes: u64) -> Result<(), SwapError> {
+        swap::valid_size(bytes).map(drop)
+    }
+
+    /// Refuses a bound in bytes that leaves no room for anything.
+    ///
+    /// # Errors
+    ///
+    /// [`SwapError::Limit`].
+    pub fn check_limit(bytes: u64) -> Result<(), SwapError> {
+        swap::valid_limit(bytes).map(drop)
+    }
+
     /// What is meant by it on this host, if that is possible.
     fn resolved(self, root: &Path) -> Result<(u64, u64, u16), SwapError> {
         let bytes = swap::valid_size(self.bytes)?;

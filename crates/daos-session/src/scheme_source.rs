@@ -2,6 +2,7 @@
 //!
 //! A source can be read again, since a file may be edited while `daos` runs.
 
+use daos_core::Action;
 use daos_schemes::nearest::nearest;
 use daos_schemes::{Scheme, TextError, builtin};
 use std::fs::{File, Metadata};
@@ -10,6 +11,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use thiserror::Error;
 
+/// Memory that is left alone, as an example.
+const PATTERN: &str = "4K max min min 5s max";
 /// Most bytes of a file of schemes. What is larger is something else.
 const MOST_BYTES: u64 = 1 << 20;
 
@@ -19,12 +22,9 @@ pub enum SchemeSourceError {
     /// The argument names nothing that there is: what it could be.
     #[error("{0}")]
     Unknown(String),
-    /// The text that was given as an argument makes no sense.
+    /// The text of a file, or of the argument itself, makes no sense.
     #[error(transparent)]
-    Argument(Box<TextError>),
-    /// The text of a file makes no sense.
-    #[error(transparent)]
-    File(Box<TextError>),
+    Text(Box<TextError>),
     /// A file can't be read.
     #[error("cannot read the schemes in {name}: {why}")]
     Read {
@@ -36,9 +36,10 @@ pub enum SchemeSourceError {
 }
 
 impl SchemeSourceError {
-    /// Whether the command line is wrong, and not what it names.
+    /// Whether something was asked for that makes no sense, wherever it is written; and not
+    /// that it can't be read.
     pub fn is_usage(&self) -> bool {
-        matches!(self, Self::Unknown(_) | Self::Argument(_))
+        matches!(self, Self::Unknown(_) | Self::Text(_))
     }
 }
 
@@ -55,7 +56,7 @@ enum Origin {
     /// A file, by its path.
     File(PathBuf),
     /// A text and its name in errors, which can't change.
-    Fixed { text: String, name: String, is_argument: bool },
+    Fixed { text: String, name: String },
 }
 
 /// Tells one state of a file from another without reading it.
@@ -86,8 +87,8 @@ impl SchemeSource {
     ///
     /// [`SchemeSourceError`] for anything else, and for a pipe that can't be read.
     pub fn new(arg: &str) -> Result<Self, SchemeSourceError> {
-        let fixed = |text: String, name: &str, is_argument| Self {
-            origin: Origin::Fixed { text, name: name.to_owned(), is_argument },
+        let fixed = |text: String, name: &str| Self {
+            origin: Origin::Fixed { text, name: name.to_owned() },
             stamp: None,
         };
         match std::fs::metadata(arg) {
@@ -98,17 +99,17 @@ impl SchemeSource {
             Ok(found) if !found.is_dir() => {
                 let text = File::open(arg).and_then(text_of);
                 let text = text.map_err(|source| unreadable(arg, source))?;
-                return Ok(fixed(text, arg, false));
+                return Ok(fixed(text, arg));
             }
             _ => {}
         }
         if let Some((file, text)) = builtin::get(arg) {
-            return Ok(fixed(text.to_owned(), file, false));
+            return Ok(fixed(text.to_owned(), file));
         }
         if arg.contains(char::is_whitespace) {
             let is_toml = arg.trim_start().starts_with('[');
             let text = if is_toml { arg.to_owned() } else { arg.replace(';', "\n") };
-            return Ok(fixed(text, "--scheme", true));
+            return Ok(fixed(text, "--scheme"));
         }
         Err(SchemeSourceError::Unknown(unknown(arg)))
     }
@@ -119,6 +120,9 @@ impl SchemeSource {
     ///
     /// [`SchemeSourceError`] when they can't be read, or make no sense.
     pub fn read(&mut self) -> Result<Vec<Scheme>, SchemeSourceError> {
+        let parse = |text: &str, name: &str| {
+            daos_schemes::parse(text, name).map_err(|err| SchemeSourceError::Text(err.into()))
+        };
         match &self.origin {
             Origin::File(path) => {
                 let name = path.display().to_string();
@@ -128,14 +132,9 @@ impl SchemeSource {
                 let file = File::open(path).map_err(failed)?;
                 self.stamp = Some(Stamp::of(&file.metadata().map_err(failed)?));
                 let text = text_of(file).map_err(failed)?;
-                daos_schemes::parse(&text, &name).map_err(|err| SchemeSourceError::File(err.into()))
+                parse(&text, &name)
             }
-            Origin::Fixed { text, name, is_argument } => {
-                daos_schemes::parse(text, name).map_err(|err| match is_argument {
-                    true => SchemeSourceError::Argument(err.into()),
-                    false => SchemeSourceError::File(err.into()),
-                })
-            }
+            Origin::Fixed { text, name } => parse(text, name),
         }
     }
 
@@ -166,13 +165,20 @@ fn text_of(file: File) -> std::io::Result<String> {
 }
 
 fn unknown(arg: &str) -> String {
+    if let Some(action) = Action::named(arg) {
+        let pattern = if action.prefers_hot() { "min max 5% max min max" } else { PATTERN };
+        return format!(
+            "--scheme {arg:?} is an action; a scheme says also which memory it is for, in seven \
+             fields, such as \"{pattern} {action}\""
+        );
+    }
     let names: Vec<&str> = builtin::names().collect();
     let name = arg.split('.').next().unwrap_or(arg);
     let meant = nearest(name, names.iter().copied());
     let meant = meant.map(|name| format!("; did you mean {name}?")).unwrap_or_default();
     format!(
         "--scheme {arg:?} is no file, no built-in scheme ({}), and no text of seven fields, such \
-         as \"4K max min min 5s max pageout\"{meant}",
+         as \"{PATTERN} pageout\"{meant}",
         names.join(", ")
     )
 }
@@ -212,7 +218,7 @@ mod tests {
         }
         let error = source(&file(dir.path(), "d.toml", &text)).read().unwrap_err();
         assert!(error.to_string().contains("d.toml:2:"), "{error}");
-        assert!(!error.is_usage());
+        assert!(error.is_usage(), "as on the command line");
     }
 
     #[test]
@@ -267,10 +273,22 @@ mod tests {
         assert!(error.contains("did you mean prcl?"), "{error}");
         let bytes = file(dir.path(), "bytes", "");
         std::fs::write(&bytes, [0xff, 0xfe]).unwrap();
-        assert!(source(&bytes).read().unwrap_err().to_string().contains("bytes"));
+        let error = source(&bytes).read().unwrap_err();
+        assert!(error.to_string().contains("bytes") && !error.is_usage(), "{error}");
         std::fs::write(&bytes, vec![b'#'; 2 << 20]).unwrap();
         let error = source(&bytes).read().unwrap_err().to_string();
         assert!(error.contains("larger than 1 MiB"), "{error}");
+    }
+
+    #[test]
+    fn an_action_is_no_scheme_but_part_of_one() {
+        for (action, scheme) in [
+            ("stat", "\"4K max min min 5s max stat\""),
+            ("thp", "\"min max 5% max min max hugepage\""),
+        ] {
+            let error = SchemeSource::new(action).unwrap_err();
+            assert!(error.is_usage() && error.to_string().contains(scheme), "{error}");
+        }
     }
 
     #[test]

@@ -147,7 +147,7 @@ pub struct Record {
 #[group(required = true, multiple = false)]
 pub struct Forms {
     /// Processes to watch
-    #[arg(short, long, value_name = "PID", value_delimiter = ',', num_args = 1..)]
+    #[arg(short, long, value_name = "PID", value_delimiter = ',', num_args = 1.., value_parser = pid)]
     pub pid: Vec<u32>,
     /// All processes of the machine, as they come and go: the largest first
     #[arg(long)]
@@ -256,6 +256,12 @@ fn monitor(text: &str) -> Result<MonitorKind, String> {
         )),
         _ => values::monitor(text),
     }
+}
+
+/// The number of a process; blanks around it are none of it, as in `1, 2`.
+fn pid(text: &str) -> Result<u32, String> {
+    let number = text.trim().parse();
+    number.map_err(|_| "expected the number of a process, such as 1234 or 1234,5678".to_owned())
 }
 
 /// What every report takes.

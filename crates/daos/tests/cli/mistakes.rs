@@ -43,7 +43,9 @@ fn targets_that_make_no_sense() {
     place.misused(&["record"], "required");
     place.misused(&["record", "--pid", "1", "--sim", "load.cfg"], "cannot be used with");
     place.misused(&["record", "--pid", "1", "--", "true"], "cannot be used with");
-    place.misused(&["record", "--pid", "x"], "invalid");
+    place.misused(&["record", "--pid", "x"], "expected the number of a process");
+    place.misused(&["record", "--pid", "1,,2"], "expected the number of a process");
+    place.cannot(&["record", "--pid", "4194305, 4194306"], "there is no process 4194305");
     place.misused(&["record", "--sim", "load.cfg", "--backend", "ebpf"], "--backend");
     place.misused(&["record", "--pid", "1", "--backend", "sim"], "--sim FILE");
 }
@@ -153,6 +155,28 @@ fn a_record_of_the_usual_name_is_kept_when_the_next_begins() {
     place.run(&[&again[..], &["-o", "mine"]].concat()).succeeded();
     place.run(&[&again[..], &["-o", "mine"]].concat()).succeeded();
     assert!(!place.path("mine.old").exists());
+}
+
+#[test]
+fn sizes_of_swap_that_there_are_not() {
+    let place = Place::new("daos");
+    let apply = ["apply", "-s", "prcl", "--pid", "1"];
+    for size in ["0", "1", "10K", "100T"] {
+        place.misused(&[&apply[..], &["--zram", size]].concat(), "1 MiB to 16 TiB");
+    }
+    let limit = ["--zram", "1G", "--zram-limit", "0"];
+    place.misused(&[&apply[..], &limit].concat(), "1 MiB of memory or more");
+}
+
+#[test]
+fn a_scheme_with_a_mistake_in_it_is_wrong_usage_wherever_it_stands() {
+    let place = Place::new("daos");
+    fs::write(place.path("a.scheme"), "4K max min min 5s max pageut\n").unwrap();
+    let apply = |scheme| ["apply", "--sim", "load.cfg", "--scheme", scheme];
+    place.misused(&apply("4K max min min 5s max pageut"), "did you mean pageout?");
+    place.misused(&apply("a.scheme"), "a.scheme:1:23: ");
+    fs::write(place.path("b.scheme"), [0xff]).unwrap();
+    place.cannot(&apply("b.scheme"), "cannot read the schemes in b.scheme");
 }
 
 #[test]
