@@ -1,8 +1,10 @@
 //! The flags that say how closely to look, and how to print.
 
-use crate::values;
+use crate::{Usage, values};
+use anyhow::Result;
 use clap::{Args, ValueEnum};
 use daos_core::MonitorAttrs;
+use daos_core::units::display;
 use daos_monitor::MonitorOptions;
 use daos_monitor::windows::DEFAULT_MAX_OVERHEAD;
 
@@ -29,7 +31,7 @@ pub struct Looking {
     /// Sampling interval: from arming a page to checking it
     #[arg(long, value_name = "TIME", default_value = "5ms", value_parser = values::duration_us)]
     pub sample: u64,
-    /// Aggregation interval: one snapshot for each
+    /// Aggregation interval: one snapshot for each; rounded down to whole sampling intervals
     #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = values::duration_us)]
     pub aggr: u64,
     /// Regions update interval: how often mappings are read anew
@@ -69,7 +71,36 @@ pub enum Backend {
     Sim,
 }
 
+/// The shortest sampling and aggregation intervals of live targets, in microseconds. Chosen: to
+/// wake up and look takes some ten microseconds, and to end an aggregation interval some hundred,
+/// so that no bound on the cost could be kept with much shorter ones: they are stretched to 64
+/// times their length at most.
+const LEAST_LIVE_SAMPLE_US: u64 = 100;
+const LEAST_LIVE_AGGREGATION_US: u64 = 1000;
+
 impl Looking {
+    /// Refuses intervals that are too short for live targets. The simulator can do with any.
+    ///
+    /// # Errors
+    ///
+    /// [`Usage`] for the first that is too short.
+    pub fn check_live(&self) -> Result<()> {
+        for (option, us, least_us) in [
+            ("--sample", self.sample, LEAST_LIVE_SAMPLE_US),
+            ("--aggr", self.aggr, LEAST_LIVE_AGGREGATION_US),
+        ] {
+            if us < least_us {
+                let (asked, least) = (display::duration(us), display::duration(least_us));
+                let why = "each takes CPU time, and the bound on that could not be kept";
+                return Err(Usage(format!(
+                    "{option} {asked} is too short for what runs, as {why}: give {least} or more"
+                ))
+                .into());
+            }
+        }
+        Ok(())
+    }
+
     /// What only some monitors heed.
     pub fn options(&self) -> MonitorOptions {
         MonitorOptions { max_overhead: self.max_overhead, auto_intervals: self.auto_intervals }

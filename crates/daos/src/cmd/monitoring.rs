@@ -24,6 +24,7 @@ pub fn monitor(cli::Monitoring { monitor, looking }: &cli::Monitoring) -> Result
 }
 
 /// The access pattern to be simulated, which no `user` runs, if it is not live processes that are meant.
+/// Those are not looked at more often than makes sense.
 pub fn simulated<'a>(
     target: &'a cli::Target,
     monitoring: &cli::Monitoring,
@@ -40,7 +41,10 @@ pub fn simulated<'a>(
             "--user is for a command, and --sim runs none; leave out --user"
         }
         (Some(file), Backend::Auto | Backend::Sim) => return Ok(Some(file)),
-        (None, Backend::Auto | Backend::Ebpf) => return Ok(None),
+        (None, Backend::Auto | Backend::Ebpf) => {
+            monitoring.looking.check_live()?;
+            return Ok(None);
+        }
         (Some(_), Backend::Ebpf) => "--sim is simulated; leave out --backend ebpf",
         (None, Backend::Sim) => "--backend sim takes an access pattern: give --sim FILE",
     };

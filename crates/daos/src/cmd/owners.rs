@@ -22,6 +22,7 @@ pub fn run(args: &cli::Owners) -> Result<i32> {
         return Err(Usage("--for 0 sees nothing; give a time such as 10s".into()).into());
     }
     let looking = &args.monitoring.looking;
+    looking.check_live()?;
     if looking.backend == cli::Backend::Sim {
         return Err(Usage("processes are not simulated; leave out --backend sim".into()).into());
     }

@@ -25,6 +25,19 @@ fn attributes_that_cannot_work() {
 }
 
 #[test]
+fn intervals_that_are_too_short_for_live_targets() {
+    let place = Place::new("daos");
+    let record = |options: &[&'static str]| [&["record", "-q", "-d", "1s"], options].concat();
+    let short = record(&["--sample", "1us", "--aggr", "10ms"]);
+    place.misused(&[&short[..], &["--pid", "1"]].concat(), "give 100 us or more");
+    place.misused(&[&short[..], &["--", "sleep", "9"]].concat(), "--sample 1 us is too short");
+    let often = record(&["--sample", "100us", "--aggr", "500us"]);
+    place.misused(&[&often[..], &["--all"]].concat(), "give 1 ms or more");
+    place.misused(&["owners", "--sample", "1us"], "give 100 us or more");
+    place.run(&[&often[..], &["--sim", "load.cfg"]].concat()).succeeded();
+}
+
+#[test]
 fn options_that_the_monitor_does_not_heed() {
     let place = Place::new("daos");
     for option in [&["--max-overhead", "1%"][..], &["--auto-intervals"]] {
