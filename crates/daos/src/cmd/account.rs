@@ -80,7 +80,7 @@ impl<'a> Told<'a> {
                 details(stats, seconds)
             );
         }
-        let MemorySeries { resident, swap, whole, zram, .. } = &self.account.memory;
+        let MemorySeries { resident, zram, .. } = &self.account.memory;
         if resident.max > 0 && self.schemes.is_dry_run() {
             daos_cli::say!(
                 "daos: resident set {} at the end, {} at its peak",
@@ -88,21 +88,17 @@ impl<'a> Told<'a> {
                 display::bytes(resident.max),
             );
         } else if resident.max > 0 {
-            // What was in swap before is none of their doing.
-            let before = swap.first.min(swap.mean);
-            let whole = whole.mean.saturating_sub(before);
-            let less = 1.0 - (resident.mean + zram.mean) as f64 / whole.max(1) as f64;
             let with_zram = match zram.mean {
                 0 => String::new(),
                 mean => format!(" and {} of compressed swap", display::bytes(mean)),
             };
+            let gave_or_took = self.schemes.stats().any(|(_, stats)| stats.bloat_bytes != 0);
             daos_cli::say!(
-                "daos: resident set {} at the end, {} at its peak; on average {}{with_zram}, of {}: {} less",
+                "daos: resident set {} at the end, {} at its peak; on average {}{with_zram}{}",
                 display::bytes(resident.last),
                 display::bytes(resident.max),
                 display::bytes(resident.mean),
-                display::bytes(whole),
-                display::percent(less.max(0.0)),
+                compared(&self.account.memory, gave_or_took),
             );
         }
         let share = |us: f64| display::percent(us / self.account.elapsed_us.max(1) as f64);
@@ -192,6 +188,24 @@ pub fn tell_slowdown(memory: &MemoryUse) {
     );
 }
 
+/// How much less that is than it would be without schemes, as far as what is in swap tells.
+/// `gave_or_took`: they split or made huge pages, too, and so memory was given back or added. How
+/// much of that would be there by now nobody knows: where hardly anything went to swap besides,
+/// nothing is said.
+fn compared(memory: &MemorySeries, gave_or_took: bool) -> String {
+    let MemorySeries { resident, swap, whole, zram, .. } = memory;
+    // What was in swap before is none of their doing.
+    let before = swap.first.min(swap.mean);
+    let whole = whole.mean.saturating_sub(before);
+    let less = 1.0 - (resident.mean + zram.mean) as f64 / whole.max(1) as f64;
+    match gave_or_took && less < 0.01 {
+        true => String::new(),
+        false => {
+            format!(", of {}: {} less", display::bytes(whole), display::percent(less.max(0.0)))
+        }
+    }
+}
+
 /// A name that fits into a line.
 fn short(scheme: &Scheme) -> String {
     scheme.name.as_deref().map_or_else(|| scheme.action.name().to_owned(), safe)
@@ -228,4 +242,33 @@ fn details(stats: &SchemeStats, seconds: f64) -> String {
         text += &format!(", slept {} of the time", display::percent(share));
     }
     text + &format!("; took {:.2} s of {seconds:.1} s", stats.spent_us / 1e6)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use daos_session::MemoryUse;
+
+    const MIB: u64 = 1 << 20;
+
+    /// 100 MiB that are resident, and later 25 and what is in swap.
+    fn series(swap_mib: u64) -> MemorySeries {
+        let mut series = MemorySeries::default();
+        let all = MemoryUse { resident: 100 * MIB, ..MemoryUse::default() };
+        series.add(0, all);
+        series.add(1, MemoryUse { resident: 25 * MIB, swap: swap_mib * MIB, zram: 0 });
+        series
+    }
+
+    #[test]
+    fn what_is_in_swap_is_what_there_is_less() {
+        assert_eq!(compared(&series(75), false), ", of 100 MiB: 75 % less");
+        assert_eq!(compared(&series(0), false), ", of 25 MiB: 0 % less");
+    }
+
+    #[test]
+    fn what_huge_pages_gave_back_is_not_called_nothing() {
+        assert_eq!(compared(&series(0), true), "");
+        assert_eq!(compared(&series(75), true), ", of 100 MiB: 75 % less");
+    }
 }
