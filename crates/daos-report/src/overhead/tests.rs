@@ -34,6 +34,9 @@ fn the_targets_side_and_the_bound_are_told() {
     assert_eq!(overhead.bound_kept(), Some(true));
     assert_eq!(of(&windows(), bound(0.49)).bound_kept(), Some(false));
     assert_eq!(of(&windows(), GIVEN).bound_kept(), None);
+    let short = of(&windows()[..2], bound(0.4));
+    assert_eq!(short.bound_kept(), None, "the rest of ten seconds may be cheaper");
+    assert!(rendered(&short, Format::Text).contains("0.4 % of one CPU, over ten seconds"));
     assert_eq!(overhead.pages_per_tick(), Some((20480.0, 50.0)));
     insta::assert_snapshot!("windows_text", rendered(&overhead, Format::Text));
     insta::assert_snapshot!("windows_json", rendered(&overhead, Format::Json));

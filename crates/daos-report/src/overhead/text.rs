@@ -89,12 +89,11 @@ fn write_shares(
         };
         line("worst 10 s", format!("{} of one CPU{length}", share(worst)))?;
     }
-    if let (Some(bound), Some(kept)) =
-        (overhead.options.max_overhead_percent, overhead.bound_kept())
-    {
-        let kept = match kept {
-            true => "kept over every ten seconds, to a tenth",
-            false => "exceeded by more than a tenth",
+    if let Some(bound) = overhead.options.max_overhead_percent {
+        let kept = match overhead.bound_kept() {
+            Some(true) => "kept over every ten seconds, to a tenth",
+            Some(false) => "exceeded by more than a tenth",
+            None => "over ten seconds, and there are less",
         };
         line("bound on CPU", format!("{} of one CPU, {kept}", share(bound)))?;
     }
