@@ -163,8 +163,8 @@ impl Search for Gp {
         let best = known.best()?;
         Some(Estimate {
             at: places[best].as_ref().map_or(At::NoScheme, |units| self.space.point(units)),
-            score: ConfidenceInterval::normal(above(level, known.score(best))),
-            gain: ConfidenceInterval::normal(known.gain(best, 0)),
+            score: interval(above(level, known.score(best)), scores.len()),
+            gain: interval(known.gain(best, 0), scores.len()),
         })
     }
 
@@ -176,9 +176,7 @@ impl Search for Gp {
         let model = Model::fit(&self.kernels, &measured, &scores);
         let places: Vec<Place> = points.iter().map(|at| self.space.units(at)).collect();
         let known = model.at(&places);
-        (0..places.len())
-            .map(|i| ConfidenceInterval::normal(above(level, known.score(i))))
-            .collect()
+        (0..places.len()).map(|i| interval(above(level, known.score(i)), scores.len())).collect()
     }
 
     fn samples(&self) -> &[Sample] {
@@ -190,6 +188,12 @@ impl Search for Gp {
 fn mean(values: impl Iterator<Item = f64> + Clone) -> Option<f64> {
     let count = values.clone().count();
     (count > 0).then(|| values.sum::<f64>() / count as f64)
+}
+
+/// Of what the model says after so many samples. Two of them say only where scores lie and how far apart: how much they
+/// vary by themselves is not known from these.
+fn interval(of: MeanSd, samples: usize) -> ConfidenceInterval {
+    ConfidenceInterval::student(of, samples.saturating_sub(2), 1)
 }
 
 /// What the model said without the level.

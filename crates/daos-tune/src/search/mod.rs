@@ -109,13 +109,6 @@ pub struct ConfidenceInterval {
 pub const CONFIDENCE: f64 = 0.9;
 
 impl ConfidenceInterval {
-    /// Of a normal distribution.
-    fn normal(MeanSd { mean, sd }: MeanSd) -> Self {
-        // The standard normal distribution's quantile at 95 %.
-        let reach = 1.644_853_626_951_472_2 * sd;
-        Self { mean, low: mean - reach, high: mean + reach }
-    }
-
     /// Of a mean whose standard deviation was estimated with so many degrees of freedom,
     /// and which was picked among so many (Bonferroni's correction). Without a degree of
     /// freedom nothing is known but the mean.
