@@ -55,7 +55,7 @@ pub struct Managing {
     /// Only say what would be done
     #[arg(long, requires = "schemes")]
     pub dry_run: bool,
-    /// Write counters of each scheme to this file at the end, as JSON
+    /// Write counters of each scheme to this file at the end, as JSON; `-` is standard output
     #[arg(long, value_name = "FILE", requires = "schemes")]
     pub stats: Option<PathBuf>,
     #[command(flatten)]

@@ -143,7 +143,7 @@ impl<'a> Told<'a> {
         path.map_or(Ok(()), |path| self.write(path))
     }
 
-    /// To a file, whole or not at all.
+    /// To a file, whole or not at all, or to standard output for `-`.
     fn write(&self, path: &Path) -> Result<()> {
         let json = AccountJson {
             elapsed_us: self.account.elapsed_us,
@@ -168,6 +168,9 @@ impl<'a> Told<'a> {
         let mut text = serde_json::to_vec_pretty(&json)?;
         text.push(b'\n');
         let write = || {
+            if path == Path::new("-") {
+                return std::io::stdout().lock().write_all(&text);
+            }
             let mut file = WholeFile::create(path)?;
             file.write_all(&text)?;
             file.finish()

@@ -3,6 +3,7 @@
 use daos_core::{Action, AddrRange, Done, Interval, SchemeStats, TargetId};
 use daos_record::{Destination, Record, SchemeEnd};
 use daos_testing::Place;
+use serde_json::Value;
 
 const LABEL: &str = "4K max min min 5s max pageout";
 const MIB: u64 = 1 << 20;
@@ -114,4 +115,14 @@ fn a_record_without_schemes_says_so() {
     let ran = Place::with_record().run(&["report", "schemes"]).succeeded();
     let text = String::from_utf8(ran.stdout).unwrap();
     assert!(text.ends_with("the record has no schemes\n"), "{text}");
+}
+
+#[test]
+fn counters_go_to_standard_output_where_that_is_asked_for() {
+    let place = Place::with_record();
+    let apply = ["apply", "-q", "--sim", "load.cfg", "-d", "1s", "-s", "prcl", "--stats", "-"];
+    let ran = place.run(&apply).succeeded();
+    let stats: Value = serde_json::from_slice(&ran.stdout).unwrap();
+    assert_eq!(stats["schemes"][0]["action"], "pageout", "{stats}");
+    assert!(!place.path("-").exists());
 }
