@@ -29,7 +29,7 @@ use crate::BpfError;
 use crate::page_cache::PageCacheLook;
 use crate::programs::Wanted;
 use crate::reader::Reader;
-use crate::vaddr::VirtualMemory;
+use crate::vaddr::{LEFT_FOR, VirtualMemory};
 use blocks::Blocks;
 use daos_core::access::MAX_WINDOW_PAGES;
 use daos_core::{
@@ -42,12 +42,10 @@ use daos_linux::memory::ProcessMemory;
 use owners::{Owners, Piece};
 use std::collections::HashSet;
 use std::path::Path;
+use std::time::Instant;
 
 /// The only target: the machine.
 pub const ALL: TargetId = TargetId(0);
-/// Regions updates after which frames that could not be armed are tried again. Chosen: as with
-/// virtual addresses.
-const UPDATES_BETWEEN_TRIES: u64 = 10;
 
 /// Bytes that are armed at once around a page. Chosen: a run of them takes a twentieth of the time
 /// that each by itself does, and few of others' uses are missed.
@@ -69,9 +67,11 @@ pub struct PhysicalMemory {
     blocks: Blocks,
     /// Frames that had to be left when they were last armed.
     left: HashSet<u64>,
+    /// Those of them that were read since others were forgotten, and when that is done next.
+    read_left: HashSet<u64>,
+    forget_at: Instant,
     /// What is resident of the machine's memory, as of the last regions update.
     resident_bytes: Option<u64>,
-    updates: u64,
     prices: Prices,
     /// Where set bits were cleared, if anyone wants to know.
     cleared: Option<Vec<(TargetId, AddrRange)>>,
@@ -106,8 +106,9 @@ impl PhysicalMemory {
             ram: ram.collect(),
             blocks,
             left: HashSet::new(),
+            read_left: HashSet::new(),
+            forget_at: Instant::now() + LEFT_FOR,
             resident_bytes: None,
-            updates: 0,
             cleared: None,
         })
     }
@@ -145,9 +146,10 @@ impl PhysicalMemory {
     pub fn keep_up(&mut self) -> Result<Vec<Target>, BpfError> {
         let owners = self.owners.keep_up()?;
         self.page_cache.go_on(&mut self.owners.processes.reader)?;
-        self.updates += 1;
-        if self.updates.is_multiple_of(UPDATES_BETWEEN_TRIES) {
-            self.left.clear();
+        if Instant::now() >= self.forget_at {
+            // The bits of those that are read stay set until they are armed, and must not pass for accesses.
+            self.left = std::mem::take(&mut self.read_left);
+            self.forget_at = Instant::now() + LEFT_FOR;
         }
         let memory = ProcessMemory::of_machine(Path::new("/proc"));
         self.resident_bytes = memory.map(|memory| memory.resident_bytes);
@@ -244,7 +246,7 @@ impl AccessCheck for PhysicalMemory {
     fn arm(&mut self, windows: &[Window]) -> Result<(), BpfError> {
         self.owners.begin_tick();
         let mut pieces = Vec::new();
-        let left = &mut self.left;
+        let (left, read_left) = (&mut self.left, &mut self.read_left);
         let reader = &mut self.owners.processes.reader;
         frames::read(
             reader,
@@ -256,6 +258,7 @@ impl AccessCheck for PhysicalMemory {
                 if !left.is_empty() {
                     (run.frame..run.frame + u64::from(run.found.nr)).for_each(|frame| {
                         left.remove(&frame);
+                        read_left.remove(&frame);
                     });
                 }
                 pieces.extend(Piece::of(&run));
@@ -270,7 +273,8 @@ impl AccessCheck for PhysicalMemory {
         found.resize(first + windows.len(), nothing);
         let found = &mut found[first..];
         let mut free = Vec::new();
-        let left = &self.left;
+        let (left, read_left) = (&self.left, &mut self.read_left);
+        let mut is_left = |frame| left.contains(&frame) && (read_left.insert(frame), true).1;
         let reader = &mut self.owners.processes.reader;
         frames::read(
             reader,
@@ -278,7 +282,7 @@ impl AccessCheck for PhysicalMemory {
             windows,
             Wanted::WANT_NO_OWNER,
             |window, bytes| free.push((window, bytes)),
-            |run| note(&mut found[run.window], &run, |frame| left.contains(&frame)),
+            |run| note(&mut found[run.window], &run, &mut is_left),
         )?;
         free.into_iter().for_each(|(window, bytes)| found[window].empty_bytes = bytes);
         Ok(())
@@ -318,7 +322,7 @@ fn around(piece: &Piece) -> AddrRange {
 }
 
 /// Adds a run of frames to the observation of its window. `is_left`: could a frame not be armed?
-fn note(seen: &mut Observation, run: &frames::Run<'_>, is_left: impl Fn(u64) -> bool) {
+fn note(seen: &mut Observation, run: &frames::Run<'_>, mut is_left: impl FnMut(u64) -> bool) {
     let nr = run.found.nr;
     let pages = run.page..run.page + nr;
     let mut set_unknown = |page: u32| {

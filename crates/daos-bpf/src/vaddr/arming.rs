@@ -1,6 +1,6 @@
 //! How pages are armed, and what had to be left.
 
-use super::VirtualMemory;
+use super::{LEFT_FOR, VirtualMemory};
 use crate::BpfError;
 use crate::programs::Facts;
 use crate::ranges;
@@ -10,6 +10,7 @@ use daos_core::{AccessCheck, AddrRange, PAGE_SIZE, TargetId, Window};
 use daos_linux::cpu;
 use daos_linux::madvise::Advice;
 use rustix::io::Errno;
+use std::time::Instant;
 
 /// Ranges with a flush each from which on moving to the target's CPU and back is worth it: the
 /// move costs some 50 µs, an interrupt some 14 µs to either side.
@@ -152,19 +153,22 @@ impl VirtualMemory {
         self.unobservable.dedup();
     }
 
-    /// Forgets what had to be left and is not mapped any more. The bits of all else stay set until it is armed by itself,
-    /// and must not pass for accesses.
-    pub(super) fn forget_unmapped(&mut self) {
-        let mut unobservable = std::mem::take(&mut self.unobservable);
-        let mut last: Option<(TargetId, AddrRange)> = None;
-        unobservable.retain(|&(id, addr)| {
-            if !last.is_some_and(|(of, range)| of == id && range.contains(addr)) {
-                let space = self.place_of(id).map(|at| &self.spaces[at]);
-                last = space.and_then(|space| space.mapping_around(addr)).map(|range| (id, range));
+    /// Forgets what had to be left and was not read since. The bits of all else stay set until it is armed by itself, and must not
+    /// pass for accesses.
+    pub(super) fn forget_unread(&mut self) {
+        self.forget_at = Instant::now() + LEFT_FOR;
+        self.sort_unobservable();
+        let mut read = std::mem::take(&mut self.read_left);
+        read.sort_unstable_by_key(|(id, range)| (*id, range.start));
+        let mut read = read.into_iter().peekable();
+        // How far the windows go that begin before it.
+        let mut reach = None;
+        self.unobservable.retain(|&(id, addr)| {
+            while let Some((of, range)) = read.next_if(|(of, r)| (*of, r.start) <= (id, addr)) {
+                reach = reach.max(Some((of, range.end)));
             }
-            last.is_some_and(|(of, range)| of == id && range.contains(addr))
+            reach > Some((id, addr))
         });
-        self.unobservable = unobservable;
     }
 
     /// What is armed now may be observable again.
@@ -209,7 +213,6 @@ fn pages(range: &AddrRange) -> impl Iterator<Item = u64> + use<> {
 mod tests {
     use crate::VirtualMemory;
     use crate::child::{HUGE, Making, Target};
-    use crate::vaddr::UPDATES_BETWEEN_TRIES;
     use daos_core::{AccessCheck, Window};
     use test_tag::tag;
 
@@ -219,22 +222,31 @@ mod tests {
         let child = Target::start(Making { shared: true, ..Making::pages(HUGE) });
         let mut memory = VirtualMemory::new().expect("the programs load");
         let id = memory.add(child.process()).expect("nobody else watches it");
-        memory.targets().expect("it runs");
         let start = child.memory.start;
+        while memory.spaces.first().is_none_or(|space| space.mapping_around(start).is_none()) {
+            memory.targets().expect("it runs");
+        }
         let windows = [Window { target: id, start, pages: child.memory.pages() as u32 }];
         let is_most = |pages: u32| pages <= windows[0].pages && pages >= windows[0].pages * 9 / 10;
         memory.arm(&windows).expect("it can be asked for");
-        for _ in 0..2 * UPDATES_BETWEEN_TRIES {
+        let check = |memory: &mut VirtualMemory| {
             let mut seen = Vec::new();
             memory.check(&windows, &mut seen).expect("the programs run");
             // A monitor of the kernel's may clear some bits.
             assert!(seen[0].accessed == 0 && is_most(seen[0].unobservable), "{seen:?}");
-            memory.targets().expect("it runs");
+        };
+        for _ in 0..3 {
+            check(&mut memory);
+            memory.forget_unread();
         }
-        // Until it is not mapped any more.
-        memory.unobservable.push((id, child.memory.end + (1 << 40)));
-        memory.forget_unmapped();
+        check(&mut memory);
+        // What nobody reads any more is not kept.
+        let elsewhere = [start - (1 << 30), child.memory.end + (1 << 30)];
+        memory.unobservable.extend(elsewhere.map(|addr| (id, addr)));
+        memory.forget_unread();
         assert!(is_most(memory.unobservable.len() as u32));
         assert!(memory.unobservable.iter().all(|(_, addr)| child.memory.contains(*addr)));
+        memory.forget_unread();
+        assert!(memory.unobservable.is_empty());
     }
 }

@@ -33,13 +33,17 @@ use daos_linux::ends::Ends;
 use daos_linux::{Process, clear_refs, cpu_quota, damon, host, support};
 use std::os::fd::AsFd;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 /// The bound on the overhead unless another is given, as a share of one CPU. Chosen: that of
 /// the default monitor.
 const MAX_OVERHEAD: f64 = 0.005;
-/// Regions updates after which mappings that could not be armed are tried again, and what is not mapped any more is
-/// forgotten of pages that could not be. Chosen: seldom, as to try again costs a call that fails for each of them.
+/// Regions updates after which mappings that could not be armed are tried again. Chosen: seldom, as to try again costs a
+/// call that fails for each of them.
 const UPDATES_BETWEEN_TRIES: u64 = 10;
+/// After so long pages that could not be armed are forgotten, unless they were found so again meanwhile. Chosen: what is read at all is
+/// read every eight seconds.
+pub(crate) const LEFT_FOR: Duration = Duration::from_secs(20);
 
 /// Accessed bits of processes, read with eBPF and armed with `process_madvise`.
 #[derive(Debug)]
@@ -54,6 +58,9 @@ pub struct VirtualMemory {
     pub(crate) placement: Placement,
     /// Pages and huge pages that had to be left when they were last armed. Sorted.
     pub(crate) unobservable: Vec<(TargetId, u64)>,
+    /// Where some were read since others were forgotten, and when that is done next.
+    read_left: Vec<(TargetId, AddrRange)>,
+    forget_at: Instant,
     /// Regions updates so far.
     updates: u64,
     pub(crate) upkeep: Upkeep,
@@ -118,6 +125,8 @@ impl VirtualMemory {
             can_flush: clear_refs::can_flush(),
             may_arm_targets: may_arm_targets(),
             unobservable: Vec::new(),
+            read_left: Vec::new(),
+            forget_at: Instant::now() + LEFT_FOR,
             cleared: None,
             to_arm: ToArm::default(),
         }
@@ -259,8 +268,10 @@ impl AccessCheck for VirtualMemory {
         self.updates += 1;
         arm_target::let_price_fade(&mut self.prices.arm_target_page);
         let try_again = self.updates.is_multiple_of(UPDATES_BETWEEN_TRIES);
+        if Instant::now() >= self.forget_at {
+            self.forget_unread();
+        }
         if try_again {
-            self.forget_unmapped();
             self.reader.programs.others_clear = others_clear();
             self.may_arm_targets = may_arm_targets();
         }

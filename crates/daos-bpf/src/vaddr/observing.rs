@@ -6,7 +6,7 @@ use crate::entry::{Entry, bytes_mapped};
 use crate::programs::Facts;
 use crate::reader::{Answer, WindowPart, huge_page, page_of};
 use daos_core::pages::Pages;
-use daos_core::{Observation, PAGE_SIZE, PageBits, TargetId, Window};
+use daos_core::{AddrRange, Observation, PAGE_SIZE, PageBits, TargetId, Window};
 
 impl VirtualMemory {
     pub(super) fn check_space(
@@ -34,6 +34,14 @@ impl VirtualMemory {
                 matches!(answer, Answer::Huge(..)) || unobservable.get(from).is_some_and(is_in);
             note(&mut found[part.window], start, &part, answer, may_be_left, left);
         })?;
+        if !self.unobservable.is_empty() {
+            let hidden = windows.iter().zip(&*found).filter(|(_, seen)| seen.unobservable > 0);
+            // It may begin inside a huge page.
+            let around = |window: &Window| {
+                AddrRange::new(huge_page(window.start, 2).start, window.range().end)
+            };
+            self.read_left.extend(hidden.map(|(window, _)| (id, around(window))));
+        }
         if let Some(armed) = &mut self.armed_pages {
             let set = armed.take_found(id, windows, found);
             self.target_cost.found_set(set);
@@ -153,7 +161,6 @@ fn note_pages(
 mod tests {
     use super::*;
     use crate::programs::FrameFacts;
-    use daos_core::AddrRange;
 
     const TABLE: u64 = 2 << 20;
 

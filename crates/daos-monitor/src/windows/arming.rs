@@ -28,6 +28,10 @@ const FOR_KNOWN: f64 = 0.05;
 const PLACES: u64 = 1 << 16;
 /// Turns of tables that are known begin here: those of others come first.
 const KNOWN: u64 = 10;
+/// The share of the pages of a table that can't be observed from which on it is armed again though none is in use, and so many microseconds
+/// after others that are due. Chosen.
+const SOME_HIDDEN: f64 = 0.1;
+const BEHIND_US: u64 = 30_000_000;
 
 impl Windows {
     /// Arms the probes that are due and don't wait for an access, as far as it leaves `kept`
@@ -103,6 +107,8 @@ impl Windows {
                     continue;
                 }
                 let turn = match &subregion.table {
+                    // They may be hidden for as long as the target runs.
+                    Some(_) if is_hidden(subregion) => KNOWN + subregion.arm_all_us + BEHIND_US,
                     Some(_) => KNOWN + subregion.arm_all_us,
                     None => first_turn(target, index),
                 };
@@ -132,8 +138,8 @@ impl Windows {
     /// Whether a page table is to be armed as a whole: for the first time, or since that is long ago.
     pub(super) fn is_to_be_armed_whole(&self, subregion: &Subregion, now_us: u64) -> bool {
         // What can't be observed may be so later, as when a child ends that it was shared with.
-        let is_hidden = subregion.table.is_some() && subregion.unobserved > 0.5;
-        let has_any = subregion.summary.used > 0 || subregion.arm_all_us == 0 || is_hidden;
+        let has_any =
+            subregion.summary.used > 0 || subregion.arm_all_us == 0 || is_hidden(subregion);
         subregion.arm_all_us <= now_us && has_any && self.may_be_table(subregion)
     }
 
@@ -255,6 +261,11 @@ impl Windows {
             }
         }
     }
+}
+
+/// Whether some of its pages, known one by one, can't be observed.
+fn is_hidden(subregion: &Subregion) -> bool {
+    subregion.table.is_some() && subregion.unobserved > SOME_HIDDEN
 }
 
 /// By what subregions that are new are armed: those that were armed at any time lie all over the target then.

@@ -47,37 +47,41 @@ impl Charge {
         if self.since_us.is_some_and(|since_us| now_us < since_us.saturating_add(quota.reset_us)) {
             return;
         }
-        let reached = goal.and_then(|g| metrics.read(g.metric).map(|value| reached(g, value)));
-        let adds_up = goal.is_some_and(|goal| adds_up(goal.metric));
-        let whole_way_bytes = reached.and_then(|now| self.whole_way(now)).or(self.whole_way_bytes);
-        let lacking_bytes = reached.filter(|_| adds_up).and_then(|now| {
-            let left = (1.0 - now).max(0.0);
-            if left == 0.0 { Some(0.0) } else { whole_way_bytes.map(|bytes| bytes * left) }
-        });
-        let goal_bytes = goal.map(|_| {
+        let mut next = Self {
+            since_us: Some(now_us),
+            goal_bytes: self.goal_bytes,
+            reached: self.reached,
+            whole_way_bytes: self.whole_way_bytes,
+            // What was done since then is not lacking any more.
+            lacking_bytes: self.lacking_bytes.map(|bytes| (bytes - self.bytes as f64).max(0.0)),
+            ..Self::default()
+        };
+        if let Some(goal) = goal {
+            let now = metrics.read(goal.metric).map(|value| reached(goal, value));
+            let adds_up = adds_up(goal.metric);
+            if let (Some(now), true) = (now, adds_up) {
+                next.reached = Some(now);
+                next.whole_way_bytes = self.whole_way(now);
+                let left = (1.0 - now).max(0.0);
+                let lacking = |bytes: f64| (bytes * left).max(PAGE_SIZE as f64);
+                next.lacking_bytes =
+                    if left > 0.0 { next.whole_way_bytes.map(lacking) } else { Some(0.0) };
+            }
             let most = quota.bytes.map_or(MOST_BYTES, |bytes| bytes as f64);
             let last = self.goal_bytes.unwrap_or(FIRST_BYTES);
-            let too_much_counts = if adds_up { reached.map(|now| now.min(1.0)) } else { reached };
-            adjusted(last, too_much_counts).clamp(PAGE_SIZE as f64, most)
-        });
-        let since_us = Some(now_us);
-        let (bytes, time_us, counted) = Default::default();
-        *self = Self {
-            since_us,
-            bytes,
-            time_us,
-            goal_bytes,
-            reached,
-            whole_way_bytes,
-            lacking_bytes,
-            counted,
-        };
+            // What adds up is there once too much was done: nothing is to be taken back.
+            let near = if adds_up { now.map(|now| now.min(1.0)) } else { now };
+            next.goal_bytes = Some(adjusted(last, near).clamp(PAGE_SIZE as f64, most));
+        }
+        *self = next;
     }
 
-    /// How many bytes all of the way to the goal takes, which is so near `now`, if what was done in the interval brought it nearer.
+    /// How many bytes all of the way to the goal takes, which is so near `now`, as the interval tells; as was known before if nothing was
+    /// done in it. What brought it no nearer tells nothing: others took it back.
     fn whole_way(&self, now: f64) -> Option<f64> {
-        let came = now - self.reached?;
-        (came > 0.0 && self.bytes > 0).then(|| self.bytes as f64 / came)
+        let (Some(before), 1..) = (self.reached, self.bytes) else { return self.whole_way_bytes };
+        let came = now - before;
+        (came > 0.0).then(|| self.bytes as f64 / came)
     }
 
     /// Takes what was done from what is left.
@@ -157,7 +161,7 @@ mod tests {
 
     impl Metrics for Fixed {
         fn read(&mut self, _: Metric) -> Option<f64> {
-            Some(self.0)
+            (!self.0.is_nan()).then_some(self.0)
         }
     }
 
@@ -226,6 +230,32 @@ mod tests {
             let share = resident as f64 / ALL as f64;
             assert!((share - target).abs() < 0.01, "{share} of {target} again");
         }
+    }
+
+    #[test]
+    fn a_goal_is_gone_on_with_whatever_others_do_to_the_metric() {
+        let goal = Some(Goal { metric: Metric::FreeMemory, target: 0.5 });
+        let quota = Quota::default();
+        let mut charge = Charge::default();
+        let mut left = |second: u64, free: f64, done: u64| {
+            charge.begin(&quota, goal, second * SECOND, &mut Fixed(free));
+            let left = charge.bytes_left(&quota);
+            charge.add(done.min(left), 0.0);
+            left
+        };
+        assert!(left(1, 0.1, PAGE_SIZE) > PAGE_SIZE);
+        // Another program ends, and what was done seems to have brought half of the way.
+        assert!(left(2, 0.4, PAGE_SIZE) >= PAGE_SIZE);
+        // Others take all of it back.
+        assert!(left(3, 0.1, PAGE_SIZE) > PAGE_SIZE);
+        assert_eq!(left(4, 0.6, 0), 0);
+        // It can't be measured for once, and then is as it was.
+        assert_eq!(left(5, f64::NAN, 0), 0);
+        assert!(left(6, 0.1, PAGE_SIZE) >= PAGE_SIZE);
+        assert!(
+            left(7, 0.1, PAGE_SIZE) > PAGE_SIZE,
+            "what it took for little is not believed for long"
+        );
     }
 
     #[test]

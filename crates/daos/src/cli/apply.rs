@@ -55,7 +55,8 @@ pub struct Managing {
     /// Only say what would be done
     #[arg(long, requires = "schemes")]
     pub dry_run: bool,
-    /// Write counters of each scheme to this file at the end, as JSON; `-` is standard output
+    /// Write counters of each scheme to this file at the end, as JSON; `-` is standard output, which a command
+    /// behind `--` writes to as well
     #[arg(long, value_name = "FILE", requires = "schemes")]
     pub stats: Option<PathBuf>,
     #[command(flatten)]

@@ -79,12 +79,14 @@ fn show_wss(args: &cli::Wss) -> Result<i32> {
 }
 
 fn show_owners(args: &cli::ReportOwners) -> Result<i32> {
-    let (source, mut output) = open(&args.common, args.time)?;
+    let source = Source::open(&args.common.record)?;
     if source.is_by_physical_address() {
         let name = args.common.record.display();
         let why = "is of physical addresses, and `report owners` is for records of processes";
         return Err(Usage(format!("{name} {why}: `report heatmap` shows who has which addresses, and `report wss` how much is in use")).into());
     }
+    source.tell_if_behind_the_end(args.time);
+    let mut output = Output::open(args.common.format, args.common.output.as_ref())?;
     let options = owners::OwnersOptions { by: args.by.into(), time: args.time };
     let mut bill = owners::compute(source.intervals(), &source.targets(), &options)?;
     bill.page_cache = source.record.page_cache().filter(|_| bill.is_latest);
