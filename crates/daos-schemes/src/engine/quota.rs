@@ -208,27 +208,21 @@ mod tests {
             let goal = Some(Goal { metric: Metric::Resident, target });
             let quota = Quota { bytes: most, ..Quota::default() };
             let mut charge = Charge::default();
-            let mut resident = ALL;
-            for second in 1..200 {
+            let mut after = |mut resident: u64, seconds: std::ops::Range<u64>| {
+                for second in seconds {
+                    let share = resident as f64 / ALL as f64;
+                    charge.begin(&quota, goal, second * SECOND, &mut Fixed(share));
+                    let bytes = charge.bytes_left(&quota);
+                    charge.add(bytes, 0.0);
+                    resident -= bytes;
+                }
                 let share = resident as f64 / ALL as f64;
-                charge.begin(&quota, goal, second * SECOND, &mut Fixed(share));
-                let bytes = charge.bytes_left(&quota);
-                charge.add(bytes, 0.0);
-                resident -= bytes;
-            }
-            let share = resident as f64 / ALL as f64;
-            assert!((share - target).abs() < 0.01, "{share} of {target}, {most:?} at a time");
+                assert!((share - target).abs() < 0.01, "{share} of {target}, {most:?} at a time");
+                resident
+            };
+            let resident = after(ALL, 1..200);
             // What comes back is paged out again.
-            resident += 100 << 20;
-            for second in 200..300 {
-                let share = resident as f64 / ALL as f64;
-                charge.begin(&quota, goal, second * SECOND, &mut Fixed(share));
-                let bytes = charge.bytes_left(&quota);
-                charge.add(bytes, 0.0);
-                resident -= bytes;
-            }
-            let share = resident as f64 / ALL as f64;
-            assert!((share - target).abs() < 0.01, "{share} of {target} again");
+            after(resident + (100 << 20), 200..300);
         }
     }
 
