@@ -86,11 +86,10 @@ impl VirtualMemory {
             cleared.extend(before.huge.iter().chain(&before.torn).map(|range| (id, *range)));
         }
         // What could not be armed by itself can be observed now, until it is armed by itself again.
-        self.unobservable.retain(|(target, _)| *target != id);
-        self.unobservable.extend(before.left.iter().map(|page| (id, *page)));
+        self.left.arm_target(id);
+        before.left.iter().for_each(|page| self.left.leave(id, *page));
         self.leave_huge_pages(at, &before.huge);
         self.flush(at, before.tables)?;
-        self.sort_unobservable();
         let took_us = (cpu::used_us() - begun_us) as f64;
         if before.entries >= ENOUGH {
             let price = &mut self.prices.arm_target_page;
@@ -159,7 +158,7 @@ impl VirtualMemory {
             }
             let space = &self.spaces[at];
             if space.refused.iter().any(|mapping| mapping.contains(huge.start)) {
-                self.unobservable.push((space.id, huge.start));
+                self.left.leave(space.id, huge.start);
             }
         }
     }

@@ -17,6 +17,7 @@
 //! | `ranges` | few ranges from the pages to arm |
 //! | `armed_pages` | which pages were armed and not found accessed since |
 //! | `target_cost` | what arming cost the targets, estimated |
+//! | `left` | what had to be left when it was armed |
 //! | `to_arm` | what of some windows is to be armed, and how |
 //! | `prices` | what checking and arming cost on this machine, measured |
 //! | [`vaddr`] | the [`AccessCheck`](daos_core::AccessCheck) of processes |
@@ -43,6 +44,7 @@ mod everyone;
 mod folio;
 mod keeping_up;
 mod kernel_layout;
+mod left;
 mod load_log;
 pub mod paddr;
 mod page_cache;

@@ -179,15 +179,13 @@ fn room_for(root: &Path, device: &Path) -> Result<(), SwapError> {
     if ours.used_bytes > room.max(free_elsewhere) {
         return refuse(ours.used_bytes, "memory".to_owned(), room);
     }
-    let used_bytes = (swap.total_bytes - swap.free_bytes()).max(ours.used_bytes).max(1);
-    let share = ours.used_bytes as f64 / used_bytes as f64;
     for group in cgroup::all(root) {
         let (Some(swapped), Some(room)) = (group.swap_bytes(), group.room_bytes()) else {
             continue;
         };
         let room = room.saturating_sub(CGROUP_RESERVE_BYTES);
-        // In which device it is the kernel does not say: as much of it as of all.
-        let swapped = (swapped as f64 * share).ceil().min(ours.used_bytes as f64) as u64;
+        // In which device it is the kernel does not say: all of it may be in this one.
+        let swapped = swapped.min(ours.used_bytes);
         if swapped > room {
             // Who may make cgroups chooses their names.
             let place = format!("cgroup {}", safe(&group.path));
@@ -256,12 +254,12 @@ mod tests {
 
     #[test]
     fn what_comes_back_needs_room_in_its_cgroup() {
-        // Whether other swap has room or not, and as much of a group's is elsewhere as of all.
-        needs_room_in_its_cgroup(&host(512, 0, 8192), 512);
-        needs_room_in_its_cgroup(&host(512, 1024, 8192), 1536);
+        // Whether other swap has room or not, and whatever is in it.
+        needs_room_in_its_cgroup(&host(512, 0, 8192));
+        needs_room_in_its_cgroup(&host(512, 1024, 8192));
     }
 
-    fn needs_room_in_its_cgroup(root: &tempfile::TempDir, swapped_mib: u64) {
+    fn needs_room_in_its_cgroup(root: &tempfile::TempDir) {
         let mount = "35 31 0:32 / /cg rw - cgroup cgroup rw,memory\n";
         fs::write(root.path().join("proc/self/mountinfo"), mount).unwrap();
         let group = root.path().join("cg/job");
@@ -272,17 +270,21 @@ mod tests {
             let stat = format!("total_swap {}\ntotal_active_file 0\n", swap_mib << 20);
             fs::write(group.join("memory.stat"), stat).unwrap();
         };
-        set(1024, swapped_mib);
+        set(1024, 512);
         assert!(fits(root));
-        set(512, swapped_mib);
+        set(512, 512);
         let error = room_for(root.path(), Path::new("/dev/zram0")).unwrap_err().to_string();
         assert!(error.contains("the 512 MiB in it do not fit into cgroup /job"), "{error}");
         assert!(error.contains("daos doctor --clean"), "{error}");
-        set(512, swapped_mib / 4);
-        assert!(fits(root), "a quarter of it is no more than there is room for");
+        set(512, 128);
+        assert!(fits(root), "there is room for a quarter of it");
         set(512, 0);
         assert!(fits(root), "it has none of it");
-        set(512, swapped_mib);
+        // All that the device holds may be the group's, but no more.
+        set(1024, 1536);
+        assert!(fits(root));
+        set(512, 1536);
+        assert!(!fits(root));
         fs::rename(&group, root.path().join("cg/\x1b[2J")).unwrap();
         let error = room_for(root.path(), Path::new("/dev/zram0")).unwrap_err().to_string();
         assert!(error.contains("[2J") && !error.contains('\x1b'), "{error:?}");

@@ -26,12 +26,14 @@ mod ownership;
 mod prices;
 
 use crate::BpfError;
+use crate::left::{self, Left};
 use crate::page_cache::PageCacheLook;
 use crate::programs::Wanted;
 use crate::reader::Reader;
-use crate::vaddr::{LEFT_FOR, VirtualMemory};
+use crate::vaddr::VirtualMemory;
 use blocks::Blocks;
 use daos_core::access::MAX_WINDOW_PAGES;
+use daos_core::pages::Pages;
 use daos_core::{
     AccessCheck, ActionSink, AddrRange, Capabilities, HUGE_PAGE_SIZE, MappedFrames, Mapping,
     Observation, PAGE_SIZE, PageFrames, Prices, Target, TargetId, TargetInfo, Window,
@@ -40,9 +42,7 @@ use daos_linux::census::Selection;
 use daos_linux::iomem;
 use daos_linux::memory::ProcessMemory;
 use owners::{Owners, Piece};
-use std::collections::HashSet;
 use std::path::Path;
-use std::time::Instant;
 
 /// The only target: the machine.
 pub const ALL: TargetId = TargetId(0);
@@ -66,10 +66,7 @@ pub struct PhysicalMemory {
     ram: Vec<Mapping>,
     blocks: Blocks,
     /// Frames that had to be left when they were last armed.
-    left: HashSet<u64>,
-    /// Those of them that were read since others were forgotten, and when that is done next.
-    read_left: HashSet<u64>,
-    forget_at: Instant,
+    left: Left,
     /// What is resident of the machine's memory, as of the last regions update.
     resident_bytes: Option<u64>,
     prices: Prices,
@@ -105,9 +102,7 @@ impl PhysicalMemory {
             own_pgd,
             ram: ram.collect(),
             blocks,
-            left: HashSet::new(),
-            read_left: HashSet::new(),
-            forget_at: Instant::now() + LEFT_FOR,
+            left: Left::new(),
             resident_bytes: None,
             cleared: None,
         })
@@ -146,11 +141,7 @@ impl PhysicalMemory {
     pub fn keep_up(&mut self) -> Result<Vec<Target>, BpfError> {
         let owners = self.owners.keep_up()?;
         self.page_cache.go_on(&mut self.owners.processes.reader)?;
-        if Instant::now() >= self.forget_at {
-            // The bits of those that are read stay set until they are armed, and must not pass for accesses.
-            self.left = std::mem::take(&mut self.read_left);
-            self.forget_at = Instant::now() + LEFT_FOR;
-        }
+        self.left.forget_some();
         let memory = ProcessMemory::of_machine(Path::new("/proc"));
         self.resident_bytes = memory.map(|memory| memory.resident_bytes);
         self.blocks.go_on(&mut self.owners, self.own_pgd)?;
@@ -205,7 +196,7 @@ impl PhysicalMemory {
         self.owners.processes.arm(&windows)?;
         for (target, of_one) in found {
             for piece in of_one {
-                if self.owners.processes.is_left(target, piece.entry_va()) {
+                if self.owners.processes.left.has(target, piece.entry_va()) {
                     self.leave(piece);
                 }
             }
@@ -217,7 +208,7 @@ impl PhysicalMemory {
     }
 
     fn leave(&mut self, piece: &Piece) {
-        self.left.extend(piece.frame..piece.frame + piece.pages);
+        self.left.leave_all(ALL, frames_range(piece.frame, piece.pages));
     }
 }
 
@@ -246,7 +237,7 @@ impl AccessCheck for PhysicalMemory {
     fn arm(&mut self, windows: &[Window]) -> Result<(), BpfError> {
         self.owners.begin_tick();
         let mut pieces = Vec::new();
-        let (left, read_left) = (&mut self.left, &mut self.read_left);
+        let left = &mut self.left;
         let reader = &mut self.owners.processes.reader;
         frames::read(
             reader,
@@ -255,12 +246,7 @@ impl AccessCheck for PhysicalMemory {
             Wanted::WANT_OWNER_OF_YOUNG,
             |_, _| {},
             |run| {
-                if !left.is_empty() {
-                    (run.frame..run.frame + u64::from(run.found.nr)).for_each(|frame| {
-                        left.remove(&frame);
-                        read_left.remove(&frame);
-                    });
-                }
+                left.take(ALL, frames_range(run.frame, u64::from(run.found.nr)));
                 pieces.extend(Piece::of(&run));
             },
         )?;
@@ -273,8 +259,7 @@ impl AccessCheck for PhysicalMemory {
         found.resize(first + windows.len(), nothing);
         let found = &mut found[first..];
         let mut free = Vec::new();
-        let (left, read_left) = (&self.left, &mut self.read_left);
-        let mut is_left = |frame| left.contains(&frame) && (read_left.insert(frame), true).1;
+        let left = &mut self.left;
         let reader = &mut self.owners.processes.reader;
         frames::read(
             reader,
@@ -282,7 +267,10 @@ impl AccessCheck for PhysicalMemory {
             windows,
             Wanted::WANT_NO_OWNER,
             |window, bytes| free.push((window, bytes)),
-            |run| note(&mut found[run.window], &run, &mut is_left),
+            |run| {
+                let left = left.read(ALL, run.frame * PAGE_SIZE);
+                note(&mut found[run.window], &run, left.as_ref());
+            },
         )?;
         free.into_iter().for_each(|(window, bytes)| found[window].empty_bytes = bytes);
         Ok(())
@@ -321,8 +309,14 @@ fn around(piece: &Piece) -> AddrRange {
     AddrRange::new(start / ARMED_AROUND * ARMED_AROUND, end.next_multiple_of(ARMED_AROUND))
 }
 
-/// Adds a run of frames to the observation of its window. `is_left`: could a frame not be armed?
-fn note(seen: &mut Observation, run: &frames::Run<'_>, mut is_left: impl FnMut(u64) -> bool) {
+/// The addresses of so many page frames.
+fn frames_range(first: u64, nr: u64) -> AddrRange {
+    AddrRange::new(first * PAGE_SIZE, (first + nr) * PAGE_SIZE)
+}
+
+/// Adds a run of frames, which lie in one block of 2 MiB, to the observation of its window. `left`: those of the block that could not
+/// be armed.
+fn note(seen: &mut Observation, run: &frames::Run<'_>, left: Option<&Pages>) {
     let nr = run.found.nr;
     let pages = run.page..run.page + nr;
     let mut set_unknown = |page: u32| {
@@ -337,10 +331,12 @@ fn note(seen: &mut Observation, run: &frames::Run<'_>, mut is_left: impl FnMut(u
         return;
     }
     let bits = seen.pages.get_or_insert_default();
+    let from = left::nr(run.frame * PAGE_SIZE);
+    let is_left = |page: u32| left.is_some_and(|left| left.has(from + page - run.page));
     let mut accessed = 0;
     let mut present = 0;
     for page in pages {
-        if run.is_young() && is_left(run.frame + u64::from(page - run.page)) {
+        if run.is_young() && is_left(page) {
             set_unknown(page);
             continue;
         }
@@ -360,13 +356,15 @@ mod tests {
     use super::*;
     use crate::programs::{FrameKind, FrameRun};
 
-    fn noted(runs: &[(FrameKind, u32, u16)], left: &[u64]) -> Observation {
+    /// Of runs from page frame 512 on; `left`: by number in its block.
+    fn noted(runs: &[(FrameKind, u32, u16)], left: &[u32]) -> Observation {
+        let left = left.iter().fold(Pages::default(), |all, nr| all.or(&Pages::range(*nr, nr + 1)));
         let mut seen = Observation::default();
         let mut page = 0;
         for &(kind, nr, level) in runs {
             let found = FrameRun { kind, nr, level, ..FrameRun::default() };
-            let run = frames::Run { window: 0, page, frame: 100 + u64::from(page), found: &found };
-            note(&mut seen, &run, |frame| left.contains(&frame));
+            let run = frames::Run { window: 0, page, frame: 512 + u64::from(page), found: &found };
+            note(&mut seen, &run, Some(&left));
             page += nr;
         }
         seen
@@ -391,7 +389,7 @@ mod tests {
     #[test]
     fn what_could_not_be_armed_is_unknown_while_its_bit_is_set() {
         let runs = [(FrameKind::FRAME_YOUNG, 2, 1), (FrameKind::FRAME_OLD, 1, 1)];
-        let seen = noted(&runs, &[101, 102]);
+        let seen = noted(&runs, &[1, 2]);
         assert_eq!((seen.present, seen.accessed, seen.unobservable), (2, 1, 1));
     }
 

@@ -1,16 +1,14 @@
 //! How pages are armed, and what had to be left.
 
-use super::{LEFT_FOR, VirtualMemory};
+use super::VirtualMemory;
 use crate::BpfError;
 use crate::programs::Facts;
 use crate::ranges;
-use crate::reader::huge_page;
 use crate::to_arm::{FolioToArm, Rules};
-use daos_core::{AccessCheck, AddrRange, PAGE_SIZE, TargetId, Window};
+use daos_core::{AccessCheck, AddrRange, Window};
 use daos_linux::cpu;
 use daos_linux::madvise::Advice;
 use rustix::io::Errno;
-use std::time::Instant;
 
 /// Ranges with a flush each from which on moving to the target's CPU and back is worth it: the
 /// move costs some 50 µs, an interrupt some 14 µs to either side.
@@ -111,7 +109,7 @@ impl VirtualMemory {
             }
             let interrupted = self.placement.interrupts(there.cpu, there.nr_running);
             let begun_us = cpu::used_us();
-            self.unobservable.extend(to_arm.left.iter().map(|addr| (id, *addr)));
+            to_arm.left.iter().for_each(|addr| self.left.leave(id, *addr));
             self.advise_cold(at, &to_arm.ranges);
             let took_us = (cpu::used_us() - begun_us) as f64;
             let flushes = to_arm.ranges.len() as u64;
@@ -133,80 +131,12 @@ impl VirtualMemory {
             let mapping = whole.unwrap_or(range);
             space.refused.push(mapping);
             let left = ranges.iter().filter(|r| mapping.contains(r.start));
-            self.unobservable.extend(left.flat_map(pages).map(|page| (space.id, page)));
+            left.for_each(|range| self.left.leave_all(space.id, *range));
         }
         if advised.stopped.is_some() {
-            let left = ranges.iter().flat_map(pages);
-            self.unobservable.extend(left.map(|page| (space.id, page)));
+            ranges.iter().for_each(|range| self.left.leave_all(space.id, *range));
         }
     }
-
-    /// Whether the page or huge page at `addr` had to be left when it was last armed.
-    pub(crate) fn is_left(&self, target: TargetId, addr: u64) -> bool {
-        self.unobservable.binary_search(&(target, addr)).is_ok()
-    }
-
-    /// Puts in order what had to be left when something was armed.
-    pub(crate) fn sort_unobservable(&mut self) {
-        // Most of it is in order, which this sort makes use of.
-        self.unobservable.sort();
-        self.unobservable.dedup();
-    }
-
-    /// Forgets what had to be left and was not read since. The bits of all else stay set until it is armed by itself, and must not
-    /// pass for accesses.
-    pub(super) fn forget_unread(&mut self) {
-        self.forget_at = Instant::now() + LEFT_FOR;
-        self.sort_unobservable();
-        let mut read = std::mem::take(&mut self.read_left);
-        read.sort_unstable_by_key(|(id, range)| (*id, range.start));
-        let mut read = read.into_iter().peekable();
-        // How far the windows go that begin before it.
-        let mut reach = None;
-        self.unobservable.retain(|&(id, addr)| {
-            while let Some((of, range)) = read.next_if(|(of, r)| (*of, r.start) <= (id, addr)) {
-                reach = reach.max(Some((of, range.end)));
-            }
-            reach > Some((id, addr))
-        });
-    }
-
-    /// What is armed now may be observable again.
-    pub(super) fn forget_unobservable(&mut self, windows: &[Window]) {
-        if self.unobservable.is_empty() {
-            return;
-        }
-        let mut observable = vec![];
-        for window in windows {
-            // It may begin inside a huge page.
-            let start = huge_page(window.start, 2).start;
-            if let Ok(at) = self.unobservable.binary_search(&(window.target, start)) {
-                observable.push(at..at + 1);
-            }
-            let from = |addr| move |left: &(TargetId, u64)| *left < (window.target, addr);
-            let first = self.unobservable.partition_point(from(window.start));
-            let end = self.unobservable.partition_point(from(window.range().end));
-            observable.push(first..end);
-        }
-        observable.retain(|places| !places.is_empty());
-        if observable.is_empty() {
-            return;
-        }
-        observable.sort_unstable_by_key(|places| places.start);
-        let (mut at, mut observable) = (0, observable.into_iter().peekable());
-        self.unobservable.retain(|_| {
-            while observable.next_if(|places| places.end <= at).is_some() {}
-            let is_left = observable.peek().is_none_or(|places| !places.contains(&at));
-            at += 1;
-            is_left
-        });
-    }
-}
-
-/// The addresses of the pages of a range that was to be armed; the first of them is
-/// that of a huge page, too.
-fn pages(range: &AddrRange) -> impl Iterator<Item = u64> + use<> {
-    (range.start..range.end).step_by(PAGE_SIZE as usize)
 }
 
 #[cfg(test)]
@@ -237,16 +167,7 @@ mod tests {
         };
         for _ in 0..3 {
             check(&mut memory);
-            memory.forget_unread();
+            memory.left.forget_unread();
         }
-        check(&mut memory);
-        // What nobody reads any more is not kept.
-        let elsewhere = [start - (1 << 30), child.memory.end + (1 << 30)];
-        memory.unobservable.extend(elsewhere.map(|addr| (id, addr)));
-        memory.forget_unread();
-        assert!(is_most(memory.unobservable.len() as u32));
-        assert!(memory.unobservable.iter().all(|(_, addr)| child.memory.contains(*addr)));
-        memory.forget_unread();
-        assert!(memory.unobservable.is_empty());
     }
 }

@@ -15,6 +15,7 @@ use crate::BpfError;
 use crate::arm_target::{self, PAGE_US};
 use crate::armed_pages::ArmedPages;
 use crate::everyone::Everyone;
+use crate::left::Left;
 use crate::page_cache::{CachedFiles, PageCacheLook};
 use crate::prices;
 use crate::programs::Task;
@@ -33,7 +34,6 @@ use daos_linux::ends::Ends;
 use daos_linux::{Process, clear_refs, cpu_quota, damon, host, support};
 use std::os::fd::AsFd;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 /// The bound on the overhead unless another is given, as a share of one CPU. Chosen: that of
 /// the default monitor.
@@ -41,9 +41,6 @@ const MAX_OVERHEAD: f64 = 0.005;
 /// Regions updates after which mappings that could not be armed are tried again. Chosen: seldom, as to try again costs a
 /// call that fails for each of them.
 const UPDATES_BETWEEN_TRIES: u64 = 10;
-/// After so long pages that could not be armed are forgotten, unless they were found so again meanwhile. Chosen: what is read at all is
-/// read every eight seconds.
-pub(crate) const LEFT_FOR: Duration = Duration::from_secs(20);
 
 /// Accessed bits of processes, read with eBPF and armed with `process_madvise`.
 #[derive(Debug)]
@@ -56,11 +53,8 @@ pub struct VirtualMemory {
     /// Whether the kernel keeps pages by generation: then a page has no active list.
     pub(crate) has_lru_generations: bool,
     pub(crate) placement: Placement,
-    /// Pages and huge pages that had to be left when they were last armed. Sorted.
-    pub(crate) unobservable: Vec<(TargetId, u64)>,
-    /// Where some were read since others were forgotten, and when that is done next.
-    read_left: Vec<(TargetId, AddrRange)>,
-    forget_at: Instant,
+    /// Pages and huge pages that had to be left when they were last armed.
+    pub(crate) left: Left,
     /// Regions updates so far.
     updates: u64,
     pub(crate) upkeep: Upkeep,
@@ -124,9 +118,7 @@ impl VirtualMemory {
             prices: Prices { arm_target_page: PAGE_US, ..measured.prices },
             can_flush: clear_refs::can_flush(),
             may_arm_targets: may_arm_targets(),
-            unobservable: Vec::new(),
-            read_left: Vec::new(),
-            forget_at: Instant::now() + LEFT_FOR,
+            left: Left::new(),
             cleared: None,
             to_arm: ToArm::default(),
         }
@@ -264,13 +256,10 @@ impl AccessCheck for VirtualMemory {
         for at in 0..self.spaces.len() {
             self.try_to_flush(at)?;
         }
-        self.sort_unobservable();
+        self.left.forget_some();
         self.updates += 1;
         arm_target::let_price_fade(&mut self.prices.arm_target_page);
         let try_again = self.updates.is_multiple_of(UPDATES_BETWEEN_TRIES);
-        if Instant::now() >= self.forget_at {
-            self.forget_unread();
-        }
         if try_again {
             self.reader.programs.others_clear = others_clear();
             self.may_arm_targets = may_arm_targets();
@@ -292,9 +281,8 @@ impl AccessCheck for VirtualMemory {
     }
 
     fn arm(&mut self, windows: &[Window]) -> Result<(), BpfError> {
-        self.forget_unobservable(windows);
+        self.left.arm(windows);
         self.by_space(windows, |this, at, range| this.arm_space(at, &windows[range]))?;
-        self.sort_unobservable();
         if let Some(files) = &mut self.cached_files {
             files.arm(&mut self.reader, windows)?;
         }

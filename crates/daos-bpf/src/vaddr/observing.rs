@@ -3,10 +3,11 @@
 use super::VirtualMemory;
 use crate::BpfError;
 use crate::entry::{Entry, bytes_mapped};
+use crate::left::nr;
 use crate::programs::Facts;
-use crate::reader::{Answer, WindowPart, huge_page, page_of};
+use crate::reader::{Answer, WindowPart, huge_page};
 use daos_core::pages::Pages;
-use daos_core::{AddrRange, Observation, PAGE_SIZE, PageBits, TargetId, Window};
+use daos_core::{Observation, PAGE_SIZE, PageBits, Window};
 
 impl VirtualMemory {
     pub(super) fn check_space(
@@ -22,26 +23,16 @@ impl VirtualMemory {
             }
             return Ok(());
         };
-        let unobservable = &self.unobservable;
-        let left =
-            |addr: u64| !unobservable.is_empty() && unobservable.binary_search(&(id, addr)).is_ok();
+        let left = &mut self.left;
         let windows_of = windows.iter().copied();
         let there = self.reader.read(&task, windows_of, Facts::None, |part, answer| {
             let start = windows[part.window].start;
-            let is_in = |(of, addr): &(TargetId, u64)| *of == id && part.range.contains(*addr);
-            let from = unobservable.partition_point(|left| *left < (id, part.range.start));
-            let may_be_left =
-                matches!(answer, Answer::Huge(..)) || unobservable.get(from).is_some_and(is_in);
-            note(&mut found[part.window], start, &part, answer, may_be_left, left);
-        })?;
-        if !self.unobservable.is_empty() {
-            let hidden = windows.iter().zip(&*found).filter(|(_, seen)| seen.unobservable > 0);
-            // It may begin inside a huge page.
-            let around = |window: &Window| {
-                AddrRange::new(huge_page(window.start, 2).start, window.range().end)
+            let entry = match answer {
+                Answer::Huge(_, level, _) => huge_page(part.range.start, level).start,
+                _ => part.range.start,
             };
-            self.read_left.extend(hidden.map(|(window, _)| (id, around(window))));
-        }
+            note(&mut found[part.window], start, &part, answer, left.read(id, entry).as_ref());
+        })?;
         if let Some(armed) = &mut self.armed_pages {
             let set = armed.take_found(id, windows, found);
             self.target_cost.found_set(set);
@@ -66,15 +57,13 @@ fn add(bits: &mut PageBits, from: u32, to: u32) {
 }
 
 /// Adds what the tables say of a part of a window to the observation of the window, which
-/// starts at `start`. `left`: could the page or huge page at an address not be armed? None of
-/// them, unless `may_be_left`.
+/// starts at `start`. `left`: those of its page table that could not be armed.
 fn note(
     seen: &mut Observation,
     start: u64,
     part: &WindowPart,
     answer: Answer<'_>,
-    may_be_left: bool,
-    left: impl Fn(u64) -> bool,
+    left: Option<&Pages>,
 ) {
     let bits: &mut PageBits = seen.pages.get_or_insert_default();
     let first = ((part.range.start - start) / PAGE_SIZE) as usize;
@@ -92,9 +81,9 @@ fn note(
             seen.unobservable += pages as u32;
             add_all(seen.unknown.get_or_insert_default());
         }
-        Answer::Huge(entry, level, _) => {
-            let is_left = || entry.is_young() && left(huge_page(part.range.start, level).start);
-            if part.is_opaque || is_left() {
+        Answer::Huge(entry, ..) => {
+            let is_left = entry.is_young() && left.is_some_and(|left| left.has(0));
+            if part.is_opaque || is_left {
                 seen.unobservable += pages as u32;
                 add_all(seen.unknown.get_or_insert_default());
                 return;
@@ -107,20 +96,21 @@ fn note(
             }
         }
         Answer::Pages(ptes, ..) => {
-            let left = |page: usize| left(page_of(part, page).start);
-            note_pages(seen, first, ptes, part.is_opaque, may_be_left, left);
+            let from = nr(part.range.start);
+            let left = left.map(|left| move |page: usize| left.has(from + page as u32));
+            note_pages(seen, first, ptes, part.is_opaque, left);
         }
     }
 }
 
-/// The same of pages with these entries, the first of which is so many pages behind the window's.
+/// The same of pages with these entries, the first of which is so many pages behind the window's. `left`: could the page with this
+/// entry not be armed? None of them, if there is no such.
 fn note_pages(
     seen: &mut Observation,
     first: usize,
     ptes: &[u64],
     is_opaque: bool,
-    may_be_left: bool,
-    left: impl Fn(usize) -> bool,
+    left: Option<impl Fn(usize) -> bool>,
 ) {
     let (mut entries, mut at) = (ptes, first);
     while !entries.is_empty() {
@@ -137,12 +127,12 @@ fn note_pages(
         if gone != 0 {
             seen.absent.get_or_insert_default()[at / 64] |= gone << (at % 64);
         }
-        let hidden = match (is_opaque, may_be_left) {
+        let hidden = match (is_opaque, &left) {
             (true, _) => present,
-            (false, true) => (0..these.len())
+            (false, Some(left)) => (0..these.len())
                 .filter(|page| young >> page & 1 == 1 && left(at - first + page))
                 .fold(0, |hidden, page| hidden | 1 << page),
-            (false, false) => 0,
+            (false, None) => 0,
         };
         if hidden != 0 {
             seen.unobservable += hidden.count_ones();
@@ -161,13 +151,14 @@ fn note_pages(
 mod tests {
     use super::*;
     use crate::programs::FrameFacts;
+    use daos_core::AddrRange;
 
     const TABLE: u64 = 2 << 20;
 
     fn noted(start: u64, part: AddrRange, answer: Answer<'_>) -> Observation {
         let mut seen = Observation::default();
         let part = WindowPart { window: 0, range: part, is_opaque: false };
-        note(&mut seen, start, &part, answer, false, |_| false);
+        note(&mut seen, start, &part, answer, None);
         seen
     }
 
@@ -187,11 +178,11 @@ mod tests {
         let part = WindowPart { window: 0, range, is_opaque: true };
         let mut seen = Observation::default();
         let ptes = [0x21, 0x01, 0, 0];
-        note(&mut seen, TABLE, &part, Answer::Pages(&ptes, &[], &[]), false, |_| false);
+        note(&mut seen, TABLE, &part, Answer::Pages(&ptes, &[], &[]), None);
         assert_eq!((seen.present, seen.unobservable, seen.accessed), (0, 2, 0));
         assert_eq!(seen.unknown.unwrap()[0], 0b0011);
         let facts = FrameFacts::default();
-        note(&mut seen, TABLE, &part, Answer::Huge(Entry(0xa1), 2, &facts), false, |_| false);
+        note(&mut seen, TABLE, &part, Answer::Huge(Entry(0xa1), 2, &facts), None);
         assert_eq!((seen.present, seen.unobservable), (0, 6));
     }
 

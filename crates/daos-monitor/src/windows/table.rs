@@ -21,6 +21,9 @@ const UNIT_US: u64 = 10_000;
 /// microseconds. Chosen: it doubles while nothing changes.
 const FIRST_PERIOD_US: u64 = 2_000_000;
 const LONGEST_PERIOD_US: u64 = 16_000_000;
+/// The longest where none is in use, as where all is hidden for as long as the target runs. Chosen: so gigabytes of that take a quarter of
+/// what there is by default.
+const LONGEST_PERIOD_OF_NONE_US: u64 = 128_000_000;
 
 /// Most parts that a table is told by, rather than by runs of pages. Chosen: a block that
 /// begins or ends in it, or lies in it.
@@ -131,8 +134,10 @@ impl Table {
         let differ =
             self.used.without(&self.used_then).len() + self.used_then.without(&self.used).len();
         let settled = differ * 10 <= self.used.len().max(10);
+        let longest_us =
+            if self.used.is_empty() { LONGEST_PERIOD_OF_NONE_US } else { LONGEST_PERIOD_US };
         self.period_us =
-            if settled { (self.period_us * 2).min(LONGEST_PERIOD_US) } else { FIRST_PERIOD_US };
+            if settled { (self.period_us * 2).min(longest_us) } else { FIRST_PERIOD_US };
         self.used_then = self.used;
         now_us + self.period_us / 2 + rng.below(self.period_us)
     }

@@ -130,7 +130,7 @@ impl TargetSubregions {
         let hidden = hidden * (most / (hidden + in_memory.all + unknown).max(1.0)).min(1.0);
         let known = hidden + in_memory.found() + unseen + self.growth.within(KEPT_US) as f64;
         let missed = self.resident_bytes.map_or(0.0, |bytes| bytes as f64 - known);
-        let much = (missed / most - FEW_MISSED) / (MUCH_MISSED - FEW_MISSED);
+        let much = (missed / most.max(1.0) - FEW_MISSED) / (MUCH_MISSED - FEW_MISSED);
         let missed = missed * much.clamp(0.0, 1.0);
         let sets = WorkingSets::new(sum).beside_hidden(hidden + missed);
         self.working_sets = (self.subregions.len() > 1).then_some(sets);

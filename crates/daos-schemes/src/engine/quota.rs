@@ -1,7 +1,7 @@
 //! What a quota has left, where feedback sets it, and what comes first when it binds.
 
 use crate::scheme::{Goal, Quota, Weights};
-use daos_core::{Metric, Metrics, PAGE_SIZE};
+use daos_core::{HUGE_PAGE_SIZE, Metric, Metrics, PAGE_SIZE};
 
 /// Bytes of the first reset interval of a quota that feedback sets. Chosen: little enough
 /// to do no harm, from where a goal is reached by doubling in some seconds.
@@ -63,14 +63,17 @@ impl Charge {
                 next.reached = Some(now);
                 next.whole_way_bytes = self.whole_way(now);
                 let left = (1.0 - now).max(0.0);
-                let lacking = |bytes: f64| (bytes * left).max(PAGE_SIZE as f64);
+                let lacking = |bytes: f64| (bytes * left).max(HUGE_PAGE_SIZE as f64);
                 next.lacking_bytes =
                     if left > 0.0 { next.whole_way_bytes.map(lacking) } else { Some(0.0) };
             }
             let most = quota.bytes.map_or(MOST_BYTES, |bytes| bytes as f64);
             let last = self.goal_bytes.unwrap_or(FIRST_BYTES);
-            // What adds up is there once too much was done: nothing is to be taken back.
+            // What adds up is there once too much was done: nothing is to be taken back, and where nothing could be done it is no
+            // reason to do more.
             let near = if adds_up { now.map(|now| now.min(1.0)) } else { now };
+            let done = if adds_up { self.bytes as f64 } else { last };
+            let last = last.min(done.max(FIRST_BYTES));
             next.goal_bytes = Some(adjusted(last, near).clamp(PAGE_SIZE as f64, most));
         }
         *self = next;
@@ -102,10 +105,11 @@ impl Charge {
         quota.time_us.map_or(f64::INFINITY, |most| most as f64 - self.time_us)
     }
 
-    /// Whether it is exhausted, and that was not said yet in this reset interval.
+    /// Whether it is exhausted, before its goal is reached, and that was not said yet in this reset interval.
     pub(super) fn newly_exhausted(&mut self, quota: &Quota) -> bool {
         let over = self.bytes_left(quota) == 0 || self.time_left_us(quota) <= 0.0;
-        over && !std::mem::replace(&mut self.counted, true)
+        let is_reached = self.lacking_bytes == Some(0.0);
+        over && !is_reached && !std::mem::replace(&mut self.counted, true)
     }
 }
 
@@ -208,6 +212,10 @@ mod tests {
             let goal = Some(Goal { metric: Metric::Resident, target });
             let quota = Quota { bytes: most, ..Quota::default() };
             let mut charge = Charge::default();
+            // Nothing is idle for long enough at first.
+            for second in 1..60 {
+                charge.begin(&quota, goal, second * SECOND, &mut Fixed(1.0));
+            }
             let mut after = |mut resident: u64, seconds: std::ops::Range<u64>| {
                 for second in seconds {
                     let share = resident as f64 / ALL as f64;
@@ -220,7 +228,7 @@ mod tests {
                 assert!((share - target).abs() < 0.01, "{share} of {target}, {most:?} at a time");
                 resident
             };
-            let resident = after(ALL, 1..200);
+            let resident = after(ALL, 60..200);
             // What comes back is paged out again.
             after(resident + (100 << 20), 200..300);
         }

@@ -28,6 +28,11 @@ pub fn run(args: &cli::Record) -> Result<i32> {
     if args.duration == Some(0) {
         return Err(Usage("--duration 0 records nothing; give a time such as 20s".into()).into());
     }
+    if args.output == Path::new("-") && args.schemes.stats.as_deref() == Some(Path::new("-")) {
+        let why =
+            "--stats - and --output - would mix on standard output: name a file for one of them";
+        return Err(Usage(why.to_owned()).into());
+    }
     match monitoring::simulated(&args.target, &args.monitoring, args.user.as_deref())? {
         Some(file) => simulated(args, monitor, file),
         None => live(args, monitor),
@@ -60,11 +65,6 @@ where
 /// Records the processes, or the command, that `args` names.
 fn live(args: &cli::Record, monitor: AnyMonitor) -> Result<i32> {
     // What can be refused is refused before anything is started or written.
-    if args.output == Path::new("-") && args.schemes.stats.as_deref() == Some(Path::new("-")) {
-        let why =
-            "--stats - and --output - would mix on standard output: name a file for one of them";
-        return Err(Usage(why.to_owned()).into());
-    }
     let user = session::user_of_command(&args.target, args.user.as_deref())?;
     let looking = &args.monitoring.looking;
     let prepared =

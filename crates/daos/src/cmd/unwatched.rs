@@ -9,7 +9,7 @@ use std::path::Path;
 pub fn told(root: &Path, target: &cli::Target, user: Option<&str>, act: bool) -> String {
     let cli::Forms { pid: pids, all, paddr, .. } = &target.forms;
     if *all || *paddr {
-        return told_of_all(&target.selecting, user, act);
+        return told_of_all(*paddr, &target.selecting, user, act);
     }
     if pids.is_empty() {
         return "nothing could be watched of the command".to_owned();
@@ -24,7 +24,7 @@ pub fn told(root: &Path, target: &cli::Target, user: Option<&str>, act: bool) ->
     format!("nothing could be watched of {}", each.collect::<Vec<_>>().join(", "))
 }
 
-fn told_of_all(selecting: &cli::Selecting, user: Option<&str>, act: bool) -> String {
+fn told_of_all(paddr: bool, selecting: &cli::Selecting, user: Option<&str>, act: bool) -> String {
     let checks = [
         ("--cgroup", selecting.cgroup.is_some()),
         ("--user", user.is_some()),
@@ -36,6 +36,11 @@ fn told_of_all(selecting: &cli::Selecting, user: Option<&str>, act: bool) -> Str
         [] => String::new(),
         checks => format!(": check {}", checks.join(", ")),
     };
+    if paddr {
+        return format!(
+            "nothing was watched yet{check}; the first round over all RAM takes ten seconds and more: go on for longer (-d), or allow more (--max-overhead)"
+        );
+    }
     format!(
         "no process was watched{check}; `daos owners --by cgroup` shows which processes there are"
     )
@@ -64,7 +69,8 @@ mod tests {
         let told = said(&["record", "--all", "--cgroup", "/x", "--user", "0"]);
         assert!(told.contains("no process was watched: check --cgroup, --user; "), "{told}");
         let told = said(&["apply", "-s", "prcl", "--paddr", "--min-rss", "1G"]);
-        assert!(told.contains("--min-rss, whether system daemons are meant"), "{told}");
+        assert!(told.contains("check --min-rss, whether system daemons are meant"), "{told}");
+        assert!(told.contains("the first round over all RAM"), "{told}");
         assert!(!said(&["record", "--all"]).contains("check"));
     }
 
