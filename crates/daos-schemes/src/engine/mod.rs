@@ -120,13 +120,15 @@ impl Engine {
         let mut done = Vec::new();
         let now_us = snapshot.end_us;
         let ended_us = self.end_on_clock(now_us as f64, sink.clock_us());
-        let slice_us = snapshot.aggregation_us as f64 * SLICE / self.schemes.len().max(1) as f64;
+        let mut left_us = snapshot.aggregation_us as f64 * SLICE;
         // Only where a scheme asks for them.
         let mut with_files = None;
         // The monitor arms the same pages.
         self.history.drop_cleared(sink);
         let mut stale = true;
         for at in 0..self.schemes.len() {
+            // Those that did not come to their end share what there is.
+            let sharing = 1 + self.schemes[at + 1..].iter().filter(|s| s.resume.is_some()).count();
             let state = &mut self.schemes[at];
             if !state.begin_pass(now_us, metrics) {
                 continue;
@@ -147,7 +149,8 @@ impl Engine {
                 state.end_pass(now_us, sink.clock_us() - pass_us);
                 continue;
             }
-            let deadline_us = sink.clock_us() + slice_us;
+            let begun_us = sink.clock_us();
+            let deadline_us = begun_us + left_us / sharing as f64;
             let mut pass = Pass {
                 state,
                 index: at as u32,
@@ -161,6 +164,7 @@ impl Engine {
             };
             // What was acted on is younger for the schemes that follow.
             stale = pass.run(&selected)?;
+            left_us = (left_us - (sink.clock_us() - begun_us)).max(0.0);
             self.schemes[at].end_pass(now_us, sink.clock_us() - pass_us);
         }
         self.forget(snapshot, with_files.as_ref());

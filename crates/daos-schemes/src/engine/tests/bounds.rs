@@ -143,6 +143,27 @@ fn a_pass_takes_a_quarter_of_an_interval_and_a_batch_at_most() {
     assert_eq!(toy.present(), 0, "nothing is lost by that");
 }
 
+#[test]
+fn what_a_scheme_leaves_of_it_others_take() {
+    let passes = |schemes: Vec<Scheme>| {
+        let mut toy = Toy::new(1 << 17);
+        toy.page_us = 4.0;
+        let mut engine = Engine::new(schemes);
+        (1..1000).find(|_| {
+            toy.pass(&mut engine);
+            toy.present() == 0
+        })
+    };
+    let alone = passes(vec![idle(1, Action::Pageout)]).expect("all is idle");
+    let busy = || super::toy::hot(Action::Lock);
+    let beside = [vec![busy(), idle(1, Action::Pageout)], vec![idle(1, Action::Pageout), busy()]];
+    for schemes in beside {
+        assert_eq!(passes(schemes), Some(alone), "the other finds nothing to do");
+    }
+    let two = passes(vec![idle(1, Action::Pageout), idle(1, Action::Pageout)]);
+    assert!(two.is_some_and(|two| two <= alone + 1), "together they take no less");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
