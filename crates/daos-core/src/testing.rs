@@ -75,7 +75,7 @@ pub struct TestMemory {
     pub page_us: f64,
     /// The time, for the log alone.
     pub now_us: u64,
-    /// The clock of [`ActionSink::clock_us`]: 1 µs for each window, and what acting takes.
+    /// The clock of [`ActionSink::clock_us`]: 1 µs for each window, and what arming and acting take.
     pub clock_us: f64,
     /// What was spent by the prices since it was last taken.
     pub spent: CpuCost,
@@ -320,8 +320,9 @@ impl AccessCheck for TestMemory {
                 cleared += self.arm_page(window.target, at);
             }
             if cleared > 0 {
-                self.spent.monitor_us +=
-                    self.prices.arm_run + self.prices.arm_page * f64::from(cleared);
+                let took_us = self.prices.arm_run + self.prices.arm_page * f64::from(cleared);
+                self.spent.monitor_us += took_us;
+                self.clock_us += took_us;
                 self.spent.target_us += self.prices.interrupt;
             }
         }

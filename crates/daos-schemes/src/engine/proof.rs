@@ -30,6 +30,9 @@ const LOOKED_AT_AT_ONCE: u64 = 1 << 30;
 /// How long ago a block may have been armed to be judged by what was accessed since, in
 /// microseconds. Chosen: over a longer time, memory that is seldom used looks used, too.
 const JUDGED_WITHIN_US: u64 = 10_000_000;
+/// From when on too little use is no use, in microseconds. Chosen: what is used ten times a second was used by then, also where its user
+/// shares a CPU with others.
+const REFUSED_FROM_US: u64 = 1_000_000;
 
 impl SchemeState {
     /// Whether each page must have been idle for itself, and not only its region.
@@ -115,6 +118,7 @@ impl<S: ActionSink> Pass<'_, S> {
                 }
                 Some(us) if us + self.aggregation_us > self.now_us => continue,
                 Some(_) if !is_huge && present && accessed => used.push(range),
+                Some(us) if !is_huge && present && us + REFUSED_FROM_US > self.now_us => continue,
                 _ if is_huge => {}
                 _ => self.state.stats.refuse(Refusal::NotWorth, range.len()),
             }
@@ -161,11 +165,14 @@ impl<S: ActionSink> Pass<'_, S> {
     /// from now on. Around them, what they share huge pages or folios with is armed too, and
     /// what its bits told is lost.
     fn arm(&mut self, target: TargetId, ranges: &[AddrRange]) -> Result<(), S::Error> {
-        if !ranges.is_empty() {
-            self.state.has_worked = true;
-            self.sink.arm(&windows(target, ranges))?;
-            self.history.drop_cleared(self.sink);
+        if ranges.is_empty() || !self.state.may_arm(self.now_us) {
+            return Ok(());
         }
+        self.state.has_worked = true;
+        let begun_us = self.sink.clock_us();
+        self.sink.arm(&windows(target, ranges))?;
+        self.state.armed_us += self.sink.clock_us() - begun_us;
+        self.history.drop_cleared(self.sink);
         let armed = self.history.armed.entry(target).or_default();
         let passed_us = (self.sink.clock_us() - self.ended_us).max(0.0) as u64;
         ranges.iter().for_each(|range| armed.set(*range, self.now_us + passed_us));

@@ -17,7 +17,7 @@ const EXAMINED_FOR_US: u64 = 10_000_000;
 /// as much as monitoring takes by default.
 const FINDING: f64 = 0.005;
 
-/// Longest time between two passes for that, in microseconds. Chosen: a scheme that acts that
+/// Longest time between two passes for that, or until more is armed, in microseconds. Chosen: a scheme that acts that
 /// late is of use still.
 const MOST_WAIT_US: f64 = 5_000_000.0;
 
@@ -32,8 +32,11 @@ pub(super) struct SchemeState {
     asked_at_us: Option<u64>,
     /// When it is to be applied next.
     due_us: u64,
-    /// What acting took in this pass, in microseconds.
+    /// What acting took in this pass, and arming, in microseconds.
     pub(super) acted_us: f64,
+    pub(super) armed_us: f64,
+    /// When more may be armed.
+    arm_from_us: u64,
     /// Whether anything was looked at, armed or acted on in it.
     pub(super) has_worked: bool,
     /// Where the last pass stopped, if it did not come to its end.
@@ -54,6 +57,8 @@ impl SchemeState {
             asked_at_us: None,
             due_us: 0,
             acted_us: 0.0,
+            armed_us: 0.0,
+            arm_from_us: 0,
             has_worked: false,
             resume: None,
             examined: BTreeMap::new(),
@@ -78,23 +83,31 @@ impl SchemeState {
         }
         self.charge.begin(&self.scheme.quota, self.scheme.goal, now_us, metrics);
         self.stats.passes += 1;
-        self.acted_us = 0.0;
+        (self.acted_us, self.armed_us) = (0.0, 0.0);
         self.has_worked = false;
         true
     }
 
     /// Ends a pass that took so many microseconds. The next one waits until what was spent on
-    /// finding what fits is a small part of the time; one that has to go on, and may, does not, unless all that it
-    /// passed over has to wait.
+    /// finding what fits is a small part of the time, and arming more until what that took is; one that has to go on, and may, does
+    /// not, unless all that it passed over has to wait.
     pub(super) fn end_pass(&mut self, now_us: u64, took_us: f64) {
         let quota = &self.scheme.quota;
         let may_act = self.charge.bytes_left(quota) > 0 && self.charge.time_left_us(quota) > 0.0;
         if self.resume.is_some() && may_act && self.has_worked {
             return;
         }
-        let finding_us = (took_us - self.acted_us).max(0.0);
-        let wait_us = (finding_us / FINDING).min(MOST_WAIT_US);
-        self.due_us = self.due_us.max(now_us.saturating_add(wait_us as u64));
+        let after = |spent_us: f64| {
+            let wait_us = (spent_us.max(0.0) / FINDING).min(MOST_WAIT_US);
+            now_us.saturating_add(wait_us as u64)
+        };
+        self.due_us = self.due_us.max(after(took_us - self.acted_us - self.armed_us));
+        self.arm_from_us = self.arm_from_us.max(after(self.armed_us));
+    }
+
+    /// Whether more may be armed.
+    pub(super) fn may_arm(&self, now_us: u64) -> bool {
+        now_us >= self.arm_from_us
     }
 
     /// Finds what came back of what was paged out, if that is bounded.

@@ -1,6 +1,6 @@
 //! Which memory is acted on, and when.
 
-use super::toy::{Plenty, SECOND, Toy, hot, idle, pages};
+use super::toy::{INTERVAL_US, Plenty, SECOND, Toy, hot, idle, pages};
 use crate::engine::dry_run::Counted;
 use crate::{Bounds, DryRun, Engine, Filter, FilterType, Pattern, Rate, Scheme};
 use daos_core::{
@@ -193,6 +193,29 @@ fn huge_pages_are_made_of_what_is_present_and_in_use_only() {
     let done = toy.log.len();
     toy.run(&mut engine, 5 * SECOND);
     assert_eq!(toy.log.len(), done, "what is huge or not worth it is left for a while");
+}
+
+#[test]
+fn what_was_armed_for_long_is_judged_at_once() {
+    let mut toy = Toy::new(8 * 512).used(0, 8 * 512);
+    toy.known[0].rate = 0.5;
+    toy.prices.arm_page = 10.0;
+    let mut engine = Engine::new(vec![hot(Action::Hugepage)]);
+    toy.run(&mut engine, 4 * INTERVAL_US);
+    assert!(toy.pages.iter().all(|page| page.huge));
+}
+
+#[test]
+fn what_nobody_used_for_a_moment_is_judged_later() {
+    let mut toy = Toy::new(2 * 512);
+    toy.known[0].rate = 0.5;
+    let mut engine = Engine::new(vec![hot(Action::Hugepage)]);
+    toy.run(&mut engine, SECOND / 2);
+    // Its user has the CPU again.
+    let mut toy = toy.used(0, 512);
+    toy.run(&mut engine, SECOND);
+    assert!(toy.pages[0].huge && !toy.pages[512].huge);
+    assert_eq!(stats(&engine).refused_bytes[&Refusal::NotWorth], 512 * PAGE_SIZE);
 }
 
 #[test]
