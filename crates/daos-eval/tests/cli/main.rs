@@ -2,5 +2,6 @@
 
 mod accuracy;
 mod mistakes;
+mod parsec;
 mod suite;
 mod tuning;
