@@ -261,6 +261,7 @@ mod tests {
         let seeds = Suite::read(&workloads.join("parsec3.toml")).unwrap();
         assert_eq!(seeds.workloads.len(), 24);
         assert!(seeds.workloads.iter().all(|w| w.install.is_some() && !w.needs.is_empty()));
+        assert!(seeds.workloads.iter().all(|w| w.setup.is_some() && w.can_pair()));
         assert_eq!(seeds.only(&["splash2x".to_owned()]).unwrap().workloads.len(), 12);
     }
 

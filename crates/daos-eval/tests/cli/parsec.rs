@@ -10,16 +10,24 @@ while [ "$1" ]; do
     case $1 in
     -p) package=$2 ;;
     -s) submit=$2 ;;
+    -d) rundir=$2 ;;
+    -k) keep=yes ;;
     esac
     shift
 done
 parsec=$(dirname "$(dirname "$0")")
 binary=$parsec/$package
 [ -x "$binary" ] || { echo "[PARSEC] Error: Binary '$binary' cannot be found."; exit 1; }
-run=$parsec/run
-rm -rf ${run} && mkdir -p ${run} && cd ${run} && echo rows >input
 cmd=$(echo "${submit}" | awk '{print $1}')
 which ${cmd} >/dev/null || { echo "[PARSEC] Error: Cannot find file '${submit}'."; exit 1; }
+run=${rundir:-$parsec}/pkgs/apps/$package/run
+if [ "$keep" ]; then
+    [ -d "$run" ] || { echo "[PARSEC] Error: Cannot keep run directory."; exit 1; }
+    cd "$run"
+else
+    rm -rf ${run} && mkdir -p ${run} && cd "$run" && echo rows >input
+    echo unpacked >>$parsec/log
+fi
 args="input output"
 eval cmd="\"${submit} ${binary} ${args}\""
 (eval ${cmd} 2>&1) 2>&1 | tee ${run}/benchmark.out | tee /dev/null
@@ -61,10 +69,27 @@ fn a_program_that_fails_is_told() {
         ("bad", "#!/bin/sh\necho no such input >&2; exit 3"),
         ("killed", "#!/bin/sh\nkill -9 $$"),
     ]);
-    let ran = |package| ran(&place, "run", package);
+    let ran = |package| {
+        ran(&place, "unpack", package);
+        ran(&place, "run", package)
+    };
     assert_eq!(ran("good"), (Some(0), "done 2".into()));
     assert_eq!(ran("bad"), (Some(3), "no such input".into()));
     assert_eq!(ran("killed"), (Some(137), "Killed".into()));
     let (status, said) = ran("missing");
     assert!(status == Some(1) && said.contains("missing' cannot be found"), "{said}");
+}
+
+#[test]
+fn an_input_is_unpacked_once_where_the_program_runs() {
+    let place = parsec(&[("sums", "#!/bin/sh\necho more >>$2; cat $1 $2 | wc -l")]);
+    let (status, said) = ran(&place, "run", "sums");
+    assert!(status == Some(1) && said.contains("Cannot keep"), "{said}");
+    assert_eq!(ran(&place, "unpack", "sums").0, Some(0));
+    // Setting up runs nothing, and what a run leaves is there in the next.
+    assert_eq!(ran(&place, "run", "sums"), (Some(0), "2".into()));
+    assert_eq!(ran(&place, "run", "sums"), (Some(0), "3".into()));
+    let log = std::fs::read_to_string(place.path("parsec/log")).unwrap();
+    assert_eq!(log, "unpacked\n");
+    assert!(!place.path("parsec/pkgs").exists());
 }
