@@ -262,6 +262,7 @@ mod tests {
         assert_eq!(seeds.workloads.len(), 24);
         assert!(seeds.workloads.iter().all(|w| w.install.is_some() && !w.needs.is_empty()));
         assert!(seeds.workloads.iter().all(|w| w.setup.is_some() && w.can_pair()));
+        assert!(seeds.workloads.iter().all(|w| w.memory_bytes().is_some()));
         assert_eq!(seeds.only(&["splash2x".to_owned()]).unwrap().workloads.len(), 12);
     }
 
