@@ -174,6 +174,6 @@ fn the_page_in_a_browser_in_light_and_in_dark() {
         title.unwrap_or_else(|| panic!("{page}")).0.to_owned()
     };
     // 0 is dark, 1 is light.
-    assert_eq!(title("1"), "rgb(255, 255, 255); rgb(42, 111, 187); 24; 16; true");
-    assert_eq!(title("0"), "rgb(20, 24, 28); rgb(106, 169, 238); 24; 16; true");
+    assert_eq!(title("1"), "rgb(255, 255, 255); rgb(42, 111, 187); 24; 17; true");
+    assert_eq!(title("0"), "rgb(20, 24, 28); rgb(106, 169, 238); 24; 17; true");
 }

@@ -23,6 +23,8 @@ pub enum Metric {
     Huge,
     /// CPU time of `daos`.
     DaosCpu,
+    /// The same, in percent of a CPU.
+    DaosCpuPercent,
     /// Resident set of `daos`, on average.
     DaosRss,
 }
@@ -34,6 +36,8 @@ pub enum Unit {
     Seconds,
     /// KiB, as the seeds have it.
     Kib,
+    /// Percent.
+    Percent,
 }
 
 impl Metric {
@@ -48,6 +52,7 @@ impl Metric {
         Self::Swap,
         Self::Huge,
         Self::DaosCpu,
+        Self::DaosCpuPercent,
         Self::DaosRss,
     ];
     /// Those that are drawn, and of which there are tables of deviations.
@@ -65,6 +70,7 @@ impl Metric {
             Self::Swap => "swap.avg",
             Self::Huge => "thp.avg",
             Self::DaosCpu => "daos.cpu",
+            Self::DaosCpuPercent => "daos.cpu.percent",
             Self::DaosRss => "daos.rss.avg",
         }
     }
@@ -83,6 +89,7 @@ impl Metric {
             Self::Swap => "what they had in swap, KiB",
             Self::Huge => "what they had in huge pages, KiB",
             Self::DaosCpu => "CPU time of the daos beside the workload, in seconds",
+            Self::DaosCpuPercent => "CPU time of the daos beside the workload, in percent of a CPU",
             Self::DaosRss => "resident set of the daos beside the workload, KiB",
         }
     }
@@ -91,13 +98,22 @@ impl Metric {
     pub fn unit(self) -> Unit {
         match self {
             Self::Runtime | Self::User | Self::System | Self::DaosCpu => Unit::Seconds,
+            Self::DaosCpuPercent => Unit::Percent,
             _ => Unit::Kib,
         }
     }
 
     /// Whether it is compared with that of the baseline, which has none of the others.
     pub fn is_compared(self) -> bool {
-        !matches!(self, Self::Swap | Self::Huge | Self::DaosCpu | Self::DaosRss)
+        !matches!(
+            self,
+            Self::Swap | Self::Huge | Self::DaosCpu | Self::DaosCpuPercent | Self::DaosRss
+        )
+    }
+
+    /// Whether values of several workloads have a sum.
+    pub fn adds_up(self) -> bool {
+        self != Self::DaosCpuPercent
     }
 
     /// Its value of a run, in its unit.
@@ -112,6 +128,8 @@ impl Metric {
             Self::Swap => run.swap_bytes / 1024.0,
             Self::Huge => run.huge_bytes / 1024.0,
             Self::DaosCpu => run.daos_cpu_s,
+            // No run takes less than a microsecond.
+            Self::DaosCpuPercent => 100.0 * run.daos_cpu_s / run.runtime_s.max(1e-6),
             Self::DaosRss => run.daos_rss_bytes / 1024.0,
         }
     }
@@ -124,6 +142,7 @@ impl Unit {
             Self::Seconds => format!("{value:.3}"),
             // What is rounded to nothing has no sign.
             Self::Kib => format!("{:.0}", value.round() + 0.0),
+            Self::Percent => format!("{value:.2}"),
         }
     }
 }

@@ -80,11 +80,8 @@ impl<'r, 'a> Facts<'r, 'a> {
                 "; system memory used changes by {used:+.2} % in total ({average:+.2} % on average)"
             );
         }
-        if let Some((cpu, memory)) = self.own(name) {
-            text += &format!(
-                ". The daos beside them takes {cpu:.2} % of a CPU and {:.1} MiB",
-                memory / 1024.0
-            );
+        if let Some(takes) = self.takes(name) {
+            text += &format!(". The daos beside them takes {takes}");
         }
         Some(text + ".")
     }
@@ -103,6 +100,21 @@ impl<'r, 'a> Facts<'r, 'a> {
         let (cpu, time) = (sum(Metric::DaosCpu), sum(Metric::Runtime));
         let (cpu, time) = (cpu.iter().sum::<f64>(), time.iter().sum::<f64>());
         (time > 0.0).then(|| Some((100.0 * cpu / time, mean(&sum(Metric::DaosRss))?)))?
+    }
+
+    /// The same in words, with the workload beside which it takes most of a CPU.
+    fn takes(&self, name: &str) -> Option<String> {
+        let (cpu, memory) = self.own(name)?;
+        let of = |workload: &&str| {
+            let values = self.results.values(Metric::DaosCpuPercent, workload, name);
+            Some(((*workload).to_owned(), mean(&values)?))
+        };
+        let each = self.results.workloads.iter().filter_map(of);
+        let (worst, most): Extreme = each.max_by(|a, b| a.1.total_cmp(&b.1))?;
+        Some(format!(
+            "{cpu:.2} % of a CPU (at most {most:.2} %, {worst}) and {:.1} MiB",
+            memory / 1024.0
+        ))
     }
 
     fn huge_pages(&self, name: &str) -> Option<String> {
@@ -160,8 +172,8 @@ impl<'r, 'a> Facts<'r, 'a> {
                 " In the last quarter of runs resident sets change by {late:+.2} % in total ({average:+.2} % on average)."
             );
         }
-        if let Some((cpu, memory)) = self.own(name) {
-            own += &format!(" Its daos takes {cpu:.2} % of a CPU and {:.1} MiB.", memory / 1024.0);
+        if let Some(takes) = self.takes(name) {
+            own += &format!(" Its daos takes {takes}.");
         }
         Some(format!(
             "{name}: resident sets change by {resident:+.2} % in total ({resident_average:+.2} % on average){used}; workloads are {slowdown}. At best, {best}: resident set {by:+.2} %, {less}run time {slower:+.2} %.{own}"
@@ -187,10 +199,9 @@ impl<'r, 'a> Facts<'r, 'a> {
     /// workloads that were run in both.
     fn scanned(&self, name: &str, monitor: &str) -> Option<String> {
         let slowdown = self.slowdown(name)?;
-        let (cpu, memory) = self.own(name)?;
+        let takes = self.takes(name)?;
         let mut text = format!(
-            "{name}: reading all pages once a second takes {cpu:.2} % of a CPU and {:.1} MiB; workloads are {slowdown}",
-            memory / 1024.0
+            "{name}: reading all pages once a second takes {takes}; workloads are {slowdown}"
         );
         let share = |workload: &str, config: &str| {
             let sum = |metric| self.results.values(metric, workload, config).iter().sum::<f64>();
@@ -304,11 +315,11 @@ mod tests {
         let store = of_runs(runs);
         let said = sentences(&Results::of(&store));
         let expected = [
-            "rec: workloads are slowed by 2.00 % in total (+2.50 % on average; the slowest, b, +4.00 %); system memory used changes by +1.00 % in total (+1.00 % on average). The daos beside them takes 0.65 % of a CPU and 12.0 MiB.",
+            "rec: workloads are slowed by 2.00 % in total (+2.50 % on average; the slowest, b, +4.00 %); system memory used changes by +1.00 % in total (+1.00 % on average). The daos beside them takes 0.65 % of a CPU (at most 0.96 %, b) and 12.0 MiB.",
             "thp: run time changes by -10.00 % in total (by CPU time in user space -10.00 %; at best, a, -12.00 %), system memory used by +25.00 %, resident sets by +25.00 % (at most, b, +25.00 %).",
             "ethp: run time changes by -8.00 % in total (by CPU time in user space -8.00 %; at best, a, -10.00 %), system memory used by +2.50 %, resident sets by +2.50 % (at most, b, +2.50 %).",
             "ethp against thp: by run time, 80.0 % of the speed-up is kept; by CPU time in user space, 80.0 % of the speed-up is kept; 90.0 % of what resident sets grow by is removed.",
-            "prcl: resident sets change by -31.25 % in total (-31.25 % on average) and system memory used by -31.25 %; workloads are slowed by 4.00 % in total (+5.00 % on average; the slowest, b, +8.00 %). At best, b: resident set -50.00 %, system memory used -50.00 %, run time +8.00 %. Its daos takes 0.00 % of a CPU and 12.0 MiB.",
+            "prcl: resident sets change by -31.25 % in total (-31.25 % on average) and system memory used by -31.25 %; workloads are slowed by 4.00 % in total (+5.00 % on average; the slowest, b, +8.00 %). At best, b: resident set -50.00 %, system memory used -50.00 %, run time +8.00 %. Its daos takes 0.00 % of a CPU (at most 0.00 %, b) and 12.0 MiB.",
             "limit: at the memory that prcl leaves on average, the kernel's own reclaim changes run time by +10.00 % on average, prcl by +5.00 %.",
             "rec-limit: under the same limit, monitoring changes run time by +12.00 % on average, without it (limit) by +10.00 %.",
         ];
@@ -333,7 +344,7 @@ mod tests {
         ];
         let said =
             |runs: &[RawRun]| sentences(&Results::of(&of_runs(runs.to_vec()))).pop().unwrap();
-        let alone = "scan: reading all pages once a second takes 7.00 % of a CPU and 12.0 MiB; workloads are slowed by 0.00 % in total (+0.00 % on average; the slowest, b, +0.00 %)";
+        let alone = "scan: reading all pages once a second takes 7.00 % of a CPU (at most 10.00 %, b) and 12.0 MiB; workloads are slowed by 0.00 % in total (+0.00 % on average; the slowest, b, +0.00 %)";
         assert_eq!(said(&runs), format!("{alone}."));
         runs.splice(2..2, [with_cpu("a", "rec", 1.0), with_cpu("b", "rec", 0.5)]);
         assert_eq!(

@@ -162,7 +162,9 @@ impl Table {
                 Some(Cell { overhead: mean(&overheads), ..Cell::plain(value) })
             };
             let cells = |of: &dyn Fn(usize) -> Option<Cell>| (0..columns.len()).map(of).collect();
-            sums.push(Row { name: "total".to_owned(), cells: cells(&total) });
+            if metric.adds_up() {
+                sums.push(Row { name: "total".to_owned(), cells: cells(&total) });
+            }
             sums.push(Row { name: "average".to_owned(), cells: cells(&average) });
         }
         Self { title, metric, columns, rows, sums, left_out }
@@ -186,6 +188,7 @@ pub fn percent(value: f64, before: f64) -> Option<f64> {
 mod tests {
     use super::super::testing::{runtimes, store};
     use super::*;
+    use crate::suite::store::Outcome;
 
     #[test]
     fn rows_total_and_average() {
@@ -218,6 +221,24 @@ mod tests {
         assert_eq!(table.left_out, ["c"]);
         assert_eq!(table.rows[0].cells[1].unwrap().verdict, Some(Verdict::TooFewRuns));
         assert!((table.sum_overhead("average", "rec").unwrap() - 2.5).abs() < 1e-9);
+    }
+
+    #[test]
+    fn percentages_have_an_average_and_no_total() {
+        let mut store = store(&[("a", "rec", &[10.0]), ("b", "rec", &[50.0])]);
+        for run in &mut store.runs {
+            let Outcome::Measured(measured) = &mut run.outcome else { continue };
+            measured.daos_cpu_s = 0.1;
+        }
+        let table = Table::of(&Results::of(&store), Metric::DaosCpuPercent, Statistic::Mean);
+        let shown: Vec<(&str, String)> = table
+            .rows
+            .iter()
+            .chain(&table.sums)
+            .map(|row| (&*row.name, table.metric.unit().number(row.cells[0].unwrap().value)))
+            .collect();
+        let expected = [("a", "1.00"), ("b", "0.20"), ("average", "0.60")];
+        assert_eq!(shown, expected.map(|(name, value)| (name, value.to_owned())));
     }
 
     #[test]
