@@ -19,7 +19,13 @@ const MAX_LOSS: f64 = 0.01;
 
 /// Whether it was done before.
 pub fn is_done(store: &Store, workload: &Workload, configuration: &str) -> bool {
-    found(&directory(store, workload, configuration)).is_some()
+    found(&directory(store, &workload.name, configuration)).is_some()
+}
+
+/// The thresholds that were found for a workload, or that none are better than no scheme, in
+/// words; `None` where nothing was tuned.
+pub fn thresholds(store: &Store, workload: &str, configuration: &str) -> Option<String> {
+    found(&directory(store, workload, configuration)).map(|tuned| tuned.thresholds())
 }
 
 /// The scheme that is best for a workload: that which was found before, or finds it, in pairs
@@ -31,7 +37,7 @@ pub fn scheme(
     configuration: &str,
     scheme: &str,
 ) -> Result<Option<String>, SuiteError> {
-    let results = directory(store, workload, configuration);
+    let results = directory(store, &workload.name, configuration);
     if let Some(tuned) = found(&results) {
         return Ok(tuned.scheme);
     }
@@ -77,8 +83,8 @@ pub fn scheme(
     Ok(tune(&tuning, &program, &results)?.scheme)
 }
 
-fn directory(store: &Store, workload: &Workload, configuration: &str) -> PathBuf {
-    store.dir().join("tuned").join(configuration).join(&workload.name)
+fn directory(store: &Store, workload: &str, configuration: &str) -> PathBuf {
+    store.dir().join("tuned").join(configuration).join(workload)
 }
 
 /// What a tuning that was not interrupted found.

@@ -11,6 +11,7 @@ pub(super) fn render(report: &Report, stores: &[(&str, &Store)]) -> serde_json::
         "version": 1,
         "title": report.title,
         "sentences": report.sentences,
+        "tuned": report.tuned,
         "failures": report.failures,
         "tables": tables,
     });

@@ -7,6 +7,7 @@ pub(super) fn render(report: &Report) -> String {
     let mut out = format!("# {}\n", report.title);
     out += &list("", &report.facts);
     out += &list("\n## What it comes to\n", &report.sentences);
+    out += &list("\n## What was tuned\n", &report.tuned);
     out += &list("\n## What failed\n", &report.failures);
     out += "\n## Tables\n";
     for table in &report.main {

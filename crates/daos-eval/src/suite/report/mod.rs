@@ -8,6 +8,7 @@ mod text;
 use super::SuiteError;
 use super::results::{Compared, Metric, Results, Statistic, Table, sentences};
 use super::store::Store;
+use super::tuning;
 
 /// What a pair is.
 const PAIR: &str = "two copies at once, each on half of the CPUs, one of them alone (memory of the \
@@ -36,6 +37,8 @@ pub struct Report {
     pub facts: Vec<String>,
     /// What the tables come to.
     pub sentences: Vec<String>,
+    /// What schemes were tuned to, a line for each workload.
+    pub tuned: Vec<String>,
     /// What failed, a line each.
     pub failures: Vec<String>,
     /// The tables that matter most.
@@ -97,6 +100,7 @@ impl Report {
             title: "Evaluation".to_owned(),
             facts,
             sentences: sentences(&results),
+            tuned: tuned(store, &results),
             failures: results.failures().into_iter().map(failed).collect(),
             main,
             more,
@@ -122,6 +126,7 @@ impl Report {
             title: format!("{} against {}", names[1], names[0]),
             facts,
             sentences: Vec::new(),
+            tuned: Vec::new(),
             failures: Vec::new(),
             main: super::results::compare(&of_a, &of_b, names),
             more: Vec::new(),
@@ -167,6 +172,17 @@ pub fn write(store: &Store) -> Result<Report, SuiteError> {
     store.write("report.json", json.as_bytes())?;
     store.write("report.html", report.html().as_bytes())?;
     Ok(report)
+}
+
+/// What was tuned before it was run.
+fn tuned(store: &Store, results: &Results<'_>) -> Vec<String> {
+    let of = |config: &str, workload: &str| {
+        let thresholds = tuning::thresholds(store, workload, config)?;
+        Some(format!("{config}, {workload}: {thresholds}"))
+    };
+    let configurations = results.configurations.iter();
+    let each = configurations.flat_map(|config| results.workloads.iter().map(move |w| (config, w)));
+    each.filter_map(|(config, workload)| of(config, workload)).collect()
 }
 
 /// Whether there is anything but zeros in it.
@@ -260,6 +276,26 @@ mod tests {
         assert!(page.contains("it &lt;said&gt; &amp; died") && !page.contains("<said>"));
         assert_eq!(page.matches("<svg").count(), 3);
         insta::assert_snapshot!(page);
+    }
+
+    #[test]
+    fn what_was_tuned_is_told() {
+        let dir = tempfile::tempdir().unwrap();
+        let runs = store(&[("a/b", "orig", &[10.0]), ("a/b", "prcl-tuned", &[10.0])]);
+        let mut store = Store::open(dir.path(), runs.header.clone(), &[], &[]).unwrap();
+        runs.runs.into_iter().for_each(|run| store.add(run).unwrap());
+        assert!(Report::of(&store).tuned.is_empty());
+        let tuned = dir.path().join("tuned/prcl-tuned/a/b");
+        std::fs::create_dir_all(&tuned).unwrap();
+        let result =
+            r#"{"samples":10,"scheme":"4K max min min 8s max pageout","at":{"min_age":"8 s"}}"#;
+        std::fs::write(tuned.join("result.json"), result).unwrap();
+        let report = Report::of(&store);
+        assert_eq!(report.tuned, ["prcl-tuned, a/b: min_age 8 s"]);
+        let json = report.json(&[("", &store)]).unwrap();
+        for form in [report.text(), report.markdown(), report.html(), json] {
+            assert!(form.contains("prcl-tuned, a/b: min_age 8 s"), "{form}");
+        }
     }
 
     #[test]

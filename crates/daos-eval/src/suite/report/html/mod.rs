@@ -17,6 +17,7 @@ pub(super) fn render(report: &Report) -> String {
     out += &format!("<h1>{}</h1>\n", escaped(&report.title));
     out += &list("facts", &report.facts);
     out += &section("What it comes to", &list("", &report.sentences));
+    out += &section("What was tuned", &list("", &report.tuned));
     out += &section("What failed", &list("failed", &report.failures));
     let plots: Vec<String> = report.plots.iter().map(plot::render).collect();
     let title = match report.is_paired {
