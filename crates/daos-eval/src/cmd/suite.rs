@@ -244,6 +244,7 @@ fn list(suite: &Suite) -> Result<i32> {
         writeln!(out, "  {name:width$}  {about}")?;
     }
     writeln!(out, "  {:width$}  a scheme: a file, or its text or name", "NAME=SCHEME")?;
+    writeln!(out, "  {:width$}  a scheme for each workload: DIR/WORKLOAD.scheme", "NAME=DIR")?;
     Ok(0)
 }
 

@@ -3,7 +3,7 @@
 use super::error::SuiteError;
 use daos_session::SchemeSource;
 use serde::{Deserialize, Serialize};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The flag of `daos` for the memory of the machine instead of that of processes.
@@ -45,6 +45,8 @@ pub enum Task {
     Scan,
     /// It applies a scheme: whatever `daos apply --scheme` takes.
     Apply(String),
+    /// It applies a scheme of each workload's own, from a directory of them.
+    ApplyOwn(PathBuf),
     /// It applies a scheme as it was tuned for the workload.
     ApplyTuned(String),
 }
@@ -198,7 +200,8 @@ pub fn service() -> Vec<Configuration> {
 }
 
 impl Configuration {
-    /// What `text` stands for: a name of the table, a file of schemes, or `NAME=SCHEME`.
+    /// What `text` stands for: a name of the table, a file of schemes, `NAME=SCHEME`, or
+    /// `NAME=DIR` of schemes by the names of workloads.
     pub fn parse(text: &str) -> Result<Self, SuiteError> {
         if let Some(known) = TABLE.iter().find(|known| known.name == text) {
             return Ok(Self::of(known));
@@ -222,8 +225,16 @@ impl Configuration {
         if TABLE.iter().any(|known| known.name == name) {
             return Err(wrong("it has a meaning; give the scheme another name".to_owned()));
         }
-        schemes(scheme).map_err(wrong)?;
-        Ok(Self::of_scheme(&name, scheme))
+        match schemes(scheme) {
+            Ok(_) => Ok(Self::of_scheme(&name, scheme)),
+            Err(_) if Path::new(scheme).is_dir() => Ok(Self {
+                name,
+                about: format!("the scheme of each workload in {scheme}"),
+                daos: Some((Task::ApplyOwn(scheme.into()), Watched::Workload)),
+                ..Self::of(&ORIG)
+            }),
+            Err(why) => Err(wrong(why)),
+        }
     }
 
     /// A scheme beside the workload.
@@ -297,6 +308,19 @@ impl Configuration {
         }
     }
 
+    /// The directory that has a scheme of each workload's own, if it has one for each.
+    pub fn own_schemes(&self) -> Option<&Path> {
+        match &self.daos {
+            Some((Task::ApplyOwn(dir), _)) => Some(dir),
+            _ => None,
+        }
+    }
+
+    /// With this scheme instead.
+    pub fn with_scheme(&self, scheme: &str) -> Self {
+        Self { about: self.about.clone(), ..Self::of_scheme(&self.name, scheme) }
+    }
+
     /// With the scheme that a tuning found; nothing beside the workload where it found none.
     pub fn with_tuned(&self, found: Option<String>) -> Self {
         let daos = found.map(|scheme| (Task::Apply(scheme), Watched::Workload));
@@ -366,6 +390,7 @@ impl Configuration {
             Task::Apply(scheme) | Task::ApplyTuned(scheme) => {
                 words.push(format!("--scheme={scheme}"));
             }
+            Task::ApplyOwn(dir) => words.push(format!("--scheme={}/WORKLOAD", dir.display())),
         }
         words.push(format!("--seed={seed}"));
         match watched {
@@ -388,6 +413,8 @@ impl Configuration {
             Some((Task::ApplyTuned(scheme), watched)) => {
                 format!("tuned {:?} {watched:?}", schemes(scheme))
             }
+            // Each is kept, and compared with what it was.
+            Some((Task::ApplyOwn(_), watched)) => format!("own {watched:?}"),
             Some((Task::Record, watched)) => format!("record {watched:?}"),
             Some((Task::Scan, watched)) => format!("scan {SCAN_S} s {watched:?}"),
             None => String::new(),
@@ -402,13 +429,13 @@ impl Task {
         match self {
             Task::Record => "record",
             Task::Scan => "scan",
-            Task::Apply(_) | Task::ApplyTuned(_) => "apply",
+            Task::Apply(_) | Task::ApplyOwn(_) | Task::ApplyTuned(_) => "apply",
         }
     }
 }
 
 /// What `scheme` names, or what is wrong with it.
-fn schemes(scheme: &str) -> Result<Vec<daos_schemes::Scheme>, String> {
+pub(super) fn schemes(scheme: &str) -> Result<Vec<daos_schemes::Scheme>, String> {
     let source = SchemeSource::new(scheme);
     source.and_then(|mut source| source.read()).map_err(|err| err.to_string())
 }

@@ -45,7 +45,7 @@ pub enum SuiteError {
     },
     /// There is no such configuration.
     #[error(
-        "there is no configuration {name:?}; there are {there_are}, and any file of schemes, or NAME=SCHEME"
+        "there is no configuration {name:?}; there are {there_are}, and any file of schemes, or NAME=SCHEME, or NAME=DIR with a file for each workload"
     )]
     UnknownConfiguration {
         /// What was asked for.

@@ -16,7 +16,7 @@
 //! | `run`, `job`, `samples` | a run, the workload in it, and what is sampled of that | |
 //! | `pair` | two copies at once, each on half of the CPUs | |
 //! | `script` | the scripts of a workload; its input | |
-//! | `tuning` | schemes tuned for a workload | |
+//! | `tuning`, `own_schemes` | schemes tuned for a workload, or given for it | |
 //! | `tree` | a program and all that it starts: its memory, and its end | |
 //! | `host` | what is changed of the host, and put back | |
 //! | [`store`] | the directory of an evaluation | |
@@ -29,6 +29,7 @@ pub mod error;
 mod host;
 pub mod job;
 mod no_link;
+mod own_schemes;
 mod pair;
 
 pub mod plan;

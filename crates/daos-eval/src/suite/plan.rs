@@ -124,6 +124,7 @@ impl Plan {
         if self.pairs.is_some() {
             self.check_pairs()?;
         }
+        self.check_own_schemes()?;
         for configuration in &self.configurations {
             configuration.check(&self.daos)?;
             if let Some(other) = &configuration.limit_of {

@@ -68,6 +68,7 @@ pub fn run(plan: &Plan, mut tell: impl FnMut(Event<'_>)) -> Result<Store, SuiteE
     };
     let mut store = Store::open(&plan.out, header, workloads, configurations)?;
     plan.check(Some(&store))?;
+    plan.keep_own_schemes(&store)?;
     let sides = if pairs { &Side::BOTH[..] } else { &[Side::First] };
     let mut rounds = Rounds {
         plan,
@@ -91,7 +92,7 @@ pub fn run(plan: &Plan, mut tell: impl FnMut(Event<'_>)) -> Result<Store, SuiteE
         let is_set_up = set_up.is_ok();
         let measured = set_up.and_then(|()| {
             tell(begins(&configuration.name));
-            let configuration = run::tuned(plan, &store, workload, configuration)?;
+            let configuration = run::for_workload(plan, &store, workload, configuration)?;
             measure(plan, &store, workload, &configuration, step.round)
         });
         let (outcome, beside) = match measured {

@@ -4,6 +4,7 @@ use super::configuration::Configuration;
 use super::error::SuiteError;
 use super::host::{HostAsConfigured, HugePagePolicy, drop_caches};
 use super::job::Job;
+use super::own_schemes;
 use super::plan::Plan;
 use super::results::mean;
 use super::store::{Measured, Store};
@@ -13,15 +14,18 @@ use crate::under_test::available_memory;
 use daos_core::Side;
 use std::path::Path;
 
-/// With the scheme that is tuned for this workload, where a configuration has one: it is tuned
-/// now, if it was not before.
-pub fn tuned(
+/// With the scheme of this workload's own, where a configuration has one for each, or that which
+/// is tuned for it: now, if it was not before.
+pub fn for_workload(
     plan: &Plan,
     store: &Store,
     workload: &Workload,
     configuration: &Configuration,
 ) -> Result<Configuration, SuiteError> {
-    let Some(scheme) = configuration.tuned() else { return Ok(configuration.clone()) };
+    let Some(scheme) = configuration.tuned() else {
+        let own = own_schemes::of_workload(store, configuration, &workload.name);
+        return Ok(own.unwrap_or_else(|| configuration.clone()));
+    };
     let _policy = HugePagePolicy::set(Path::new("/"), configuration.huge_pages)?;
     let found = tuning::scheme(plan, store, workload, &configuration.name, scheme)?;
     Ok(configuration.with_tuned(found))
