@@ -27,7 +27,8 @@ pub const RUNS: u32 = 3;
     daos-eval tuning --zram 4G --metric 'tail -n 1' --settle 8s --programs    all, an hour\n\
     Simulated, a loss is how far from the best of a known curve the tuner ends. A program is tuned \
     for, then run alone, with the scheme as it is, and with the tuned one, in turn. It has to do \
-    the same work in each run, in the process that is started.")]
+    the same work in each run, in the process that is started or, with --children, in those that \
+    this starts.")]
 pub struct Tuning {
     /// Tune for all programs of a directory: its scripts whose names end in .sh
     /// [default: workloads/programs]
@@ -79,6 +80,9 @@ pub struct Real {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000),
           help = format!("Rounds in which a program is run in each way [default: {RUNS}]"))]
     pub runs: Option<u32>,
+    /// Watch what a program starts, too, such as from a script; its memory counts
+    #[arg(long)]
+    pub children: bool,
     /// End each tuning within this time instead of after so many samples
     #[arg(long, value_name = "TIME", value_parser = values::duration_us, conflicts_with = "samples")]
     pub limit: Option<u64>,

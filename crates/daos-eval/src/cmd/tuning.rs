@@ -29,6 +29,7 @@ fn simulated(args: &Tuning) -> Result<i32> {
     let real = &args.real;
     let for_programs = [
         ("--runs", real.runs.is_some()),
+        ("--children", real.children),
         ("--scheme", real.scheme.is_some()),
         ("--limit", real.limit.is_some()),
         ("--param", !real.params.is_empty()),
@@ -96,7 +97,7 @@ fn real(args: &Tuning, programs: Vec<Program>, daos: PathBuf) -> Result<i32> {
         settle_us: args.real.settle.unwrap_or(0),
         method,
         zram_bytes: args.real.zram,
-        children: false,
+        children: args.real.children,
         pairs: false,
         user: None,
         runs: args.real.runs.unwrap_or(RUNS),

@@ -43,7 +43,7 @@ pub struct ProgramsPlan {
     pub zram_bytes: Option<u64>,
     /// As whom programs run; `None`: as `daos tune` has it.
     pub user: Option<String>,
-    /// Whether the scheme is applied to what a program starts, too, when it is tuned.
+    /// Whether what a program starts counts, too, and the scheme is applied to that.
     pub children: bool,
     /// Whether it is tuned in pairs: each sample is compared with a copy that runs beside it.
     pub pairs: bool,
@@ -65,6 +65,7 @@ impl ProgramsPlan {
             daos: &self.daos,
             metric: self.metric.as_deref(),
             settle_s,
+            children: self.children,
             stop: &self.stop,
         }
     }
@@ -264,6 +265,17 @@ esac
         let tuned = &results[0].gains.tuned;
         // How much slower it was is the host's business.
         assert!(tuned.slowdown.is_finite() && results[0].tuned.samples == 10, "{tuned:?}");
+    }
+
+    #[test]
+    fn what_it_starts_counts_in_all_if_it_is_to() {
+        let dir = tempfile::tempdir().unwrap();
+        let plan = plan(stub(dir.path(), "\"the tuned one\""), &["sleep", "0.2"]);
+        let plan = ProgramsPlan { runs: 1, children: true, ..plan };
+        run(&plan, &mut Vec::new(), |_| {}).unwrap();
+        let log = fs::read_to_string(dir.path().join("daos.log")).unwrap();
+        assert_eq!(log.lines().count(), 3, "{log}");
+        assert!(log.lines().all(|line| line.contains(" --children ")), "{log}");
     }
 
     #[test]

@@ -60,6 +60,8 @@ pub struct TrialSettings<'a> {
     pub metric: Option<&'a str>,
     /// How much of its beginning does not count, in seconds.
     pub settle_s: f64,
+    /// Whether what it starts counts, too, and schemes act on that.
+    pub children: bool,
     /// Set from outside to end early.
     pub stop: &'a AtomicBool,
 }
@@ -68,7 +70,7 @@ pub struct TrialSettings<'a> {
 pub fn run_trial(
     program: &Program,
     with: Option<SchemeBeside<'_>>,
-    TrialSettings { daos, metric, settle_s, stop }: TrialSettings<'_>,
+    TrialSettings { daos, metric, settle_s, children, stop }: TrialSettings<'_>,
 ) -> Result<ProgramTrial, EvalError> {
     let mut printed = tempfile::tempfile().map_err(EvalError::Scratch)?;
     let stdout = || printed.try_clone().map_err(EvalError::Scratch);
@@ -86,6 +88,7 @@ pub fn run_trial(
             command.args(["apply", "--quiet", "--scheme", with.scheme]);
             command.arg(format!("--seed={}", with.seed));
             command.args(with.zram_bytes.map(|bytes| format!("--zram={bytes}")));
+            command.args(children.then_some("--children"));
             command.arg("--").args(&program.command);
             let name = format!("daos apply -- {}", program.name);
             let mut running = Running::start_talkative(command, &name, stdout()?)?;
@@ -99,7 +102,12 @@ pub fn run_trial(
             }
         }
     };
-    let sampled = sample_to_the_end(pid, zram_before, settle_s, stop)?;
+    let sampled = sample_to_the_end(
+        Sampler::new(pid, zram_before).with_children(children),
+        pid,
+        settle_s,
+        stop,
+    )?;
     running.finish(PATIENCE, stop)?;
     let name = || program.name.clone();
     let ran = sampled.ok_or_else(|| match settle_s > 0.0 {
@@ -128,14 +136,13 @@ fn seconds(metric: &str, printed: File) -> Result<f64, EvalError> {
 
 /// Samples a process to its end, once it has settled; `None` if it ended too soon.
 fn sample_to_the_end(
+    mut sampler: Sampler,
     pid: u32,
-    zram_before: u64,
     settle_s: f64,
     stop: &AtomicBool,
 ) -> Result<Option<ProgramTrial>, EvalError> {
     let pidfd = Pid::from_raw(pid as i32).map(|pid| pidfd_open(pid, PidfdFlags::empty()));
     let (Some(begun_s), Some(Ok(pidfd))) = (begun_s(pid), pidfd) else { return Ok(None) };
-    let mut sampler = Sampler::new(pid, zram_before);
     let mut time_series = TimeSeries::default();
     let mut next = Instant::now();
     while !ends_before(&pidfd, next) {
@@ -203,8 +210,24 @@ mod tests {
     ) -> Result<ProgramTrial, EvalError> {
         let command: Vec<String> = command.iter().map(|&word| word.to_owned()).collect();
         let stop = &AtomicBool::new(false);
-        let how = TrialSettings { daos: Path::new("/none"), metric, settle_s, stop };
+        let daos = Path::new("/none");
+        let how = TrialSettings { daos, metric, settle_s, children: false, stop };
         run_trial(&Program::of_command(&command), None, how)
+    }
+
+    #[test]
+    fn what_it_starts_counts_if_it_is_to() {
+        let fill = "$text = 'x' x (64 << 20); $end = time + 1; 1 while time < $end";
+        let command = ["sh", "-c", "perl -e \"$0\"; true", fill].map(str::to_owned);
+        let stop = &AtomicBool::new(false);
+        let [own, all] = [false, true].map(|children| {
+            let daos = Path::new("/none");
+            let how = TrialSettings { daos, metric: None, settle_s: 0.0, children, stop };
+            run_trial(&Program::of_command(&command), None, how).unwrap()
+        });
+        let mib = |ran: ProgramTrial| ran.resident_bytes / f64::from(1 << 20);
+        assert!(mib(own) < 16.0 && mib(all) > 40.0, "{own:?} {all:?}");
+        assert!(own.cpu_s < 0.1 && all.cpu_s > 0.2, "{own:?} {all:?}");
     }
 
     #[test]
