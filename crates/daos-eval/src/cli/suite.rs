@@ -64,6 +64,10 @@ pub struct Suite {
     /// Keep what workloads work on (DIR/work), so that going on need not set it up again
     #[arg(long)]
     pub keep: bool,
+    /// Keep what rec, prec and rec-limit record, as DIR/records/WORKLOAD/NAME-RUN.daos, and show
+    /// the first of each in the page
+    #[arg(long)]
+    pub keep_records: bool,
     /// How to print the result
     #[arg(long, value_enum, default_value_t = Plain::Text)]
     pub format: Plain,

@@ -369,6 +369,11 @@ impl Configuration {
         matches!(self.daos, Some((Task::Apply(_) | Task::ApplyTuned(_), Watched::Machine)))
     }
 
+    /// Whether it writes a record.
+    pub fn records(&self) -> bool {
+        matches!(self.daos, Some((Task::Record, _)))
+    }
+
     /// Which of two programs it is that runs beside the workload: `daos`, or `daos-eval`, which
     /// has what that is compared with.
     pub fn program<T>(&self, daos: T, eval: T) -> T {

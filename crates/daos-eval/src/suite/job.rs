@@ -5,6 +5,7 @@
 use super::configuration::Configuration;
 use super::error::SuiteError;
 use super::plan::Plan;
+use super::records;
 use super::results::mean;
 use super::samples::Samples;
 use super::script::{self, Given};
@@ -48,6 +49,8 @@ pub struct Job {
     pub dir: PathBuf,
     /// Where what it says goes.
     pub log: PathBuf,
+    /// Where its record goes, if that is kept.
+    pub record: Option<PathBuf>,
     /// The `daos` that is evaluated.
     pub daos: PathBuf,
     /// What its script finds in `$DAOS_EVAL`.
@@ -68,6 +71,8 @@ impl Job {
         round: u32,
         side: Side,
     ) -> Result<Self, SuiteError> {
+        let is_kept = plan.keep_records && configuration.records();
+        let record = is_kept.then(|| records::make(store, workload, configuration, round));
         Ok(Self {
             workload: workload.clone(),
             configuration: configuration.clone(),
@@ -77,6 +82,7 @@ impl Job {
             is_beside_another: false,
             dir: script::directory(store, workload, side)?,
             log: script::log(store, workload, &side.called(&configuration.name))?,
+            record: record.transpose()?,
             daos: plan.daos.clone(),
             eval: plan.eval.clone(),
             suite: plan.suite.directory.clone(),
@@ -114,7 +120,7 @@ impl Job {
             let moved = fs::write(&path, running.pid().to_string());
             moved.map_err(|why| SuiteError::Write { path, why })?;
         }
-        let record = scratch.path().join("record");
+        let record = self.record.clone().unwrap_or_else(|| scratch.path().join("record"));
         let words = self.configuration.words(running.pid(), &record, self.round + 1);
         // Of the machine only this copy.
         let only = cgroup.as_ref().filter(|_| is_told_apart);

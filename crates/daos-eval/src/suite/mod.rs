@@ -19,6 +19,7 @@
 //! | `tuning`, `own_schemes` | schemes tuned for a workload, or given for it | |
 //! | `tree` | a program and all that it starts: its memory, and its end | |
 //! | `host` | what is changed of the host, and put back | |
+//! | `records` | what `daos record` wrote beside workloads, where that is kept | |
 //! | [`store`] | the directory of an evaluation | |
 //! | [`results`] | runs to tables, and to sentences; two evaluations side by side | |
 //! | [`report`] | tables as text, Markdown, JSON and a page with plots | |
@@ -33,6 +34,7 @@ mod own_schemes;
 mod pair;
 
 pub mod plan;
+mod records;
 pub mod report;
 pub mod results;
 pub mod rounds;

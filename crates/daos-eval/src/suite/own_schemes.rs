@@ -113,6 +113,7 @@ action = "hugepage"
             zram_bytes: 4,
             user: None,
             keep: false,
+            keep_records: false,
             daos: "true".into(),
             eval: PathBuf::new(),
             stop: std::sync::Arc::default(),

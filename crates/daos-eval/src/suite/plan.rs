@@ -36,6 +36,8 @@ pub struct Plan {
     pub user: Option<User>,
     /// Whether what workloads work on is kept at the end.
     pub keep: bool,
+    /// Whether what `daos record` writes beside workloads is kept.
+    pub keep_records: bool,
     /// The `daos` that is evaluated.
     pub daos: PathBuf,
     /// This program, which scripts find in `$DAOS_EVAL`.
@@ -217,6 +219,7 @@ mod tests {
             zram_bytes: 4,
             user: None,
             keep: false,
+            keep_records: false,
             daos: "true".into(),
             eval: PathBuf::new(),
             stop: Arc::default(),

@@ -7,6 +7,7 @@
 //! | `report.md`, `.json`, `.html` | what is made of them, and can be made again |
 //! | `logs/` | what workloads and `daos` said last |
 //! | `tuned/`, `schemes/` | tunings, and schemes that were given, of each workload |
+//! | `records/` | what `daos record` wrote beside each workload, if asked for |
 //! | `set-up/` | what made the input of workloads |
 //! | `work/` | what workloads work on, while they may be run again |
 //! | `set-up-2/`, `work-2/` | the same for the second of two copies at once |

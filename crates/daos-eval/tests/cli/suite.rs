@@ -1,7 +1,7 @@
 //! `daos-eval suite` and `compare`: what they say without running anything, what they refuse,
 //! and that the same runs give the same tables.
 
-use daos_testing::Place;
+use daos_testing::{Place, built};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
@@ -94,6 +94,38 @@ fn the_same_runs_give_the_same_tables() {
     let before = read();
     assert_eq!(place.run(&report).succeeded().stdout, text.as_bytes());
     assert_eq!(read(), before);
+}
+
+#[test]
+fn records_that_were_kept_are_shown() {
+    let place = Place::new("daos-eval");
+    evaluation(&place.path("a"), 20.0);
+    let page = |files: &[&str]| {
+        let text = place.run(&["suite", "--report", "--out", "a"]).succeeded();
+        let text = String::from_utf8(text.stdout).unwrap();
+        let files: Vec<String> = files.iter().map(|file| format!("a/records/one/{file}")).collect();
+        let line = format!("prcl, one: {}", files.join(", "));
+        assert_eq!(text.contains(&line), !files.is_empty(), "{text}");
+        let page = fs::read_to_string(place.path("a/report.html")).unwrap();
+        assert!(page.contains(&line) || files.is_empty(), "{page}");
+        page
+    };
+    assert!(!page(&[]).contains("What was recorded"));
+    let dir = place.path("a/records/one");
+    fs::create_dir_all(&dir).unwrap();
+    let mut record = Command::new(built("daos"));
+    record.args(["record", "--quiet", "--sim", "load.cfg", "-o"]).arg(dir.join("prcl-1.daos"));
+    assert!(record.current_dir(place.path("")).status().unwrap().success());
+    // Of the second run there is none, and a fifth was not made.
+    fs::write(dir.join("prcl-3.daos"), "").unwrap();
+    fs::write(dir.join("prcl-5.daos"), "").unwrap();
+    let shown = page(&["prcl-1.daos", "prcl-3.daos"]);
+    assert_eq!(shown.matches("<img alt=\"\" src=\"data:image/svg+xml,%3Csvg xmlns=").count(), 2);
+    assert!(shown.contains("Memory accesses of ") && shown.contains("Working set of "));
+    // What can't be read is told, and all else is shown.
+    fs::remove_file(dir.join("prcl-1.daos")).unwrap();
+    let shown = page(&["prcl-3.daos"]);
+    assert!(shown.contains("<p class=\"failed\">") && !shown.contains("<img"), "{shown}");
 }
 
 #[test]

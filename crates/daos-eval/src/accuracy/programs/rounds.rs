@@ -118,6 +118,7 @@ pub fn measure(
         zram_bytes: 0,
         user,
         keep: false,
+        keep_records: false,
         daos: commands.daos,
         eval: commands.eval,
         stop,

@@ -12,6 +12,7 @@ pub(super) fn render(report: &Report, stores: &[(&str, &Store)]) -> serde_json::
         "title": report.title,
         "sentences": report.sentences,
         "tuned": report.tuned,
+        "records": report.recorded(),
         "failures": report.failures,
         "tables": tables,
     });

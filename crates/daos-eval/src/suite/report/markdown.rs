@@ -8,6 +8,7 @@ pub(super) fn render(report: &Report) -> String {
     out += &list("", &report.facts);
     out += &list("\n## What it comes to\n", &report.sentences);
     out += &list("\n## What was tuned\n", &report.tuned);
+    out += &list("\n## What was recorded\n", &report.recorded());
     out += &list("\n## What failed\n", &report.failures);
     out += "\n## Tables\n";
     for table in &report.main {

@@ -6,6 +6,7 @@ mod markdown;
 mod text;
 
 use super::SuiteError;
+use super::records::{self, Records};
 use super::results::{Compared, Metric, Results, Statistic, Table, sentences};
 use super::store::Store;
 use super::tuning;
@@ -39,6 +40,8 @@ pub struct Report {
     pub sentences: Vec<String>,
     /// What schemes were tuned to, a line for each workload.
     pub tuned: Vec<String>,
+    /// Records that were kept.
+    pub records: Vec<Records>,
     /// What failed, a line each.
     pub failures: Vec<String>,
     /// The tables that matter most.
@@ -101,6 +104,7 @@ impl Report {
             facts,
             sentences: sentences(&results),
             tuned: tuned(store, &results),
+            records: records::all(store, &results),
             failures: results.failures().into_iter().map(failed).collect(),
             main,
             more,
@@ -127,6 +131,7 @@ impl Report {
             facts,
             sentences: Vec::new(),
             tuned: Vec::new(),
+            records: Vec::new(),
             failures: Vec::new(),
             main: super::results::compare(&of_a, &of_b, names),
             more: Vec::new(),
@@ -138,6 +143,11 @@ impl Report {
     /// What marks in tables mean.
     fn marks(&self) -> &'static str {
         if self.is_paired { MARKS_OF_PAIRS } else { MARKS }
+    }
+
+    /// What was recorded, a line for each workload and configuration.
+    fn recorded(&self) -> Vec<String> {
+        self.records.iter().map(Records::words).collect()
     }
 
     /// As text for a terminal: the tables that matter most.

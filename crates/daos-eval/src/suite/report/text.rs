@@ -19,8 +19,12 @@ pub(super) fn render(report: &Report) -> String {
     if !report.main.is_empty() {
         out += &format!("\n{}\n", report.marks());
     }
-    let lists =
-        [("", &report.sentences), ("Tuned:\n", &report.tuned), ("Failed:\n", &report.failures)];
+    let lists = [
+        ("", &report.sentences),
+        ("Tuned:\n", &report.tuned),
+        ("Recorded:\n", &report.recorded()),
+        ("Failed:\n", &report.failures),
+    ];
     for (title, lines) in lists {
         if !lines.is_empty() {
             out += &format!("\n{title}");

@@ -1,6 +1,7 @@
 //! One page that needs nothing else: plots and tables, in light and in dark.
 
 mod plot;
+mod record;
 
 use super::{Report, cell_texts};
 use crate::suite::results::{Row, Table};
@@ -19,6 +20,8 @@ pub(super) fn render(report: &Report) -> String {
     out += &section("What it comes to", &list("", &report.sentences));
     out += &section("What was tuned", &list("", &report.tuned));
     out += &section("What failed", &list("failed", &report.failures));
+    let records: Vec<String> = report.records.iter().map(record::render).collect();
+    out += &section("What was recorded", &records.concat());
     let plots: Vec<String> = report.plots.iter().map(plot::render).collect();
     let title = match report.is_paired {
         true => "Each pair: against the copy that ran alone",
