@@ -27,6 +27,7 @@ if [ "$keep" ]; then
 else
     rm -rf ${run} && mkdir -p ${run} && cd "$run" && echo rows >input
     echo unpacked >>$parsec/log
+    [ $package = torn ] && echo "/bin/tar: Error is not recoverable: exiting now" >&2
 fi
 args="input output"
 eval cmd="\"${submit} ${binary} ${args}\""
@@ -77,6 +78,15 @@ fn a_program_that_fails_is_told() {
     assert_eq!(ran("bad"), (Some(3), "no such input".into()));
     assert_eq!(ran("killed"), (Some(137), "Killed".into()));
     let (status, said) = ran("missing");
+    assert!(status == Some(1) && said.contains("missing' cannot be found"), "{said}");
+}
+
+#[test]
+fn an_input_that_is_not_whole_is_told() {
+    let place = parsec(&[("torn", "#!/bin/sh\n")]);
+    let (status, said) = ran(&place, "unpack", "torn");
+    assert!(status == Some(1) && said.contains("tar: Error is not"), "{said}");
+    let (status, said) = ran(&place, "unpack", "missing");
     assert!(status == Some(1) && said.contains("missing' cannot be found"), "{said}");
 }
 
