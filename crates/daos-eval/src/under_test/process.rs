@@ -176,13 +176,19 @@ impl Running {
     }
 
     /// The same, and complains if it failed.
-    pub fn finish(mut self, patience: Duration, stop: &AtomicBool) -> Result<(), EvalError> {
+    pub fn finish(self, patience: Duration, stop: &AtomicBool) -> Result<(), EvalError> {
+        self.finish_with_words(patience, stop).map(drop)
+    }
+
+    /// The same, with what it said on its standard error.
+    pub fn finish_with_words(
+        mut self,
+        patience: Duration,
+        stop: &AtomicBool,
+    ) -> Result<String, EvalError> {
         let status = self.status(patience, stop)?;
-        if status.success() {
-            return Ok(());
-        }
         let said = self.stderr.rest().map_err(|why| self.failed(why))?;
-        Err(self.failure(status, said))
+        if status.success() { Ok(said) } else { Err(self.failure(status, said)) }
     }
 
     fn failed(&self, why: std::io::Error) -> EvalError {

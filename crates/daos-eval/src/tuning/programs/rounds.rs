@@ -191,6 +191,8 @@ mod tests {
 echo "$*" >>"$0.log"
 case $1 in
 tune)
+    echo "daos: this and that
+daos: note: some memory does not count" >&2
     while [ "$1" != --out ]; do shift; done
     mkdir -p "$2" && echo '{"samples":10,"scheme":SCHEME,"at":{"min_age":"8 s"}}' >"$2/result.json"
     ;;
@@ -262,6 +264,7 @@ esac
         };
         let schemes = [("prcl", 1), ("the tuned one", 1), ("prcl", 2), ("the tuned one", 2)];
         assert_eq!(lines[1..], schemes.map(|(scheme, seed)| apply(scheme, seed)));
+        assert_eq!(results[0].tuned.notes, ["some memory does not count"]);
         let tuned = &results[0].gains.tuned;
         // How much slower it was is the host's business.
         assert!(tuned.slowdown.is_finite() && results[0].tuned.samples == 10, "{tuned:?}");

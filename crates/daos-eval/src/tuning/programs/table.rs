@@ -21,6 +21,7 @@ pub fn text(results: &[ProgramResult], out: &mut impl Write) -> io::Result<()> {
             "  tuned to {}: {samples} samples{took}, {baselines} without a scheme, {void} void",
             tuned.thresholds()
         )?;
+        tuned.notes.iter().try_for_each(|note| writeln!(out, "  note: {note}"))?;
         write_metrics(&gains.rows, out)?;
     }
     if results.len() > 1 {
@@ -119,6 +120,7 @@ mod tests {
             scheme: Some("…".into()),
             at: serde_json::from_str(r#"{"min_age":"8 s"}"#).unwrap(),
             took_s: Some(200.0),
+            notes: vec!["some memory does not count".into()],
             ..Tuned::default()
         };
         let program = Program::of_command(&command);
@@ -137,6 +139,7 @@ mod tests {
         let tuned = "tuned to min_age 8 s: 10 samples in 200 s, 2 without a scheme, 0 void";
         assert_eq!(lines[1], tuned);
         for line in [
+            "note: some memory does not count",
             "time of its work, no scheme 10.0 s (10.0 to 10.0)",
             "slowdown, as it is 20.0 % (20.0 to 20.0)",
             "… removed by tuning 95.0 % ≥ 90.0 % reached",

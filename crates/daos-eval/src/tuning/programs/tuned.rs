@@ -34,6 +34,9 @@ pub struct Tuned {
     /// Seconds that it took.
     #[serde(default)]
     pub took_s: Option<f64>,
+    /// What `daos tune` noted, such as memory that did not count.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 impl Tuned {
@@ -78,8 +81,10 @@ pub fn tune(plan: &ProgramsPlan, program: &Program, dir: &Path) -> Result<Tuned,
     command.arg("--").args(&program.command);
     let mut running = Running::start_talkative(command, "daos tune", Stdio::null())?;
     while running.wait_until(Instant::now() + TURN, &plan.stop)?.is_none() {}
-    running.finish(PATIENCE, &plan.stop)?;
-    Tuned::read(&dir.join("result.json"))
+    let said = running.finish_with_words(PATIENCE, &plan.stop)?;
+    let notes = said.lines().filter_map(|line| line.strip_prefix("daos: note: "));
+    let notes = notes.map(str::to_owned).collect();
+    Ok(Tuned { notes, ..Tuned::read(&dir.join("result.json"))? })
 }
 
 #[cfg(test)]
