@@ -310,6 +310,8 @@ pub struct Zoom {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "Targets that are small beside the largest, as the shells that a program was \
+    started through, are left out of text and pictures; --target shows one.")]
 pub struct Heatmap {
     #[command(flatten)]
     pub common: Common,

@@ -10,8 +10,12 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A gap is left out if it is larger than this share of what is covered.
 const LARGE_GAP: u64 = 50;
 
-/// So many gaps of each target are left out before any other: between its heap, its mappings and its stack.
-const GAPS_OF_EACH: usize = 2;
+/// So many gaps of each target are left out before any other: between its program, its heap, its mappings and its stack.
+const GAPS_OF_EACH: usize = 3;
+
+/// A target of which less than this share of the largest one's is covered is small. Chosen: shells and pipes that a program
+/// is started through, a few MiB each, are small beside a hundred.
+const SMALL_TARGET: u64 = 16;
 
 /// A segment gets at least this share of the rows, so that a stack of 132 KiB
 /// beside a gigabyte of heap can be seen and labelled.
@@ -34,6 +38,15 @@ struct View {
     address: AddrRange,
     time: (u64, u64),
     target: Option<TargetId>,
+}
+
+/// Addresses of a target without a large gap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Part {
+    target: TargetId,
+    range: AddrRange,
+    /// Bytes of it that are covered.
+    covered: u64,
 }
 
 /// When and where there is something to show.
@@ -94,84 +107,96 @@ impl Extent {
         }
     }
 
-    /// The edges of the columns, and the rows by target and rising address.
-    pub fn lay_out(&self, options: &HeatmapOptions) -> (Vec<u64>, Vec<Row>) {
-        let segments = largest(self.segments(options.rows), options.most_segments);
-        let Some((from, to)) = self.time.filter(|_| !segments.is_empty()) else {
-            return (Vec::new(), Vec::new());
+    /// The edges of the columns, the rows by target and rising address, and how many segments there are beyond those.
+    pub fn lay_out(&self, options: &HeatmapOptions) -> (Vec<u64>, Vec<Row>, usize) {
+        let (parts, left_out) = self.parts(options);
+        let Some((from, to)) = self.time.filter(|_| !parts.is_empty()) else {
+            return (Vec::new(), Vec::new(), left_out);
         };
-        let rows = segments.iter().zip(row_counts(&segments, options)).enumerate();
-        let rows = rows.flat_map(|(segment, (&(target, range), count))| {
+        let rows = parts.iter().zip(row_counts(&parts, options)).enumerate();
+        let rows = rows.flat_map(|(segment, (&Part { target, range, .. }, count))| {
             let edges = edges::rows(range, count, self.edges.get(&target));
             let row =
                 move |at: &[u64]| Row { target, segment, range: AddrRange::new(at[0], at[1]) };
             edges.windows(2).map(row).collect::<Vec<_>>()
         });
-        (columns(from, to, options.columns), rows.collect())
+        (columns(from, to, options.columns), rows.collect(), left_out)
     }
 
-    /// What is covered, without the large gaps. When that leaves more segments
-    /// than `rows` can show side by side, the largest gaps go first.
-    fn segments(&self, rows: usize) -> Vec<(TargetId, AddrRange)> {
-        let covered = self.coverage.values().map(Coverage::bytes).fold(0, u64::saturating_add);
-        let (mut first, mut others) = (Vec::new(), Vec::new());
-        for (&id, coverage) in &self.coverage {
-            let gaps = coverage.gaps().filter(|gap| gap.len() > covered / LARGE_GAP);
-            let mut gaps: Vec<_> = gaps.map(|gap| (id, gap)).collect();
-            gaps.sort_by_key(|(_, gap)| Reverse(gap.len()));
-            others.extend(gaps.split_off(gaps.len().min(GAPS_OF_EACH)));
-            first.append(&mut gaps);
-        }
-        others.sort_by_key(|(_, gap)| Reverse(gap.len()));
-        let room = (rows / 8).max(6).saturating_sub(self.coverage.len());
-        others.truncate(room.saturating_sub(first.len()));
-        let large: BTreeSet<_> = first.into_iter().chain(others).collect();
-        let of_target = |(&id, coverage): (&TargetId, &Coverage)| {
-            let segments = coverage.closed(|gap| large.contains(&(id, *gap)));
-            segments.into_iter().map(move |range| (id, range)).collect::<Vec<_>>()
+    /// The parts that are shown, and how many are not.
+    fn parts(&self, options: &HeatmapOptions) -> (Vec<Part>, usize) {
+        let most = self.coverage.values().map(Coverage::bytes).max().unwrap_or(0);
+        let is_shown = |(_, coverage): &(_, &Coverage)| {
+            options.small_targets || coverage.bytes() >= most / SMALL_TARGET
         };
-        self.coverage.iter().flat_map(of_target).collect()
+        let (shown, small): (Vec<_>, Vec<_>) = self.coverage.iter().partition(is_shown);
+        let all = parts(&shown, options.rows);
+        let left_out = all.len().saturating_sub(options.most_segments);
+        (largest(all, options.most_segments), left_out + parts(&small, options.rows).len())
     }
+}
 
-    /// How many segments there are beyond those that are laid out.
-    pub fn left_out(&self, options: &HeatmapOptions) -> usize {
-        self.segments(options.rows).len().saturating_sub(options.most_segments)
+/// What these targets cover, without the large gaps. When that leaves more parts
+/// than `rows` can show side by side, the largest gaps go first.
+fn parts(targets: &[(&TargetId, &Coverage)], rows: usize) -> Vec<Part> {
+    let covered = targets.iter().map(|(_, coverage)| coverage.bytes()).fold(0, u64::saturating_add);
+    let (mut first, mut others) = (Vec::new(), Vec::new());
+    for &(&id, coverage) in targets {
+        let gaps = coverage.gaps().filter(|gap| gap.len() > covered / LARGE_GAP);
+        let mut gaps: Vec<_> = gaps.map(|gap| (id, gap)).collect();
+        gaps.sort_by_key(|(_, gap)| Reverse(gap.len()));
+        others.extend(gaps.split_off(gaps.len().min(GAPS_OF_EACH)));
+        first.append(&mut gaps);
     }
+    others.sort_by_key(|(_, gap)| Reverse(gap.len()));
+    let room = (rows / 8).max(6).saturating_sub(targets.len());
+    others.truncate(room.saturating_sub(first.len()));
+    let large: BTreeSet<_> = first.into_iter().chain(others).collect();
+    let of_target = |&(&target, coverage): &(&TargetId, &Coverage)| {
+        let part = |range| Part {
+            target,
+            range,
+            covered: coverage.within(range).map(|part| part.len()).sum(),
+        };
+        let ranges = coverage.closed(|gap| large.contains(&(target, *gap)));
+        ranges.into_iter().map(part).collect::<Vec<_>>()
+    };
+    targets.iter().flat_map(of_target).collect()
 }
 
 /// So many of them at most, the largest, in their order.
-fn largest(mut segments: Vec<(TargetId, AddrRange)>, most: usize) -> Vec<(TargetId, AddrRange)> {
-    if segments.len() > most {
-        segments.sort_by_key(|(_, range)| Reverse(range.len()));
-        segments.truncate(most);
-        segments.sort_by_key(|&(id, range)| (id, range.start));
+fn largest(mut parts: Vec<Part>, most: usize) -> Vec<Part> {
+    if parts.len() > most {
+        parts.sort_by_key(|part| Reverse(part.covered));
+        parts.truncate(most);
+        parts.sort_by_key(|part| (part.target, part.range.start));
     }
-    segments
+    parts
 }
 
-/// How many rows each segment gets: one for each page where there are few pages, else
+/// How many rows each part gets: one for each page where there are few pages, else
 /// its share.
-fn row_counts(segments: &[(TargetId, AddrRange)], options: &HeatmapOptions) -> Vec<usize> {
-    let pages = segments.iter().map(|(_, range)| edges::pages(*range));
+fn row_counts(parts: &[Part], options: &HeatmapOptions) -> Vec<usize> {
+    let pages = parts.iter().map(|part| edges::pages(part.range));
     match pages.clone().fold(0, u64::saturating_add) {
         few if few <= options.page_rows as u64 => pages.map(|pages| pages as usize).collect(),
-        _ => shares(segments, options.rows),
+        _ => shares(parts, options.rows),
     }
 }
 
-/// How many of `rows` rows each segment gets: the least each, and the rest by size.
-fn shares(segments: &[(TargetId, AddrRange)], rows: usize) -> Vec<usize> {
+/// How many of `rows` rows each part gets: the least each, and the rest by what is covered.
+fn shares(parts: &[Part], rows: usize) -> Vec<usize> {
     let least = (rows / SMALL_SEGMENT).max(1);
-    let rest = rows.saturating_sub(least * segments.len()) as u128;
-    let total: u128 = segments.iter().map(|(_, range)| u128::from(range.len())).sum();
+    let rest = rows.saturating_sub(least * parts.len()) as u128;
+    let total: u128 = parts.iter().map(|part| u128::from(part.covered)).sum();
     let mut below = 0;
-    let share = |(_, range): &(TargetId, AddrRange)| {
-        let upto = below + u128::from(range.len());
+    let share = |part: &Part| {
+        let upto = below + u128::from(part.covered);
         let rows = upto * rest / total - below * rest / total;
         below = upto;
         least + rows as usize
     };
-    segments.iter().map(share).collect()
+    parts.iter().map(share).collect()
 }
 
 /// The edges of `from..to` cut into `count` nearly equal parts, or fewer if there
@@ -186,23 +211,26 @@ fn columns(from: u64, to: u64, count: usize) -> Vec<u64> {
 mod tests {
     use super::*;
 
-    fn range(start: u64, end: u64) -> (TargetId, AddrRange) {
-        (TargetId(0), AddrRange::new(start, end))
+    fn part(start: u64, end: u64) -> Part {
+        let range = AddrRange::new(start, end);
+        Part { target: TargetId(0), range, covered: range.len() }
     }
 
     #[test]
     fn all_rows_are_given_out() {
-        let segments = [range(0, 1000), range(5000, 5001), range(9000, 9500)];
-        assert_eq!(shares(&segments, 40), [25, 1, 14]);
-        assert_eq!(shares(&segments, 2), [1, 1, 1]);
+        let mut parts = [part(0, 1000), part(5000, 5001), part(9000, 9500)];
+        assert_eq!(shares(&parts, 40), [25, 1, 14]);
+        assert_eq!(shares(&parts, 2), [1, 1, 1]);
+        parts[0].covered = 1;
+        assert_eq!(shares(&parts, 40), [1, 1, 38], "holes get no rows");
     }
 
     #[test]
-    fn of_too_many_segments_the_largest_are_left() {
+    fn of_too_many_parts_the_largest_are_left() {
         let size = |index: u64| if index == 700 { 1 } else { 2 };
-        let all = (0..1001).map(|index| range(index * 10, index * 10 + size(index)));
+        let all = (0..1001).map(|index| part(index * 10, index * 10 + size(index)));
         let left = largest(all.clone().collect(), 1000);
-        assert!(left.iter().copied().eq(all.filter(|(_, range)| range.len() == 2)));
+        assert!(left.iter().copied().eq(all.filter(|part| part.covered == 2)));
     }
 
     #[test]

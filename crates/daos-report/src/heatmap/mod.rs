@@ -5,7 +5,9 @@
 //!
 //! * The address space of a process is mostly gaps. What no snapshot covers is
 //!   left out where it is larger than a fiftieth of what is shown; what remains
-//!   are [`Segment`]s, drawn with a visible break between them.
+//!   are [`Segment`]s, drawn with a visible break between them. Each gets rows by what
+//!   is covered of it. Of several targets those that are small beside the largest, as the
+//!   shells that it was started through, are left out of text and pictures.
 //! * A cell is the exact mean over its bytes and its time. Nothing is resampled
 //!   from a coarser grid, so zooming in shows the regions as they were recorded,
 //!   and the runs of pages in them. Rows begin with pages; a close view has a row
@@ -65,6 +67,8 @@ pub struct HeatmapOptions {
     pub page_rows: usize,
     /// Most parts of the address space that are shown one above the other, at least 1: the largest.
     pub most_segments: usize,
+    /// Whether targets are shown that are small beside the largest.
+    pub small_targets: bool,
     /// Whether to show where schemes acted.
     pub actions: bool,
     /// What the colours of text and pictures stand for.
@@ -91,6 +95,7 @@ impl HeatmapOptions {
             rows,
             page_rows,
             most_segments,
+            small_targets: matches!(format, Format::Json | Format::Csv),
             actions: true,
             scale: Scale::default(),
         }
@@ -107,7 +112,7 @@ pub struct Heatmap {
     pub times: Vec<u64>,
     /// By target, then by rising address.
     pub segments: Vec<Segment>,
-    /// How many segments are not here, as there are too many: the smallest.
+    /// How many segments are not here: those of small targets, and the smallest where there are too many.
     pub left_out: usize,
     /// Those who have the memory shown, where that is known: who has most comes first.
     pub owners: Vec<ShownOwner>,
@@ -226,12 +231,11 @@ where
     for interval in intervals()? {
         extent.add(&interval?.snapshot);
     }
-    let (times, rows) = extent.lay_out(options);
+    let (times, rows, left_out) = extent.lay_out(options);
     let mut cells = cells::Cells::new(times, rows, options.actions);
     for interval in intervals()? {
         cells.add(&interval?);
     }
-    let left_out = extent.left_out(options);
     let mut heatmap = Heatmap { left_out, scale: options.scale, ..cells.finish(targets) };
     heatmap.add_owners(targets);
     Ok(heatmap)

@@ -18,6 +18,7 @@ fn options(columns: usize, rows: usize) -> HeatmapOptions {
         rows,
         page_rows: rows,
         most_segments: 1000,
+        small_targets: true,
         actions: true,
         scale: Scale::Share,
     }
@@ -99,6 +100,34 @@ fn many_small_pieces_share_few_segments() {
         (0..500).map(|i| region(i << 30, (i << 30) + (4096 << (i / 100)), 1)).collect();
     let map = map(&[snapshot(0, 10, &pieces)], options(4, 40));
     assert_eq!(map.segments.len(), 6);
+}
+
+#[test]
+fn rows_go_to_what_is_covered_not_to_holes() {
+    // As of a shell: its program, its heap, its libraries and its stack, far apart.
+    let starts = [HEAP - (600 << 20), HEAP, MMAP, crate::testing::STACK];
+    let sizes = [16, 400, 16, 16].map(|pages| pages * 4096);
+    let regions = starts.iter().zip(sizes).map(|(&start, size)| region(start, start + size, 1));
+    let map = map(&[snapshot(0, 10, &regions.collect::<Vec<_>>())], options(4, 40));
+    assert_eq!(map.segments.iter().map(|segment| segment.range().len()).collect::<Vec<_>>(), sizes);
+    let rows: Vec<_> = map.segments.iter().map(|segment| segment.rates.len()).collect();
+    assert_eq!(rows, [2, 33, 2, 3]);
+}
+
+#[test]
+fn targets_that_are_small_beside_the_largest_are_left_out_of_what_is_drawn() {
+    let mut all = processes(3);
+    all.targets[1].regions[0].range.end = HEAP + 40 * MIB;
+    let shown = HeatmapOptions::new(Format::Text, &NARROW, &[]);
+    let drawn = map(&[all.clone()], shown);
+    let ids: Vec<_> = drawn.segments.iter().map(|segment| segment.target.0).collect();
+    assert_eq!((ids, drawn.left_out), (vec![1, 1], 4));
+    let text = rendered(&drawn, Format::Text, NARROW);
+    assert!(text.contains("of target 1\n") && text.contains("without 4 smaller parts"), "{text}");
+    let chosen = map(&[all.clone()], HeatmapOptions { target: Some(TargetId(2)), ..shown });
+    assert_eq!((chosen.bytes(), chosen.left_out), (2 * MIB, 0));
+    let data = map(&[all], HeatmapOptions::new(Format::Csv, &NARROW, &[]));
+    assert_eq!((data.segments.len(), data.left_out), (6, 0));
 }
 
 /// So many processes, each with a heap and, far above it, as much mapped memory.

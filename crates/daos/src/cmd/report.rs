@@ -47,6 +47,7 @@ fn show_heatmap(args: &cli::Heatmap) -> Result<i32> {
         rows: args.height.map_or(fitting.rows, |n| n as usize),
         page_rows: args.height.map_or(fitting.page_rows, |n| n as usize),
         most_segments: fitting.most_segments,
+        small_targets: fitting.small_targets,
         actions: !args.no_actions,
         scale: match args.scale {
             cli::HeatScale::PerSecond => heatmap::Scale::PerSecond,
