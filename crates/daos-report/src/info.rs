@@ -118,8 +118,9 @@ fn text(info: &Info, out: &mut impl Write) -> Result<(), RenderError> {
     for (index, target) in info.targets.iter().enumerate() {
         let pid = target.pid.map_or(String::new(), |pid| format!(" (pid {pid})"));
         let mapped = display::bytes(target.mapped_bytes);
-        let value = format!("{}{pid}, {mapped} mapped", names::printable(&target.name));
-        line(if index == 0 { "target" } else { "" }, &value)?;
+        let name = names::printable(&target.name);
+        let value = format!("{}: {name}{pid}, {mapped} mapped", target.id.0);
+        line(if index == 0 { "targets" } else { "" }, &value)?;
     }
     if !info.command.is_empty() {
         line("asked for", &names::printable(&info.command.join(" ")))?;

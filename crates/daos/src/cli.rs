@@ -304,14 +304,16 @@ pub struct Zoom {
     /// Only this span since the start of the record, such as 2s-10s
     #[arg(long, value_name = "SPAN", value_parser = values::time_span_us)]
     pub time: Option<(u64, u64)>,
-    /// Only this target, by its place in the record (see `report info`)
+    /// Only this target, by its number in the record (see `report info`)
     #[arg(long, value_name = "N")]
     pub target: Option<u32>,
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Targets that are small beside the largest, as the shells that a program was \
-    started through, are left out of text and pictures; --target shows one.")]
+#[command(
+    after_help = "Targets that are small beside the largest, as the shells that a program was \
+    started through, are left out of text and pictures; --target shows one."
+)]
 pub struct Heatmap {
     #[command(flatten)]
     pub common: Common,
