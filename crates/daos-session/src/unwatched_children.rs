@@ -8,47 +8,78 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// When it is looked for them first; each time after that is twice as far off. Chosen: a script has begun its work by then.
-const FIRST_LOOK: Duration = Duration::from_secs(1);
-/// So many bytes that they have resident are worth a note. Chosen: a shell has less.
-const WORTH_A_NOTE: u64 = 4 << 20;
+const FIRST_LOOK: Duration = Duration::from_millis(250);
+/// Processes that are looked at. Chosen: some milliseconds.
+const MOST: usize = 100;
+/// A shell has less than so many bytes resident, and more are worth a note. Chosen.
+pub const A_SHELL: u64 = 4 << 20;
+/// They are worth another when they are so many times what was told. Chosen: what a script works with beside what it began with.
+const WORTH_ANOTHER: u64 = 10;
 
-/// Looks for them until there are some.
+/// Looks for them.
 #[derive(Debug)]
 pub struct UnwatchedChildren {
-    /// When next; `None` once it was told.
-    due: Option<Instant>,
+    /// When next.
+    due: Instant,
     wait: Duration,
+    /// What they had resident when it was told last; 0 before that.
+    told_bytes: u64,
 }
 
 impl UnwatchedChildren {
     /// Begins now.
     pub fn new() -> Self {
-        Self { due: Some(Instant::now() + FIRST_LOOK), wait: FIRST_LOOK }
+        Self { due: Instant::now() + FIRST_LOOK, wait: FIRST_LOOK, told_bytes: 0 }
     }
 
     /// What there is to say of those of the targets of `memory`.
     pub fn note(&mut self, memory: &VirtualMemory) -> Option<String> {
         let now = Instant::now();
-        if self.due.is_none_or(|due| now < due) {
+        if now < self.due {
             return None;
         }
         self.wait *= 2;
-        self.due = Some(now + self.wait);
-        let children = memory.unwatched_children();
-        let read = |pid: &u32| ProcessMemory::read(Path::new("/proc"), *pid);
-        let bytes = children.iter().filter_map(read).sum::<ProcessMemory>().resident_bytes;
-        if bytes < WORTH_A_NOTE {
+        self.due = now + self.wait;
+        let children = memory.unwatched_children(MOST);
+        if children.is_empty() {
             return None;
         }
-        self.due = None;
-        let processes = match children.len() {
-            1 => "a process".to_owned(),
-            count => format!("{count} processes"),
-        };
-        Some(format!(
-            "note: {processes} with {} resident, started by what is watched, not watched: --children \
-             adds what targets start",
-            display::bytes(bytes)
-        ))
+        let (bytes, own) = (resident_bytes(children), resident_bytes(memory.pids()));
+        self.is_worth_telling(bytes).then(|| {
+            format!(
+                "note: what is watched has {} resident, and what it has started {}, which is not \
+                 watched: give --children to watch that, too",
+                display::bytes(own),
+                display::bytes(bytes)
+            )
+        })
+    }
+
+    /// Whether it is to be told of so many bytes. They count as told then.
+    fn is_worth_telling(&mut self, bytes: u64) -> bool {
+        let is_more = bytes > A_SHELL.max(self.told_bytes.saturating_mul(WORTH_ANOTHER));
+        if is_more {
+            self.told_bytes = bytes;
+        }
+        is_more
+    }
+}
+
+fn resident_bytes(pids: impl IntoIterator<Item = u32>) -> u64 {
+    let read = |pid| ProcessMemory::read(Path::new("/proc"), pid);
+    pids.into_iter().filter_map(read).sum::<ProcessMemory>().resident_bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    #[test]
+    fn what_a_script_starts_is_told_and_again_when_it_has_become_much() {
+        let mut children = UnwatchedChildren::new();
+        let told = [3, 5, 50, 70, 600].map(|mib| children.is_worth_telling(mib * MIB));
+        assert_eq!(told, [false, true, false, true, false]);
     }
 }

@@ -111,6 +111,7 @@ pub struct Doctor {
     daos record [OPTIONS] --sim FILE")]
 #[command(after_help = "Examples:\n  \
     daos record -- ./program --with args       from its start to its end\n  \
+    daos record --children -- ./script         a script, and all that it starts\n  \
     daos record --pid 1234 --duration 20s      a running process, for a while\n  \
     daos record --pid 1234 --children          and the processes that it starts\n  \
     daos record --all --min-rss 64M -d 5m      all of the machine that are larger than that\n  \

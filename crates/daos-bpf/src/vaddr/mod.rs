@@ -31,7 +31,7 @@ use daos_linux::cgroup::CgroupPaths;
 use daos_linux::claim::{Claim, Claimed};
 use daos_linux::cpu::Placement;
 use daos_linux::ends::Ends;
-use daos_linux::{Process, clear_refs, cpu_quota, damon, host, support};
+use daos_linux::{Process, clear_refs, cpu_quota, damon, host, process, support};
 use std::os::fd::AsFd;
 use std::path::Path;
 
@@ -140,15 +140,24 @@ impl VirtualMemory {
         Ok(id)
     }
 
-    /// The processes that named targets have started and that are none, by number; none where children are watched, too.
-    pub fn unwatched_children(&self) -> Vec<u32> {
+    /// The processes that named targets have started, and those have, that are none, by number, so many at most; none where
+    /// they are watched, too.
+    pub fn unwatched_children(&self, most: usize) -> Vec<u32> {
         if self.with_children {
             return Vec::new();
         }
         let named = self.spaces.iter().filter(|space| space.origin == Origin::Named);
-        let mut children: Vec<u32> = named.flat_map(|space| space.process.children()).collect();
-        children.retain(|pid| !self.pids().any(|other| other == *pid));
-        children
+        let mut found: Vec<u32> = named.flat_map(|space| space.process.children()).collect();
+        let mut at = 0;
+        while at < found.len() && found.len() < most {
+            found.extend(process::children(Path::new("/proc"), found[at]));
+            at += 1;
+        }
+        found.truncate(most);
+        found.sort_unstable();
+        found.dedup();
+        found.retain(|pid| !self.pids().any(|other| other == *pid));
+        found
     }
 
     /// Whether processes that targets start become targets too, at the regions

@@ -57,7 +57,10 @@ fn what_a_script_waits_for_ends_with_it_and_is_told_not_to_be_watched() {
     let output = scratch.recorder(&["-d", "3s", "--", "sh", "-c", &script]).output().unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{stderr}");
-    assert!(stderr.contains("a process with") && stderr.contains("--children"), "{stderr}");
+    assert!(
+        stderr.contains("and what it has started") && stderr.contains("--children"),
+        "{stderr}"
+    );
     let left = Command::new("pgrep").args(["-f", "sleep 100073"]).output().unwrap();
     assert!(left.stdout.is_empty(), "{}", String::from_utf8_lossy(&left.stdout));
 }
