@@ -44,3 +44,4 @@ pub use scheme_source::{SchemeSource, SchemeSourceError};
 pub use schemes::{ActiveSchemes, SchemesError};
 pub use session::{Session, SessionError, Source};
 pub use simulated::SimSource;
+pub use unwatched_children::A_SHELL;

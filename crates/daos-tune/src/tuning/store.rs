@@ -147,7 +147,8 @@ impl Store {
         let store = Self { dir: dir.to_owned(), subject: subject.clone(), give, _lock };
         let path = store.path(SUBJECT);
         let is_ours = path.exists();
-        if is_ours && fresh {
+        // One without samples is in nobody's way.
+        if is_ours && (fresh || !store.path(SAMPLES).exists()) {
             clear(dir)?;
         }
         if path.exists() {
@@ -466,7 +467,8 @@ mod tests {
         assert!(root.path().join("thesis.tex").exists());
 
         let dir = root.path().join("tuning");
-        Store::open(&dir, &subject("x"), false).unwrap();
+        Store::open(&dir, &subject("without samples"), false).unwrap();
+        Store::open(&dir, &subject("x"), false).unwrap().0.add(&record(1.0)).unwrap();
         let err = Store::open(&dir, &subject("y"), false).unwrap_err().to_string();
         assert!(err.contains("another workload") && err.contains("\"x\", here \"y\""), "{err}");
         fs::write(dir.join(SAMPLES), "{}\n").unwrap();

@@ -28,6 +28,7 @@ pub const DEFAULT_TUNING: &str = "daos.tune";
 #[command(mut_arg("sim", |arg| arg.help("Simulate the access pattern of this file again and again")))]
 #[command(after_help = "Examples:\n  \
     daos tune -s prcl --limit 10m --zram 4G -- ./benchmark     runs it again and again\n  \
+    daos tune -s prcl --limit 10m --zram 4G --children -- ./script     and all that it starts\n  \
     daos tune -s prcl --limit 30m --metric 'CMD that prints requests per second' \\\n      \
         --work-time 20s --pid 1234 --apply                     a service; leaves the best on\n  \
     daos tune -s prcl --limit 10m --param min_age=1s..60s --param max_freq=0..20% -- ./benchmark\n  \

@@ -84,6 +84,24 @@ fn a_run_that_fails_is_void_and_it_goes_on() {
 
 #[tag(root)]
 #[test]
+fn a_script_that_leaves_the_work_to_others_is_tuned_with_its_children_only() {
+    let bench = Bench::new();
+    let job = bench.job("perl -e 'our $x = \"x\" x (16 << 20); sleep 1'; :");
+    let samples = [HARMLESS, &["--samples", "2"]].concat();
+    let ran = bench.run(&samples, &job);
+    assert_eq!((ran.status, bench.runs()), (Some(1), 1), "{ran:?}");
+    assert!(
+        ran.stderr.contains("which does not count and is not acted on: give --children"),
+        "{ran:?}"
+    );
+    let ran = bench.run(&[&samples[..], &["--children"]].concat(), &job);
+    assert_eq!(ran.status, Some(0), "{ran:?}");
+    let rss = number(&bench.samples()[0], "/metrics/rss_max");
+    assert!(rss > 16.0 * MIB, "{rss}");
+}
+
+#[tag(root)]
+#[test]
 fn what_a_run_does_while_it_settles_is_not_measured() {
     eventually(|| {
         let bench = Bench::new();

@@ -13,9 +13,10 @@ use crate::cmd::{monitoring, session};
 use anyhow::{Context, Result, bail, ensure};
 use daos_cli::{Usage, is_program};
 use daos_core::Side;
+use daos_core::units::display;
 use daos_linux::{GuardedSwap, User, halves};
 use daos_schemes::Scheme;
-use daos_session::MemorySeries;
+use daos_session::{A_SHELL, MemorySeries};
 use daos_tune::{Measurement, RSS, RUNTIME, RunBounds, Store, Values, Workload};
 use std::fs::File;
 use std::path::Path;
@@ -107,7 +108,7 @@ impl<'a> Command<'a> {
 
     /// What a run came to that wrote there, of which `printed` can be read.
     fn measured(&self, seen: Seen, log: &Log, printed: &File) -> Result<Measurement> {
-        let Seen { ended, runtime, memory, cpu_us } = seen;
+        let Seen { ended, runtime, memory, uncounted_bytes, cpu_us } = seen;
         let cut_short = match ended {
             RunEnd::Itself(Some(0)) => false,
             RunEnd::Lost => true,
@@ -130,6 +131,15 @@ impl<'a> Command<'a> {
                 settle => format!("within the {} s it has to settle", settle.as_secs_f64()),
             };
             return Ok(Measurement::Void(format!("it ended {when}; give it more work")));
+        }
+        let own_bytes = memory.resident.max;
+        if uncounted_bytes > own_bytes.max(A_SHELL) {
+            bail!(
+                "the command had {} resident, and what it has started {}, which does not count and \
+                 is not acted on: give --children, or name the program itself",
+                display::bytes(own_bytes),
+                display::bytes(uncounted_bytes)
+            );
         }
         let mut values = of_memory(&memory);
         values.insert(RUNTIME.to_owned(), self.work_s(runtime));

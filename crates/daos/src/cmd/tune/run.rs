@@ -3,7 +3,7 @@
 //! Without a scheme there is no monitor either: what that costs is part of what a scheme
 //! costs.
 
-use super::observer::Observer;
+use super::observer::{Observed, Observer};
 use crate::cli;
 use crate::cmd::{monitoring, session};
 use anyhow::Result;
@@ -59,6 +59,8 @@ pub struct Seen {
     pub ended: RunEnd,
     pub runtime: Duration,
     pub memory: MemorySeries,
+    /// Most bytes that those had resident that it has started, if they do not count.
+    pub uncounted_bytes: u64,
     /// CPU time, user and system, in microseconds.
     pub cpu_us: (u64, u64),
 }
@@ -166,12 +168,12 @@ impl Seen {
         began: Instant,
         stopped: Instant,
     ) -> Result<Self> {
-        let (memory, end) = observer.finish()?;
+        let Observed { memory, uncounted_bytes, end } = observer.finish()?;
         let (status, cpu_us) = match ended {
             Some(&Ended::Status { status, cpu_us }) => (Some(status), cpu_us),
             _ => (None, (0, 0)),
         };
         let ended = early.unwrap_or(RunEnd::Itself(status));
-        Ok(Self { ended, runtime: end.min(stopped) - began, memory, cpu_us })
+        Ok(Self { ended, runtime: end.min(stopped) - began, memory, uncounted_bytes, cpu_us })
     }
 }
