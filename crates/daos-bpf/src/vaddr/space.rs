@@ -15,9 +15,9 @@ use daos_linux::clear_refs::ClearRefs;
 const MAX_DESCRIBED: usize = 1000;
 /// The same of a target that was found among all. Chosen: there may be hundreds.
 const MAX_DESCRIBED_OF_FOUND: usize = 50;
-/// Regions updates between two descriptions of a target whose mappings change. Chosen: what
-/// changes all the time is written seldom.
-const UPDATES_BETWEEN_DESCRIPTIONS: u32 = 10;
+/// Regions updates between two descriptions of a target whose mappings change, at most: one at first, and twice as many
+/// each time. Chosen: what a program sets up is known soon, and what changes all the time is written seldom.
+const MOST_BETWEEN_DESCRIPTIONS: u32 = 10;
 
 /// How a process came to be a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,6 +55,8 @@ pub(crate) struct Space {
     pub(crate) refused: Vec<AddrRange>,
     /// Regions updates since the mappings were last described; `None`: never.
     pub(super) described: Option<u32>,
+    /// After so many of them they are described again.
+    describe_after: u32,
     described_mappings: Vec<Mapping>,
     described_memory: Option<KindsOfMemory>,
     /// Pages that were asked for, to be read in.
@@ -93,6 +95,7 @@ impl Space {
             cgroup_paths,
             refused: Vec::new(),
             described: None,
+            describe_after: 0,
             described_mappings: Vec::new(),
             described_memory: None,
             willneed: RecentPages::new(ASK_AGAIN_US),
@@ -125,7 +128,7 @@ impl Space {
 
     /// What it is and has mapped, if that is news.
     pub(super) fn describe(&mut self) -> Option<TargetInfo> {
-        let due = self.described.is_none_or(|updates| updates >= UPDATES_BETWEEN_DESCRIPTIONS)
+        let due = self.described.is_none_or(|updates| updates >= self.describe_after)
             || self.described_mappings.len() < 2;
         if !due || self.seen.mappings.is_empty() || !std::mem::take(&mut self.seen.is_news) {
             return None;
@@ -134,6 +137,7 @@ impl Space {
             if self.origin == Origin::Found { MAX_DESCRIBED_OF_FOUND } else { MAX_DESCRIBED };
         let mappings = joined(&self.seen.mappings, most);
         self.described = Some(0);
+        self.describe_after = (2 * self.describe_after).clamp(1, MOST_BETWEEN_DESCRIPTIONS);
         let has_other_memory = match (self.described_memory, self.seen.memory) {
             (Some(before), Some(now)) => before.differs_from(&now),
             (before, now) => before != now,

@@ -37,6 +37,23 @@ fn a_target_that_executes_another_program() {
 
 #[tag(root)]
 #[test]
+fn what_a_target_maps_in_its_first_seconds_is_described() {
+    eventually(|| {
+        let scratch = Scratch::new();
+        let program = "our $x = 'x' x (8 << 20); sleep 2; our $y = 'y' x (64 << 20); sleep 3";
+        let mut recorder = scratch.recorder(&[WINDOWS, &["--", "perl", "-e", program]].concat());
+        assert!(Process::start(&mut recorder).end().success());
+        let record = scratch.record();
+        let target = record.targets().next().expect("it was watched");
+        let mapped: u64 = target.mappings.iter().map(|mapping| mapping.range.len()).sum();
+        assert!(mapped > 72 << 20, "{mapped}");
+        let anonymous = target.memory.map_or(0, |memory| memory.anonymous_bytes);
+        assert!(anonymous > 72 << 20, "{anonymous}");
+    });
+}
+
+#[tag(root)]
+#[test]
 fn a_target_that_is_stopped_and_continued() {
     eventually(|| {
         let scratch = Scratch::new();
