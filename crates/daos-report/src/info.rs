@@ -127,7 +127,11 @@ fn text(info: &Info, out: &mut impl Write) -> Result<(), RenderError> {
     }
     line("begun", &date(info.created_unix_s))?;
     line("duration", &display::duration(info.duration_us))?;
-    let status = info.exit_status.map_or(String::new(), |status| format!(", exit status {status}"));
+    let status = info.exit_status.map_or(String::new(), |status| match status {
+        // As a shell gives it.
+        129..=192 => format!(", exit status {status} (signal {})", status - 128),
+        _ => format!(", exit status {status}"),
+    });
     line("end", &format!("{}{status}", info.end.as_deref().unwrap_or(NO_END)))?;
     line("snapshots", &info.snapshots.to_string())?;
     let chosen = if info.auto_intervals { " at first, then as it fits" } else { "" };
@@ -192,6 +196,9 @@ mod tests {
     fn text_and_json() {
         insta::assert_snapshot!("text", written(|out| render(&info(), Format::Text, out)));
         insta::assert_snapshot!("json", written(|out| render(&info(), Format::Json, out)));
+        let killed = Info { exit_status: Some(139), ..info() };
+        let text = written(|out| render(&killed, Format::Text, out));
+        assert!(text.contains("the target ended, exit status 139 (signal 11)\n"), "{text}");
         let schemes = Vec::new();
         let (max_overhead_percent, end, exit_status) = (None, None, None);
         let plain = Info {

@@ -37,7 +37,7 @@ mod unwatched_children;
 pub use account::Account;
 pub use command::{CommandError, Ended, Started, Surroundings};
 pub use driver::{Driver, DriverError, Stop};
-pub use live::{Live, LiveError, Targets};
+pub use live::{Ending, Live, LiveError, Targets};
 pub use live_memory::LiveMemory;
 pub use memory_series::{ByteSeries, MemorySeries, MemoryUse};
 pub use scheme_source::{SchemeSource, SchemeSourceError};

@@ -86,7 +86,7 @@ fn live(args: &cli::Apply, monitor: AnyMonitor) -> Result<i32> {
     let (live, schemes, account) = session.into_parts();
     let told = Told { schemes: &schemes, account: &account };
     let ending = live.finish(command, &stop)?;
-    session::tell_end(ending.command.as_ref());
+    session::tell_end(&ending, args.quiet);
     // The counters are worth having also when something failed.
     told.write_stats(args.schemes.stats.as_deref())?;
     if !args.quiet {

@@ -106,7 +106,7 @@ fn live(args: &cli::Record, monitor: AnyMonitor) -> Result<i32> {
     let (live, schemes, account) = session.into_parts();
     let told = Told { schemes: &schemes, account: &account };
     let ending = live.finish(command, &stop)?;
-    session::tell_end(ending.command.as_ref());
+    session::tell_end(&ending, args.quiet);
     let exit_status = ending.exit_status();
     let end = totals.end(ending.reason(), exit_status, setup_cpu_us, told.scheme_ends());
     match recorded {

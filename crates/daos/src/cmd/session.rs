@@ -10,7 +10,8 @@ use daos_linux::{GuardedSwap, User, damon, rights};
 use daos_monitor::AnyMonitor;
 use daos_schemes::Scheme;
 use daos_session::{
-    ActiveSchemes, Ended, Live, Session, SimSource, Source, Started, Surroundings, Targets,
+    ActiveSchemes, Ended, Ending, Live, Session, SimSource, Source, Started, Stop, Surroundings,
+    Targets,
 };
 use daos_sim::{CostModel, MemoryModel, SimOptions, SimSpace};
 use daos_workload::Config;
@@ -262,11 +263,28 @@ pub fn tell_notes<S: Source>(session: &mut Session<S>) {
     }
 }
 
-/// Tells of a command that goes on though it was asked to end.
-pub fn tell_end(command: Option<&Ended>) {
-    if let Some(Ended::LeftRunning { program, pid }) = command {
-        let program = safe(program);
-        say!("daos: {program} (process {pid}) does not end on SIGTERM; it was left running");
+/// Tells of a command that goes on though it was asked to end and, unless it is to be `quiet`, of one that ended badly by itself.
+pub fn tell_end(ending: &Ending, quiet: bool) {
+    match &ending.command {
+        Some(Ended::LeftRunning { program, pid }) => {
+            let program = safe(program);
+            say!("daos: {program} (process {pid}) does not end on SIGTERM; it was left running");
+        }
+        Some(Ended::Status { status: status @ 1.., .. })
+            if ending.stop == Stop::TargetsEnded && !quiet =>
+        {
+            say!("daos: the command did not end well: {}", failure(*status));
+        }
+        _ => {}
+    }
+}
+
+/// How a command failed, by its status as a shell gives it.
+pub fn failure(status: i32) -> String {
+    match status {
+        137 => "it was killed; was there too little memory?".to_owned(),
+        129..=192 => format!("signal {} ended it", status - 128),
+        _ => format!("it failed with status {status}"),
     }
 }
 

@@ -27,7 +27,11 @@ fn the_exit_status_is_that_of_the_command() {
     let scratch = Scratch::new();
     let endings = [("exit 0", 0), ("sleep 0.5; exit 3", 3), ("kill -9 $$", 137), ("kill $$", 143)];
     for (script, status) in endings {
-        assert_eq!(record(&scratch, &["sh", "-c", script]).status.code(), Some(status), "{script}");
+        let args = ["record", "-o", &scratch.text("record"), "--", "sh", "-c", script];
+        let output = daos(&args).output().unwrap();
+        assert_eq!(output.status.code(), Some(status), "{script}");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(stderr.contains("did not end well"), status > 0, "{script}: {stderr}");
         let recorded = scratch.record().end().and_then(|end| end.exit_status);
         assert_eq!(recorded, Some(status), "{script}");
     }

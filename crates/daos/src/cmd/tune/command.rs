@@ -114,8 +114,11 @@ impl<'a> Command<'a> {
             RunEnd::Lost => true,
             RunEnd::Interrupted => return Ok(Measurement::Interrupted),
             RunEnd::Itself(status) => {
-                let log = log.path().display();
-                return Ok(Measurement::Void(format!("{}; see {log}", failure(status))));
+                let how = status.map_or_else(
+                    || "nothing is known of how it ended".to_owned(),
+                    session::failure,
+                );
+                return Ok(Measurement::Void(format!("{how}; see {}", log.path().display())));
             }
             RunEnd::GivenUp => {
                 return Ok(Measurement::Void("the copy beside it went wrong".to_owned()));
@@ -253,14 +256,4 @@ pub fn of_memory(memory: &MemorySeries) -> Values {
     [(RSS, resident.mean), ("rss_max", resident.max), ("swap", swap.mean), ("zram", zram.mean)]
         .map(|(name, bytes)| (name.to_owned(), bytes as f64))
         .into()
-}
-
-/// How a run failed, by its status as a shell gives it.
-fn failure(status: Option<i32>) -> String {
-    match status {
-        Some(137) => "it was killed; was there too little memory?".to_owned(),
-        Some(status @ 129..=192) => format!("signal {} ended it", status - 128),
-        Some(status) => format!("it failed with status {status}"),
-        None => "nothing is known of how it ended".to_owned(),
-    }
 }
