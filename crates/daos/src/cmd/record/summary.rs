@@ -8,6 +8,12 @@ use daos_core::units::display;
 use daos_record::{End, SchemeEnd};
 use intervals::Intervals;
 
+/// Fewer snapshots of a command than this don't show what it did. Chosen.
+const FEW: u64 = 5;
+/// What to do about it.
+const SHOWS_MORE: &str =
+    "a shorter --aggr, as of 20ms, and a larger --max-overhead, as of 5, show more of it";
+
 /// Sums over the snapshots of a recording.
 #[derive(Debug, Default)]
 pub struct Totals {
@@ -82,17 +88,17 @@ impl Totals {
     /// Tells the user, on standard error. `output`: where the record is; `nothing`: why it is
     /// one of nothing, if it is.
     pub fn tell(&self, end: &End, output: &str, nothing: Option<&str>) {
-        let seconds = end.elapsed_us as f64 / 1e6;
         if end.snapshots == 0 {
             daos_cli::say!(
-                "daos: recorded no snapshot: it was over before the first aggregation interval was"
+                "daos: recorded no snapshot: it was over before the first aggregation interval was; \
+                 {SHOWS_MORE}"
             );
             return;
         }
-        let (fewest, most) = self.regions.unwrap_or_default();
         daos_cli::say!(
-            "daos: recorded {seconds:.1} s: {} snapshots of {fewest} to {most} regions, {}",
-            end.snapshots,
+            "daos: recorded {} s: {}, {}",
+            display::seconds(end.elapsed_us),
+            snapshots(end.snapshots, self.regions.unwrap_or_default()),
             checked(end.checks, self.pages)
         );
         let share = |us: u64| 100.0 * us as f64 / end.elapsed_us.max(1) as f64;
@@ -119,12 +125,22 @@ impl Totals {
                 "daos: {unobserved:.0} % of the checks found memory that can't be observed (shared, locked or of a device)"
             );
         }
+        if end.snapshots < FEW && end.exit_status.is_some() {
+            daos_cli::say!("daos: it was over soon; {SHOWS_MORE}");
+        }
         match (nothing, output) {
             (Some(nothing), _) => daos_cli::say!("daos: {nothing}"),
             (None, "-" | "/dev/null") => {}
             (None, _) => daos_cli::say!("daos: in {output}; try `daos report heatmap {output}`"),
         }
     }
+}
+
+/// How many snapshots there were, and how many regions they had, from the fewest to the most.
+fn snapshots(count: u64, (fewest, most): (usize, usize)) -> String {
+    let snapshots = if count == 1 { "snapshot" } else { "snapshots" };
+    let regions = if fewest == most { format!("{most}") } else { format!("{fewest} to {most}") };
+    format!("{count} {snapshots} of {regions} regions")
 }
 
 /// What was checked, in words. A window of the reference monitor is a page.
@@ -139,6 +155,12 @@ fn checked(windows: u64, pages: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn snapshots_are_counted_in_words() {
+        assert_eq!(snapshots(1, (17, 17)), "1 snapshot of 17 regions");
+        assert_eq!(snapshots(20, (11, 26)), "20 snapshots of 11 to 26 regions");
+    }
 
     #[test]
     fn what_was_checked_is_told_for_either_monitor() {
