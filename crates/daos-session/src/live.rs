@@ -330,6 +330,11 @@ impl<M: Monitor> Live<M> {
         self.processes().map(|process| process.swap_bytes).sum()
     }
 
+    /// Whether it was told that what targets have started is not watched.
+    pub fn told_of_children(&self) -> bool {
+        self.unwatched_children.were_told()
+    }
+
     /// Why it ended; `None` while it goes on.
     pub fn stop(&self) -> Option<Stop> {
         self.driver.stop()

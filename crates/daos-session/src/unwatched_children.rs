@@ -55,6 +55,11 @@ impl UnwatchedChildren {
         })
     }
 
+    /// Whether it was told of some.
+    pub fn were_told(&self) -> bool {
+        self.told_bytes > 0
+    }
+
     /// Whether it is to be told of so many bytes. They count as told then.
     fn is_worth_telling(&mut self, bytes: u64) -> bool {
         let is_more = bytes > A_SHELL.max(self.told_bytes.saturating_mul(WORTH_ANOTHER));

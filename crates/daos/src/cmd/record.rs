@@ -105,6 +105,7 @@ fn live(args: &cli::Record, monitor: AnyMonitor) -> Result<i32> {
     let setup_cpu_us = session.source().setup_cpu_us;
     let (live, schemes, account) = session.into_parts();
     let told = Told { schemes: &schemes, account: &account };
+    let without_children = live.told_of_children();
     let ending = live.finish(command, &stop)?;
     session::tell_end(&ending, args.quiet);
     let exit_status = ending.exit_status();
@@ -121,7 +122,8 @@ fn live(args: &cli::Record, monitor: AnyMonitor) -> Result<i32> {
             let act = !args.schemes.schemes.is_empty();
             unwatched::told(Path::new("/"), &args.target, args.user.as_deref(), act)
         });
-        totals.tell(&end, &args.output.display().to_string(), nothing.as_deref());
+        let output = args.output.display().to_string();
+        totals.tell(&end, &output, without_children, nothing.as_deref());
         told.tell();
     }
     swap.map_or(Ok(()), |swap| swap.take_away())?;
@@ -146,7 +148,7 @@ fn simulated(args: &cli::Record, monitor: AnyMonitor, file: &Path) -> Result<i32
     told.write_stats(args.schemes.stats.as_deref())?;
     if !args.quiet {
         session::tell_simulated();
-        totals.tell(&end, &args.output.display().to_string(), None);
+        totals.tell(&end, &args.output.display().to_string(), false, None);
         told.tell();
         if !schemes.is_empty() {
             tell_slowdown(&source.space_mut().memory());

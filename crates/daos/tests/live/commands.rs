@@ -58,13 +58,13 @@ fn what_a_script_waits_for_ends_with_it_and_is_told_not_to_be_watched() {
     // A number that no other test has.
     let program = "our @many = (1) x (1 << 20); sleep 100073";
     let script = format!("perl -e \"{program}\"; true");
-    let output = scratch.recorder(&["-d", "3s", "--", "sh", "-c", &script]).output().unwrap();
+    let record = scratch.text("record");
+    let args = ["record", "-o", &record, "-d", "3s", "--", "sh", "-c", &script];
+    let output = daos(&args).output().unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{stderr}");
-    assert!(
-        stderr.contains("and what it has started") && stderr.contains("--children"),
-        "{stderr}"
-    );
+    assert!(stderr.contains("and what it has started"), "{stderr}");
+    assert!(stderr.contains(", without what the target has started (--children); try"), "{stderr}");
     let left = Command::new("pgrep").args(["-f", "sleep 100073"]).output().unwrap();
     assert!(left.stdout.is_empty(), "{}", String::from_utf8_lossy(&left.stdout));
 }

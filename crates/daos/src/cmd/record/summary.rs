@@ -85,9 +85,9 @@ impl Totals {
         self.snapshots > 0 && self.regions.is_none_or(|(_, most)| most == 0)
     }
 
-    /// Tells the user, on standard error. `output`: where the record is; `nothing`: why it is
-    /// one of nothing, if it is.
-    pub fn tell(&self, end: &End, output: &str, nothing: Option<&str>) {
+    /// Tells the user, on standard error. `output`: where the record is; `without_children`: whether it lacks what
+    /// targets have started; `nothing`: why it is one of nothing, if it is.
+    pub fn tell(&self, end: &End, output: &str, without_children: bool, nothing: Option<&str>) {
         if end.snapshots == 0 {
             daos_cli::say!(
                 "daos: recorded no snapshot: it was over before the first aggregation interval was; \
@@ -131,7 +131,13 @@ impl Totals {
         match (nothing, output) {
             (Some(nothing), _) => daos_cli::say!("daos: {nothing}"),
             (None, "-" | "/dev/null") => {}
-            (None, _) => daos_cli::say!("daos: in {output}; try `daos report heatmap {output}`"),
+            (None, _) => {
+                let without = match without_children {
+                    true => ", without what the target has started (--children)",
+                    false => "",
+                };
+                daos_cli::say!("daos: in {output}{without}; try `daos report heatmap {output}`");
+            }
         }
     }
 }
