@@ -85,12 +85,16 @@ fn live(args: &cli::Apply, monitor: AnyMonitor) -> Result<i32> {
     }
     let (live, schemes, account) = session.into_parts();
     let told = Told { schemes: &schemes, account: &account };
+    let without_children = live.told_of_children();
     let ending = live.finish(command, &stop)?;
     session::tell_end(&ending, args.quiet);
     // The counters are worth having also when something failed.
     told.write_stats(args.schemes.stats.as_deref())?;
     if !args.quiet {
         told.tell();
+        if without_children {
+            say!("daos: what the target has started was left alone: --children adds it");
+        }
         if let Ok(false) = applied {
             let user = args.user.as_deref();
             say!("daos: {}", unwatched::told(Path::new("/"), &args.target, user, true));

@@ -71,6 +71,18 @@ fn what_a_script_waits_for_ends_with_it_and_is_told_not_to_be_watched() {
 
 #[tag(root)]
 #[test]
+fn schemes_say_that_they_leave_alone_what_a_script_has_started() {
+    let script = "perl -e 'our $x = \"x\" x (16 << 20); sleep 1'; true";
+    let counting = ["apply", "--scheme", "4K max min min 1s max stat"];
+    for (children, alone) in [(&[][..], true), (&["--children"][..], false)] {
+        let output = daos(&[&counting, children, &["--", "sh", "-c", script]].concat()).output();
+        let stderr = String::from_utf8_lossy(&output.unwrap().stderr).into_owned();
+        assert_eq!(stderr.contains("was left alone: --children adds it"), alone, "{stderr}");
+    }
+}
+
+#[tag(root)]
+#[test]
 fn standard_output_is_json_lines_alone() {
     eventually(|| {
         let script = "echo said by the command; sleep 1";
