@@ -56,7 +56,7 @@ pub enum SwapError {
     NotPermitted(String),
     /// It is in use, and there is no room for what is in it.
     #[error(
-        "{device} stays on: the {} MiB in it do not fit into {place}, which has room for {} MiB; end processes (or raise its limit), then run `daos doctor --clean`",
+        "{device} stays on: the {} MiB that {place} may have in it do not fit into what that has left, {} MiB; end processes (or raise its limit), then run `daos doctor --clean`",
         .used_bytes >> 20, .room_bytes >> 20
     )]
     DoesNotFit {
@@ -274,7 +274,10 @@ mod tests {
         assert!(fits(root));
         set(512, 512);
         let error = room_for(root.path(), Path::new("/dev/zram0")).unwrap_err().to_string();
-        assert!(error.contains("the 512 MiB in it do not fit into cgroup /job"), "{error}");
+        assert!(
+            error.contains("the 512 MiB that cgroup /job may have in it do not fit"),
+            "{error}"
+        );
         assert!(error.contains("daos doctor --clean"), "{error}");
         set(512, 128);
         assert!(fits(root), "there is room for a quarter of it");

@@ -129,7 +129,7 @@ fn text(info: &Info, out: &mut impl Write) -> Result<(), RenderError> {
     line("duration", &display::duration(info.duration_us))?;
     let status = info.exit_status.map_or(String::new(), |status| match status {
         // As a shell gives it.
-        129..=192 => format!(", exit status {status} (signal {})", status - 128),
+        129..=192 => format!(", exit status {status} (as of signal {})", status - 128),
         _ => format!(", exit status {status}"),
     });
     line("end", &format!("{}{status}", info.end.as_deref().unwrap_or(NO_END)))?;
@@ -198,7 +198,7 @@ mod tests {
         insta::assert_snapshot!("json", written(|out| render(&info(), Format::Json, out)));
         let killed = Info { exit_status: Some(139), ..info() };
         let text = written(|out| render(&killed, Format::Text, out));
-        assert!(text.contains("the target ended, exit status 139 (signal 11)\n"), "{text}");
+        assert!(text.contains("the target ended, exit status 139 (as of signal 11)\n"), "{text}");
         let schemes = Vec::new();
         let (max_overhead_percent, end, exit_status) = (None, None, None);
         let plain = Info {

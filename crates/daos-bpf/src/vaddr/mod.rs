@@ -27,11 +27,13 @@ use daos_core::access::MAX_WINDOW_PAGES;
 use daos_core::{
     AccessCheck, AddrRange, Capabilities, Observation, Prices, Target, TargetId, TargetInfo, Window,
 };
+use daos_linux::census::Protection;
 use daos_linux::cgroup::CgroupPaths;
 use daos_linux::claim::{Claim, Claimed};
 use daos_linux::cpu::Placement;
 use daos_linux::ends::Ends;
-use daos_linux::{Process, clear_refs, cpu_quota, damon, host, process, support};
+use daos_linux::{Process, clear_refs, cpu_quota, damon, host, support};
+use std::collections::BTreeSet;
 use std::os::fd::AsFd;
 use std::path::Path;
 
@@ -147,17 +149,12 @@ impl VirtualMemory {
             return Vec::new();
         }
         let named = self.spaces.iter().filter(|space| space.origin == Origin::Named);
-        let mut found: Vec<u32> = named.flat_map(|space| space.process.children()).collect();
-        let mut at = 0;
-        while at < found.len() && found.len() < most {
-            found.extend(process::children(Path::new("/proc"), found[at]));
-            at += 1;
-        }
-        found.truncate(most);
-        found.sort_unstable();
-        found.dedup();
-        found.retain(|pid| !self.pids().any(|other| other == *pid));
-        found
+        // A shell that is watched has started this, too, and maybe under a program that gives rights.
+        let own = Protection::new(Path::new("/"), true);
+        let started = named.flat_map(|space| space.process.descendants());
+        let found: BTreeSet<u32> = started.map(|process| process.pid()).collect();
+        let is_other = |pid: &u32| !own.is_above(*pid) && !self.pids().any(|other| other == *pid);
+        found.into_iter().filter(is_other).take(most).collect()
     }
 
     /// Whether processes that targets start become targets too, at the regions

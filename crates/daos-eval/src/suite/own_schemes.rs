@@ -34,11 +34,15 @@ impl Plan {
             let (dir, text) = (kept_in(store, name), read(path)?);
             match find(&dir, workload) {
                 Some((kept, _)) if read(&kept)? == text => Ok(()),
-                Some(_) => {
+                Some(_) if !store.measured(workload, name).is_empty() => {
                     let why = format!("has runs of {workload} with another scheme of {name}");
                     Err(SuiteError::Mismatch { path: store.dir().to_owned(), why })
                 }
-                None => {
+                before => {
+                    if let Some((kept, _)) = before {
+                        fs::remove_file(&kept)
+                            .map_err(|why| SuiteError::Write { path: kept, why })?;
+                    }
                     let kept = dir.join(format!("{workload}{end}"));
                     let made = kept.parent().map_or(Ok(()), fs::create_dir_all);
                     let written = made.and_then(|()| fs::write(&kept, text));
@@ -88,7 +92,7 @@ mod tests {
     use super::*;
     use crate::suite::Suite;
     use crate::suite::host::Machine;
-    use crate::suite::store::Header;
+    use crate::suite::store::{Header, Measured, Outcome, RawRun};
 
     const PRCL: &str = "4K max min min 5s max pageout";
 
@@ -148,7 +152,17 @@ action = "hugepage"
         assert_eq!(of_workload(&store, &plan.configurations[1], "a/x"), None);
         // It goes on with the same.
         plan.keep_own_schemes(&store).unwrap();
+        // Without runs of it, another is as good.
         fs::write(own.join("a/x.scheme"), PRCL.replace('5', "6")).unwrap();
+        plan.keep_own_schemes(&store).unwrap();
+        let kept = fs::read_to_string(dir.path().join("out/schemes/own/a/x.scheme")).unwrap();
+        assert!(kept.contains('6'), "{kept}");
+        let outcome = Outcome::Measured(Measured::default());
+        let (workload, config) = ("a/x".to_owned(), "own".to_owned());
+        let mut store = store;
+        store.add(RawRun { workload, config, round: 0, at: 0, outcome, beside: None }).unwrap();
+        plan.keep_own_schemes(&store).unwrap();
+        fs::write(own.join("a/x.scheme"), PRCL).unwrap();
         let why = plan.keep_own_schemes(&store).unwrap_err().to_string();
         assert!(why.contains("a/x with another scheme of own; choose another --out"), "{why}");
     }

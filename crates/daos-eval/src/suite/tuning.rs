@@ -3,6 +3,7 @@
 
 use super::error::SuiteError;
 use super::plan::Plan;
+use super::run::check_memory;
 use super::script;
 use super::store::Store;
 use super::tree::Sweep;
@@ -41,6 +42,7 @@ pub fn scheme(
     if let Some(tuned) = found(&results) {
         return Ok(tuned.scheme);
     }
+    check_memory(workload, if plan.pairs.is_some() { 2 } else { 1 })?;
     let cd = |side| {
         let dir = script::directory(store, workload, side)?;
         Ok::<_, SuiteError>(format!("cd {}", quoted(&dir.to_string_lossy())))

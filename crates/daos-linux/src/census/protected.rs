@@ -63,6 +63,11 @@ impl Protection {
         }
     }
 
+    /// Whether process `pid` is this one, or one that this was started by.
+    pub fn is_above(&self, pid: u32) -> bool {
+        pid == self.me || self.above.contains(&pid)
+    }
+
     /// Whether process `pid` is left alone. `cgroups`: its `/proc/PID/cgroup`; `owner` says who
     /// it acts as.
     pub(crate) fn protects(

@@ -135,7 +135,7 @@ impl Cells {
             title,
             times: self.times,
             segments,
-            left_out: 0,
+            left_out: super::LeftOut::default(),
             owners: Vec::new(),
             scale: Scale::default(),
             sample_us: self.sample_us,

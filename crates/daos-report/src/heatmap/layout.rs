@@ -17,6 +17,9 @@ const GAPS_OF_EACH: usize = 3;
 /// is started through, a few MiB each, are small beside a hundred.
 const SMALL_TARGET: u64 = 16;
 
+/// Small targets are left out if they would have more parts than this. Chosen: those of two processes, a quarter of the rows of a terminal.
+const FEW_PARTS: usize = 10;
+
 /// A segment gets at least this share of the rows, so that a stack of 132 KiB
 /// beside a gigabyte of heap can be seen and labelled.
 const SMALL_SEGMENT: usize = 40;
@@ -47,6 +50,15 @@ struct Part {
     range: AddrRange,
     /// Bytes of it that are covered.
     covered: u64,
+}
+
+/// What there is no room for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LeftOut {
+    /// Parts of targets that are shown, the smallest.
+    pub parts: usize,
+    /// Targets that are small beside the largest.
+    pub targets: usize,
 }
 
 /// When and where there is something to show.
@@ -107,8 +119,8 @@ impl Extent {
         }
     }
 
-    /// The edges of the columns, the rows by target and rising address, and how many segments there are beyond those.
-    pub fn lay_out(&self, options: &HeatmapOptions) -> (Vec<u64>, Vec<Row>, usize) {
+    /// The edges of the columns, the rows by target and rising address, and what is not shown.
+    pub fn lay_out(&self, options: &HeatmapOptions) -> (Vec<u64>, Vec<Row>, LeftOut) {
         let (parts, left_out) = self.parts(options);
         let Some((from, to)) = self.time.filter(|_| !parts.is_empty()) else {
             return (Vec::new(), Vec::new(), left_out);
@@ -123,16 +135,19 @@ impl Extent {
         (columns(from, to, options.columns), rows.collect(), left_out)
     }
 
-    /// The parts that are shown, and how many are not.
-    fn parts(&self, options: &HeatmapOptions) -> (Vec<Part>, usize) {
+    /// The parts that are shown, and what is not.
+    fn parts(&self, options: &HeatmapOptions) -> (Vec<Part>, LeftOut) {
         let most = self.coverage.values().map(Coverage::bytes).max().unwrap_or(0);
-        let is_shown = |(_, coverage): &(_, &Coverage)| {
-            options.small_targets || coverage.bytes() >= most / SMALL_TARGET
+        let is_large = |(_, coverage): &(_, &Coverage)| coverage.bytes() >= most / SMALL_TARGET;
+        let (large, small): (Vec<_>, Vec<_>) = self.coverage.iter().partition(is_large);
+        let are_few = parts(&small, options.rows).len() <= FEW_PARTS;
+        let (shown, targets) = match options.small_targets || are_few {
+            true => (self.coverage.iter().collect(), 0),
+            false => (large, small.len()),
         };
-        let (shown, small): (Vec<_>, Vec<_>) = self.coverage.iter().partition(is_shown);
         let all = parts(&shown, options.rows);
-        let left_out = all.len().saturating_sub(options.most_segments);
-        (largest(all, options.most_segments), left_out + parts(&small, options.rows).len())
+        let left_out = LeftOut { parts: all.len().saturating_sub(options.most_segments), targets };
+        (largest(all, options.most_segments), left_out)
     }
 }
 

@@ -30,6 +30,7 @@ mod scale;
 mod table;
 mod text;
 
+pub use layout::LeftOut;
 pub use owned::{Shares, ShownOwner};
 pub use scale::Scale;
 
@@ -112,8 +113,8 @@ pub struct Heatmap {
     pub times: Vec<u64>,
     /// By target, then by rising address.
     pub segments: Vec<Segment>,
-    /// How many segments are not here: those of small targets, and the smallest where there are too many.
-    pub left_out: usize,
+    /// What is not here.
+    pub left_out: LeftOut,
     /// Those who have the memory shown, where that is known: who has most comes first.
     pub owners: Vec<ShownOwner>,
     /// What colours stand for.
@@ -200,10 +201,12 @@ impl Heatmap {
     fn summary(&self) -> String {
         let Some((from, to)) = self.time() else { return "nothing was monitored here".to_owned() };
         let (from, to) = (display::seconds(from), display::seconds(to));
-        let left_out = match self.left_out {
+        let without = |count, what| match count {
             0 => String::new(),
-            count => format!(", without {count} smaller parts"),
+            count => format!(", without {count} smaller {what}"),
         };
+        let LeftOut { parts, targets } = self.left_out;
+        let left_out = without(parts, "parts") + &without(targets, "targets (--target shows one)");
         format!("{from} to {to} s, {} of addresses{left_out}", display::bytes(self.bytes()))
     }
 }

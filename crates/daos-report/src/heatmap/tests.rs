@@ -116,18 +116,21 @@ fn rows_go_to_what_is_covered_not_to_holes() {
 
 #[test]
 fn targets_that_are_small_beside_the_largest_are_left_out_of_what_is_drawn() {
-    let mut all = processes(3);
+    let mut all = processes(8);
     all.targets[1].regions[0].range.end = HEAP + 40 * MIB;
     let shown = HeatmapOptions::new(Format::Text, &NARROW, &[]);
     let drawn = map(&[all.clone()], shown);
     let ids: Vec<_> = drawn.segments.iter().map(|segment| segment.target.0).collect();
-    assert_eq!((ids, drawn.left_out), (vec![1, 1], 4));
+    assert_eq!((ids, drawn.left_out), (vec![1, 1], LeftOut { parts: 0, targets: 7 }));
     let text = rendered(&drawn, Format::Text, NARROW);
-    assert!(text.contains("of target 1\n") && text.contains("without 4 smaller parts"), "{text}");
+    assert!(text.contains("of target 1\n") && text.contains("without 7 smaller targets"), "{text}");
     let chosen = map(&[all.clone()], HeatmapOptions { target: Some(TargetId(2)), ..shown });
-    assert_eq!((chosen.bytes(), chosen.left_out), (2 * MIB, 0));
-    let data = map(&[all], HeatmapOptions::new(Format::Csv, &NARROW, &[]));
-    assert_eq!((data.segments.len(), data.left_out), (6, 0));
+    assert_eq!((chosen.bytes(), chosen.left_out), (2 * MIB, LeftOut::default()));
+    let data = map(&[all.clone()], HeatmapOptions::new(Format::Csv, &NARROW, &[]));
+    assert_eq!((data.segments.len(), data.left_out), (16, LeftOut::default()));
+    // Few are shown, however small they are.
+    all.targets.truncate(3);
+    assert_eq!(map(&[all], shown).segments.len(), 6);
 }
 
 /// So many processes, each with a heap and, far above it, as much mapped memory.
@@ -153,10 +156,10 @@ fn of_many_processes_a_picture_shows_as_many_as_there_is_room_for() {
     let style = Style { color: false, ..NARROW };
     let shown = HeatmapOptions::new(Format::Svg, &style, &[]);
     let map = map(&[processes(60)], HeatmapOptions { address: None, ..shown });
-    assert_eq!(map.segments.len() + map.left_out, 120);
+    assert_eq!(map.segments.len() + map.left_out.parts, 120);
     assert!((10..40).contains(&map.segments.len()), "{}", map.segments.len());
     let svg = rendered(&map, Format::Svg, style);
-    assert!(svg.contains(&format!("without {} smaller parts", map.left_out)), "{svg}");
+    assert!(svg.contains(&format!("without {} smaller parts", map.left_out.parts)), "{svg}");
 }
 
 #[test]

@@ -121,14 +121,15 @@ impl Engine {
         let now_us = snapshot.end_us;
         let ended_us = self.end_on_clock(now_us as f64, sink.clock_us());
         let mut left_us = snapshot.aggregation_us as f64 * SLICE;
+        let least_us = left_us / self.schemes.len().max(1) as f64;
         // Only where a scheme asks for them.
         let mut with_files = None;
         // The monitor arms the same pages.
         self.history.drop_cleared(sink);
         let mut stale = true;
         for at in 0..self.schemes.len() {
-            // Those that did not come to their end share what there is.
-            let sharing = 1 + self.schemes[at + 1..].iter().filter(|s| s.resume.is_some()).count();
+            // Those that did not come to their end share what there is; a batch that took longer leaves the next its part all the same.
+            let sharing = 1 + self.schemes[at + 1..].iter().filter(|s| s.goes_on(now_us)).count();
             let state = &mut self.schemes[at];
             if !state.begin_pass(now_us, metrics) {
                 continue;
@@ -150,7 +151,7 @@ impl Engine {
                 continue;
             }
             let begun_us = sink.clock_us();
-            let deadline_us = begun_us + left_us / sharing as f64;
+            let deadline_us = begun_us + (left_us / sharing as f64).max(least_us);
             let mut pass = Pass {
                 state,
                 index: at as u32,

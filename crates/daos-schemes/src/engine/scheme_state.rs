@@ -105,6 +105,11 @@ impl SchemeState {
         self.arm_from_us = self.arm_from_us.max(after(self.armed_us));
     }
 
+    /// Whether it is due, and the last pass did not come to its end.
+    pub(super) fn goes_on(&self, now_us: u64) -> bool {
+        self.resume.is_some() && now_us >= self.due_us
+    }
+
     /// Whether more may be armed.
     pub(super) fn may_arm(&self, now_us: u64) -> bool {
         now_us >= self.arm_from_us

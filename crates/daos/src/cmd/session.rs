@@ -282,8 +282,8 @@ pub fn tell_end(ending: &Ending, quiet: bool) {
 /// How a command failed, by its status as a shell gives it.
 pub fn failure(status: i32) -> String {
     match status {
-        137 => "it was killed; was there too little memory?".to_owned(),
-        129..=192 => format!("signal {} ended it", status - 128),
+        137 => "it ended with status 137, as of a kill; was there too little memory?".to_owned(),
+        129..=192 => format!("it ended with status {status}, as of signal {}", status - 128),
         _ => format!("it failed with status {status}"),
     }
 }

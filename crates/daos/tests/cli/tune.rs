@@ -140,9 +140,11 @@ fn every_sample_is_shown_and_the_result_is_kept() {
     assert_eq!(kept.samples().len(), 8);
     let result = kept.result();
     assert_eq!(
-        ["end", "samples", "void", "baselines", "better_than_none", "shape"].map(|k| &result[k]),
-        [&json!("samples"), &json!(8), &json!(0), &json!(2), &json!(true), &json!(null)]
+        ["end", "samples", "void", "better_than_none", "shape"].map(|k| &result[k]),
+        [&json!("samples"), &json!(8), &json!(0), &json!(true), &json!(null)]
     );
+    // One may be repeated.
+    assert!(number(&result, "/baselines") >= 2.0, "{result}");
     assert_eq!(number(&result, "/orig/rss"), 64.0 * MIB);
     assert!((number(&result, "/orig/runtime") - 3.0).abs() < 0.3, "{result}");
     assert_interval(&result["score"]);

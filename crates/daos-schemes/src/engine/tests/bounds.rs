@@ -164,6 +164,15 @@ fn what_a_scheme_leaves_of_it_others_take() {
     assert!(two.is_some_and(|two| two <= alone + 1), "together they take no less");
 }
 
+#[test]
+fn each_has_its_part_though_a_batch_of_another_takes_all_the_time() {
+    let mut toy = Toy::new(1 << 17).knows(&[(0, 1 << 16, 0.9), (1 << 16, 1 << 17, 0.0)]);
+    toy.page_us = 9.0;
+    let mut engine = Engine::new(vec![super::toy::hot(Action::Lock), idle(1, Action::Pageout)]);
+    toy.run(&mut engine, 20 * SECOND);
+    assert_eq!(toy.present(), 1 << 16);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 

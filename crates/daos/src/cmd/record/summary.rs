@@ -10,6 +10,8 @@ use intervals::Intervals;
 
 /// Fewer snapshots of a command than this don't show what it did. Chosen.
 const FEW: u64 = 5;
+/// And it was over within so many microseconds. Chosen.
+const SHORT_US: u64 = 2_000_000;
 /// What to do about it.
 const SHOWS_MORE: &str =
     "a shorter --aggr, as of 20ms, and a larger --max-overhead, as of 5, show more of it";
@@ -125,7 +127,8 @@ impl Totals {
                 "daos: {unobserved:.0} % of the checks found memory that can't be observed (shared, locked or of a device)"
             );
         }
-        if end.snapshots < FEW && end.exit_status.is_some() {
+        let is_short = end.elapsed_us < SHORT_US && end.exit_status.is_some();
+        if end.snapshots < FEW && is_short {
             daos_cli::say!("daos: it was over soon; {SHOWS_MORE}");
         }
         match (nothing, output) {

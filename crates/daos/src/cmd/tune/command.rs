@@ -11,7 +11,7 @@ use super::scoring::METRIC;
 use crate::cli;
 use crate::cmd::{monitoring, session};
 use anyhow::{Context, Result, bail, ensure};
-use daos_cli::{Usage, is_program};
+use daos_cli::{Usage, is_program, say};
 use daos_core::Side;
 use daos_core::units::display;
 use daos_linux::{GuardedSwap, User, halves};
@@ -45,6 +45,8 @@ pub struct Command<'a> {
     /// What it writes, and in pairs what the copy beside it does.
     logs: Vec<Log>,
     samples: usize,
+    /// Whether it was told that what it starts does not count.
+    told: AtomicBool,
 }
 
 impl<'a> Command<'a> {
@@ -59,7 +61,9 @@ impl<'a> Command<'a> {
         prepared(args)?;
         let metric = args.measuring.metric.as_deref();
         let metric = metric.map(|text| Metric::new(text, user.clone())).transpose()?;
-        Ok(Self { args, user, swap: None, metric, halves, stop, logs: Vec::new(), samples: 0 })
+        let told = AtomicBool::new(false);
+        let logs = Vec::new();
+        Ok(Self { args, user, swap: None, metric, halves, stop, logs, samples: 0, told })
     }
 
     /// Sets up what is needed, after so many samples of an earlier part; output goes to the
@@ -135,10 +139,10 @@ impl<'a> Command<'a> {
             };
             return Ok(Measurement::Void(format!("it ended {when}; give it more work")));
         }
-        let own_bytes = memory.resident.max;
-        if uncounted_bytes > own_bytes.max(A_SHELL) {
-            bail!(
-                "the command had {} resident, and what it has started {}, which does not count and \
+        let own_bytes = memory.whole.max;
+        if uncounted_bytes > own_bytes.max(A_SHELL) && !self.told.swap(true, Ordering::Relaxed) {
+            say!(
+                "daos: note: the command had {} at most, and what it has started {}, which does not count and \
                  is not acted on: give --children, or name the program itself",
                 display::bytes(own_bytes),
                 display::bytes(uncounted_bytes)
