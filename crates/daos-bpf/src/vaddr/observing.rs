@@ -119,10 +119,12 @@ fn note_pages(
         let (mut present, mut young, mut gone) = (0u64, 0u64, 0u64);
         for (page, pte) in these.iter().enumerate() {
             let entry = Entry(*pte);
-            present |= u64::from(entry.is_present()) << page;
-            young |= u64::from(entry.is_young()) << page;
+            // The page of zeros is no memory of the target's, nor is a device's.
+            let is_other = entry.is_present() && entry.is_special();
+            present |= u64::from(entry.is_present() && !is_other) << page;
+            young |= u64::from(entry.is_young() && !is_other) << page;
             // Others are being moved.
-            gone |= u64::from(entry.is_empty() || entry.is_swapped()) << page;
+            gone |= u64::from(entry.is_empty() || entry.is_swapped() || is_other) << page;
         }
         if gone != 0 {
             seen.absent.get_or_insert_default()[at / 64] |= gone << (at % 64);
@@ -201,6 +203,9 @@ mod tests {
         let absent = noted(TABLE, none, Answer::Empty(2)).absent.unwrap();
         let is_absent = |page: usize| absent[page / 64] >> (page % 64) & 1 == 1;
         assert!((0..512).all(|page| is_absent(page) == (10..200).contains(&page)));
+        // The page of zeros.
+        let zeros = noted(TABLE, part, Answer::Pages(&[0x225, 0x25, 0x225, 0x225], &[], &[]));
+        assert_eq!((zeros.present, zeros.accessed, zeros.absent.unwrap()[0]), (1, 1, 0b1101));
         // May not be accessed now; in swap; being moved.
         let three = AddrRange::new(TABLE, TABLE + 3 * PAGE_SIZE);
         let others = noted(TABLE, three, Answer::Pages(&[0x100, 0x400, 30 << 59], &[], &[]));

@@ -359,7 +359,10 @@ impl Windows {
     /// Reads what was armed of a target, and does nothing else, until then: that takes all there is.
     fn read_all_until(&mut self, at: usize, until_us: u64) {
         (self.at_once.all_read_until_us, self.astir_until_us) = (until_us, until_us);
-        self.targets[at].runs.put_off(until_us);
+        // Most of it waits for its first access since then.
+        let target = &mut self.targets[at];
+        target.runs.put_off(until_us);
+        target.working_sets_due_us = target.working_sets_due_us.max(until_us);
     }
 
     /// Whether more than a few page tables of a target that were armed at once still wait to be read for the second time.

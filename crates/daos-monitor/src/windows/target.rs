@@ -212,7 +212,7 @@ impl TargetSubregions {
     /// Forgets which pages are in use, one by one: there are too many.
     pub fn drop_tables(&mut self) {
         for subregion in self.subregions.iter_mut().filter(|s| s.table.is_some()) {
-            subregion.centre_probe(IDLE_PAGES);
+            subregion.spread_probe(IDLE_PAGES);
             (subregion.unsure, subregion.due_us) = (true, 0);
         }
     }

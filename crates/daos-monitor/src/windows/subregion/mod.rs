@@ -137,8 +137,7 @@ pub(super) struct Subregion {
 }
 
 impl Subregion {
-    /// A subregion of which nothing is known, to be looked at at once: at so many pages in
-    /// its middle.
+    /// A subregion of which nothing is known, to be looked at at once: at so many pages of it.
     pub fn new(range: AddrRange, pages: u64, now_us: u64) -> Self {
         Self::mapped_since(0, range, pages, now_us)
     }
@@ -185,7 +184,7 @@ impl Subregion {
             new_since_us: unmapped_us,
             filled_us: 0,
         };
-        new.centre_probe(pages);
+        new.spread_probe(pages);
         new
     }
 
@@ -248,7 +247,7 @@ impl Subregion {
         let Some(inside) = self.range.intersect(&range) else { return };
         self.range = inside;
         if self.probe.intersect(&inside) != Some(self.probe) {
-            self.centre_probe(pages);
+            self.spread_probe(pages);
             self.unsure = true;
             self.due_us = 0;
         }

@@ -5,18 +5,20 @@ use super::super::seen::Accessed;
 use super::super::table::Summary;
 use super::{Armed, IDLE_RATE, Subregion};
 use daos_core::pages::page_range;
-use daos_core::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE};
+use daos_core::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE, evenly};
 
 /// So many pages at the end of what is known to be alike may not be. Chosen: as many as there are at a place that is
 /// looked at to find out.
 const MARGIN_PAGES: u64 = 16;
 
 impl Subregion {
-    /// Puts the probe, of at most so many pages, into the middle of the range or of the page
-    /// table that is there.
-    pub fn centre_probe(&mut self, pages: u64) {
-        let middle = self.range.start + self.range.pages() / 2 * PAGE_SIZE;
-        self.place_probe(middle - pages.min(self.range.pages()) / 2 * PAGE_SIZE, pages);
+    /// Puts the probe, of at most so many pages, somewhere into the range: not to the same place in each page table, where what is
+    /// in use at regular distances would be met in all of them, or in none.
+    pub fn spread_probe(&mut self, pages: u64) {
+        // Entries of aligned pages are read together.
+        let places = self.range.pages().saturating_sub(pages) / pages + 1;
+        let nth = evenly::part_of(evenly::place(self.range.start / HUGE_PAGE_SIZE), places);
+        self.place_probe(self.range.start + nth * pages * PAGE_SIZE, pages);
     }
 
     /// Puts the probe to an address in the range, and forgets what is known of its bits. It
