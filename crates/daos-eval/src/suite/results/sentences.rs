@@ -157,6 +157,9 @@ impl<'r, 'a> Facts<'r, 'a> {
         };
         let removed = |value: Of<'_>, (what, table): (&str, &Table)| match share(value, table, 1.0)
         {
+            Some(more) if more > 100.0 => {
+                format!("{what} grows by {:.1} times as much", more / 100.0)
+            }
             Some(share) => format!("{:.1} % of the growth of {what} is removed", 100.0 - share),
             None => format!("there is no growth of {what}"),
         };

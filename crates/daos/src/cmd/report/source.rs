@@ -87,7 +87,11 @@ impl Source {
         let known = || self.record.targets().any(|info| Some(info.id) == id);
         if id.is_some() && !known() {
             let ids: Vec<_> = self.record.targets().map(|info| info.id.0.to_string()).collect();
-            bail!("the record has no target {}; it has {}", target.unwrap_or(0), ids.join(", "));
+            bail!(
+                "the record has no target {}; by number, as `daos report info` says, it has {}",
+                target.unwrap_or(0),
+                ids.join(", ")
+            );
         }
         Ok(id)
     }
