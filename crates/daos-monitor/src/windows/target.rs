@@ -212,7 +212,7 @@ impl TargetSubregions {
     /// Forgets which pages are in use, one by one: there are too many.
     pub fn drop_tables(&mut self) {
         for subregion in self.subregions.iter_mut().filter(|s| s.table.is_some()) {
-            subregion.spread_probe(IDLE_PAGES);
+            subregion.put_probe_near_middle(IDLE_PAGES);
             (subregion.unsure, subregion.due_us) = (true, 0);
         }
     }

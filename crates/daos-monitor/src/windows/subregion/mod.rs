@@ -184,7 +184,7 @@ impl Subregion {
             new_since_us: unmapped_us,
             filled_us: 0,
         };
-        new.spread_probe(pages);
+        new.put_probe_near_middle(pages);
         new
     }
 
@@ -247,7 +247,7 @@ impl Subregion {
         let Some(inside) = self.range.intersect(&range) else { return };
         self.range = inside;
         if self.probe.intersect(&inside) != Some(self.probe) {
-            self.spread_probe(pages);
+            self.put_probe_near_middle(pages);
             self.unsure = true;
             self.due_us = 0;
         }

@@ -12,13 +12,14 @@ use daos_core::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE, evenly};
 const MARGIN_PAGES: u64 = 16;
 
 impl Subregion {
-    /// Puts the probe, of at most so many pages, somewhere into the range: not to the same place in each page table, where what is
-    /// in use at regular distances would be met in all of them, or in none.
-    pub fn spread_probe(&mut self, pages: u64) {
+    /// Puts the probe, of at most so many pages, near the middle of the range, which stands for most of it: not to the same place in
+    /// each page table, where what is in use at regular distances would be met in all of them, or in none.
+    pub fn put_probe_near_middle(&mut self, pages: u64) {
         // Entries of aligned pages are read together.
         let places = self.range.pages().saturating_sub(pages) / pages + 1;
-        let nth = evenly::part_of(evenly::place(self.range.start / HUGE_PAGE_SIZE), places);
-        self.place_probe(self.range.start + nth * pages * PAGE_SIZE, pages);
+        let nth =
+            evenly::part_of(evenly::place(self.range.start / HUGE_PAGE_SIZE), places.div_ceil(4));
+        self.place_probe(self.range.start + (places * 3 / 8 + nth) * pages * PAGE_SIZE, pages);
     }
 
     /// Puts the probe to an address in the range, and forgets what is known of its bits. It
