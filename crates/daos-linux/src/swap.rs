@@ -64,7 +64,7 @@ pub enum SwapError {
         device: PathBuf,
         /// What is in it.
         used_bytes: u64,
-        /// `memory`, or a cgroup.
+        /// `the machine`, or a cgroup.
         place: String,
         /// What could be taken back.
         room_bytes: u64,
@@ -144,7 +144,7 @@ pub(crate) fn off(root: &Path, device: &Path) -> Result<(), SwapError> {
     let err = io::Error::last_os_error();
     if err.kind() == io::ErrorKind::OutOfMemory {
         let used_bytes = used_bytes(root, device).unwrap_or(0);
-        let (place, room_bytes) = ("memory".to_owned(), 0);
+        let (place, room_bytes) = ("the machine".to_owned(), 0);
         return Err(SwapError::DoesNotFit { device: device.into(), used_bytes, place, room_bytes });
     }
     Err(SwapError::io(format!("swapoff {}", device.display()), err))
@@ -177,7 +177,7 @@ fn room_for(root: &Path, device: &Path) -> Result<(), SwapError> {
     let available = crate::host::meminfo(&root.join("proc"), "MemAvailable").unwrap_or(0);
     let room = (available + free_elsewhere).saturating_sub(RESERVE_BYTES);
     if ours.used_bytes > room.max(free_elsewhere) {
-        return refuse(ours.used_bytes, "memory".to_owned(), room);
+        return refuse(ours.used_bytes, "the machine".to_owned(), room);
     }
     for group in cgroup::all(root) {
         let (Some(swapped), Some(room)) = (group.swap_bytes(), group.room_bytes()) else {
