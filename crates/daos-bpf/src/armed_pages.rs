@@ -4,8 +4,8 @@
 //! one check after the other was armed only before the first.
 
 use daos_core::access::{MAX_WINDOW_PAGES, later_pages, shifted_pages};
-use daos_core::pages::Pages;
-use daos_core::{AddrRange, HUGE_PAGE_SIZE, Observation, PAGE_SIZE, PageBits, TargetId, Window};
+use daos_core::pages::{Pages, nr_in_table};
+use daos_core::{AddrRange, HUGE_PAGE_SIZE, Observation, PageBits, TargetId, Window};
 use std::collections::HashMap;
 
 /// Blocks that are kept at most. Chosen: some 6 MiB. Of more, all are forgotten, and the targets
@@ -35,7 +35,7 @@ impl ArmedPages {
             self.blocks.clear();
         }
         let armed = self.blocks.entry((target, start / HUGE_PAGE_SIZE)).or_default();
-        *armed = Pages(*armed).or(&Pages(shifted_pages(&pages.0, in_block(start)))).0;
+        *armed = Pages(*armed).or(&Pages(shifted_pages(&pages.0, nr_in_table(start)))).0;
     }
 
     /// Takes out those that were found accessed in these windows of one target. Returns how many
@@ -53,7 +53,7 @@ impl ArmedPages {
 
     /// Takes out those of `accessed`, pages from `start` on. Returns how many there were.
     pub(crate) fn take(&mut self, target: TargetId, start: u64, accessed: &PageBits) -> u32 {
-        let (block, first) = (start / HUGE_PAGE_SIZE, in_block(start));
+        let (block, first) = (start / HUGE_PAGE_SIZE, nr_in_table(start));
         let mut taken = self.take_from((target, block), &shifted_pages(accessed, first));
         if first > 0 {
             let rest = later_pages(accessed, MAX_WINDOW_PAGES - first);
@@ -79,13 +79,10 @@ impl ArmedPages {
     }
 }
 
-fn in_block(addr: u64) -> u32 {
-    (addr % HUGE_PAGE_SIZE / PAGE_SIZE) as u32
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use daos_core::PAGE_SIZE;
     use daos_core::access::has_page;
     use proptest::prelude::*;
     use std::collections::HashSet;

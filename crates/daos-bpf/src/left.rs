@@ -3,7 +3,7 @@
 //! The bits of what is shared, locked or of a device stay set until it is armed by itself, and must not pass for accesses.
 
 use crate::reader::huge_page;
-use daos_core::pages::Pages;
+use daos_core::pages::{Pages, nr_in_table};
 use daos_core::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE, TargetId, Window};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -47,7 +47,7 @@ impl Left {
     /// Whether the page or huge page at `addr` had to be.
     pub(crate) fn has(&self, target: TargetId, addr: u64) -> bool {
         let of = self.tables.get(&(target, table(addr)));
-        of.is_some_and(|of| of.pages.has(nr(addr)))
+        of.is_some_and(|of| of.pages.has(nr_in_table(addr)))
     }
 
     /// Those of the page table around `addr`, which is read; `None` if there are none.
@@ -61,7 +61,7 @@ impl Left {
     pub(crate) fn arm(&mut self, windows: &[Window]) {
         for window in windows {
             // It may begin inside a huge page.
-            let huge = huge_page(window.start, 2).start;
+            let huge = table(window.start);
             self.take(window.target, AddrRange::new(huge, huge + PAGE_SIZE));
             self.take(window.target, window.range());
         }
@@ -101,19 +101,14 @@ impl Left {
     }
 }
 
-/// The start of the page table around `addr`.
+/// The start of what the page table around `addr` maps.
 fn table(addr: u64) -> u64 {
-    addr / HUGE_PAGE_SIZE * HUGE_PAGE_SIZE
-}
-
-/// The number of the page at `addr` in its page table.
-pub(crate) fn nr(addr: u64) -> u32 {
-    (addr % HUGE_PAGE_SIZE / PAGE_SIZE) as u32
+    huge_page(addr, 2).start
 }
 
 /// The pages of a range that lies in one page table.
 fn pages(part: AddrRange) -> Pages {
-    let from = nr(part.start);
+    let from = nr_in_table(part.start);
     Pages::range(from, from + part.pages() as u32)
 }
 

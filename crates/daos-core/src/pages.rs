@@ -1,7 +1,7 @@
 //! Sets of pages of a page table.
 
 use crate::access::{PageBits, has_page};
-use crate::addr::{AddrRange, PAGE_SIZE};
+use crate::addr::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE};
 
 const WORDS: usize = std::mem::size_of::<PageBits>() / 8;
 
@@ -130,6 +130,11 @@ impl Pages {
         }
         runs
     }
+}
+
+/// The number of the page at `addr` among those that its page table maps.
+pub fn nr_in_table(addr: u64) -> u32 {
+    (addr % HUGE_PAGE_SIZE / PAGE_SIZE) as u32
 }
 
 /// The addresses of so many pages from the one with a number.

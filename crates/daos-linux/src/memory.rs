@@ -63,6 +63,13 @@ impl ProcessMemory {
     }
 }
 
+impl ProcessMemory {
+    /// What these processes have together, as far as they can be read.
+    pub fn of_all(proc: &Path, pids: impl IntoIterator<Item = u32>) -> Self {
+        pids.into_iter().filter_map(|pid| Self::read(proc, pid)).sum()
+    }
+}
+
 impl Sum for ProcessMemory {
     fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
         all.fold(Self::default(), |sum, one| Self {

@@ -327,7 +327,7 @@ impl<M: Monitor> Live<M> {
 
     /// What the processes have in swap now, in bytes.
     pub fn swapped_bytes(&self) -> u64 {
-        self.processes().map(|process| process.swap_bytes).sum()
+        ProcessMemory::of_all(Path::new("/proc"), self.memory().pids()).swap_bytes
     }
 
     /// Whether it was told that what targets have started is not watched.
@@ -338,11 +338,6 @@ impl<M: Monitor> Live<M> {
     /// Why it ended; `None` while it goes on.
     pub fn stop(&self) -> Option<Stop> {
         self.driver.stop()
-    }
-
-    fn processes(&self) -> impl Iterator<Item = ProcessMemory> + '_ {
-        let memory = |pid| ProcessMemory::read(Path::new("/proc"), pid);
-        self.memory().pids().into_iter().filter_map(memory)
     }
 
     /// Watches no more, and waits for the command, if there is one, to end, or ends it:

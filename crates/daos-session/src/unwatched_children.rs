@@ -44,7 +44,9 @@ impl UnwatchedChildren {
         if children.is_empty() {
             return None;
         }
-        let (bytes, own) = (resident_bytes(children), resident_bytes(memory.pids()));
+        let proc = Path::new("/proc");
+        let bytes = ProcessMemory::of_all(proc, children).resident_bytes;
+        let own = ProcessMemory::of_all(proc, memory.pids()).resident_bytes;
         self.is_worth_telling(bytes).then(|| {
             format!(
                 "note: what is watched has {} resident, and what it has started {}, which is not \
@@ -68,11 +70,6 @@ impl UnwatchedChildren {
         }
         is_more
     }
-}
-
-fn resident_bytes(pids: impl IntoIterator<Item = u32>) -> u64 {
-    let read = |pid| ProcessMemory::read(Path::new("/proc"), pid);
-    pids.into_iter().filter_map(read).sum::<ProcessMemory>().resident_bytes
 }
 
 #[cfg(test)]

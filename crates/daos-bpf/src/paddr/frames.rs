@@ -3,7 +3,8 @@
 use crate::BpfError;
 use crate::programs::{FrameKind, FrameRequest, FrameRun, MAX_FRAME_REQUESTS, MAX_FRAMES, Wanted};
 use crate::reader::Reader;
-use daos_core::{HUGE_PAGE_SIZE, PAGE_SIZE, Window};
+use daos_core::pages::page_range;
+use daos_core::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE, Window};
 
 /// Page frames that follow each other, and are alike.
 #[derive(Debug, Clone, Copy)]
@@ -72,6 +73,11 @@ pub(super) fn read(
 }
 
 impl Run<'_> {
+    /// Their physical addresses, in one block of 2 MiB.
+    pub fn range(&self) -> AddrRange {
+        page_range(self.frame * PAGE_SIZE, 0, self.found.nr)
+    }
+
     /// Whether they are mapped, by one who may be asked about it.
     pub fn is_mapped(&self) -> bool {
         matches!(self.found.kind, FrameKind::FRAME_OLD | FrameKind::FRAME_YOUNG)

@@ -26,14 +26,14 @@ mod ownership;
 mod prices;
 
 use crate::BpfError;
-use crate::left::{self, Left};
+use crate::left::Left;
 use crate::page_cache::PageCacheLook;
 use crate::programs::Wanted;
 use crate::reader::Reader;
 use crate::vaddr::VirtualMemory;
 use blocks::Blocks;
 use daos_core::access::MAX_WINDOW_PAGES;
-use daos_core::pages::Pages;
+use daos_core::pages::{Pages, nr_in_table};
 use daos_core::{
     AccessCheck, ActionSink, AddrRange, Capabilities, HUGE_PAGE_SIZE, MappedFrames, Mapping,
     Observation, PAGE_SIZE, PageFrames, Prices, Target, TargetId, TargetInfo, Window,
@@ -208,7 +208,7 @@ impl PhysicalMemory {
     }
 
     fn leave(&mut self, piece: &Piece) {
-        self.left.leave_all(ALL, frames_range(piece.frame, piece.pages));
+        self.left.leave_all(ALL, piece.physical(piece.range()));
     }
 }
 
@@ -246,7 +246,7 @@ impl AccessCheck for PhysicalMemory {
             Wanted::WANT_OWNER_OF_YOUNG,
             |_, _| {},
             |run| {
-                left.take(ALL, frames_range(run.frame, u64::from(run.found.nr)));
+                left.take(ALL, run.range());
                 pieces.extend(Piece::of(&run));
             },
         )?;
@@ -268,7 +268,7 @@ impl AccessCheck for PhysicalMemory {
             Wanted::WANT_NO_OWNER,
             |window, bytes| free.push((window, bytes)),
             |run| {
-                let left = left.read(ALL, run.frame * PAGE_SIZE);
+                let left = left.read(ALL, run.range().start);
                 note(&mut found[run.window], &run, left.as_ref());
             },
         )?;
@@ -309,13 +309,7 @@ fn around(piece: &Piece) -> AddrRange {
     AddrRange::new(start / ARMED_AROUND * ARMED_AROUND, end.next_multiple_of(ARMED_AROUND))
 }
 
-/// The addresses of so many page frames.
-fn frames_range(first: u64, nr: u64) -> AddrRange {
-    AddrRange::new(first * PAGE_SIZE, (first + nr) * PAGE_SIZE)
-}
-
-/// Adds a run of frames, which lie in one block of 2 MiB, to the observation of its window. `left`: those of the block that could not
-/// be armed.
+/// Adds a run of frames to the observation of its window. `left`: those of the block of 2 MiB around it that could not be armed.
 fn note(seen: &mut Observation, run: &frames::Run<'_>, left: Option<&Pages>) {
     let nr = run.found.nr;
     let pages = run.page..run.page + nr;
@@ -331,7 +325,7 @@ fn note(seen: &mut Observation, run: &frames::Run<'_>, left: Option<&Pages>) {
         return;
     }
     let bits = seen.pages.get_or_insert_default();
-    let from = left::nr(run.frame * PAGE_SIZE);
+    let from = nr_in_table(run.range().start);
     let is_left = |page: u32| left.is_some_and(|left| left.has(from + page - run.page));
     let mut accessed = 0;
     let mut present = 0;

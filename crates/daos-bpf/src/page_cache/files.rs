@@ -11,6 +11,7 @@ use super::{ACTIVE, DIRTY, PRESENT, SHMEM, UNMAPPED};
 use crate::BpfError;
 use crate::programs::CachedFile;
 use crate::reader::Reader;
+use daos_core::pages::nr_in_table;
 use daos_core::{
     Action, ActionReport, AddrRange, HUGE_PAGE_SIZE, Mapping, Observation, PAGE_SIZE, Refusal,
     RegionSnapshot, Residence, TargetId, TargetSnapshot, Window,
@@ -454,7 +455,7 @@ fn block_of(start: u64) -> u64 {
 }
 
 fn page_in_block(start: u64) -> usize {
-    (start % HUGE_PAGE_SIZE / PAGE_SIZE) as usize
+    nr_in_table(start) as usize
 }
 
 fn page_at(start: u64, page: usize) -> AddrRange {

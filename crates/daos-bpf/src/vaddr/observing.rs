@@ -3,10 +3,9 @@
 use super::VirtualMemory;
 use crate::BpfError;
 use crate::entry::{Entry, bytes_mapped};
-use crate::left::nr;
 use crate::programs::Facts;
 use crate::reader::{Answer, WindowPart, huge_page};
-use daos_core::pages::Pages;
+use daos_core::pages::{Pages, nr_in_table};
 use daos_core::{Observation, PAGE_SIZE, PageBits, Window};
 
 impl VirtualMemory {
@@ -96,7 +95,7 @@ fn note(
             }
         }
         Answer::Pages(ptes, ..) => {
-            let from = nr(part.range.start);
+            let from = nr_in_table(part.range.start);
             let left = left.map(|left| move |page: usize| left.has(from + page as u32));
             note_pages(seen, first, ptes, part.is_opaque, left);
         }

@@ -92,6 +92,7 @@ mod tests {
     use super::*;
     use crate::suite::Suite;
     use crate::suite::host::Machine;
+    use crate::suite::plan::tests::plan_of;
     use crate::suite::store::{Header, Measured, Outcome, RawRun};
 
     const PRCL: &str = "4K max min min 5s max pageout";
@@ -108,20 +109,7 @@ action = "hugepage"
         let text = "[[workload]]\nname = \"a/x\"\ncommand = \"x\"\n[[workload]]\nname = \"b.c\"\ncommand = \"x\"\n";
         fs::write(dir.join("suite.toml"), text).unwrap();
         let own = format!("own={}", dir.join("own").display());
-        Plan {
-            suite: Suite::read(&dir.join("suite.toml")).unwrap(),
-            configurations: Configuration::parse_all(&[own, "rec".to_owned()]).unwrap(),
-            runs: 1,
-            pairs: None,
-            out: PathBuf::new(),
-            zram_bytes: 4,
-            user: None,
-            keep: false,
-            keep_records: false,
-            daos: "true".into(),
-            eval: PathBuf::new(),
-            stop: std::sync::Arc::default(),
-        }
+        plan_of(Suite::read(&dir.join("suite.toml")).unwrap(), &[&own, "rec"], 1)
     }
 
     #[test]

@@ -202,16 +202,22 @@ pub fn refuse_missing(workloads: &[Workload]) -> Result<(), SuiteError> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::suite::host::Machine;
     use crate::suite::store::{Header, Measured, Outcome, RawRun};
     use daos_core::Side;
 
     fn plan(configs: &[&str], runs: u32) -> Plan {
+        let suite = Suite::of_command(&["sleep".to_owned(), "1".to_owned()]).unwrap();
+        plan_of(suite, configs, runs)
+    }
+
+    /// Of these workloads, with these configurations.
+    pub fn plan_of(suite: Suite, configs: &[&str], runs: u32) -> Plan {
         let configs: Vec<String> = configs.iter().map(|name| (*name).to_owned()).collect();
         Plan {
-            suite: Suite::of_command(&["sleep".to_owned(), "1".to_owned()]).unwrap(),
+            suite,
             configurations: Configuration::parse_all(&configs).unwrap(),
             runs,
             pairs: None,

@@ -1,7 +1,7 @@
 //! A program and all that it starts: the memory of all of them, and their end.
 
 use daos_linux::guard;
-use daos_linux::memory::{self, huge_bytes};
+use daos_linux::memory::{self, ProcessMemory, huge_bytes};
 use daos_linux::process::children;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, set_child_subreaper, waitpid};
 use std::collections::BTreeSet;
@@ -13,16 +13,6 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(60);
 const NAP: Duration = Duration::from_millis(5);
 const PROC: &str = "/proc";
-
-/// What a program and all that it started have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct TreeMemory {
-    /// What is resident, in bytes: anonymous memory of all, and of files and of shared memory
-    /// that of the process which has most of it, since the others mostly have the same.
-    pub resident_bytes: u64,
-    /// What they have in swap, in bytes.
-    pub swap_bytes: u64,
-}
 
 /// A process and all that descend from it, by number.
 pub fn processes(root: u32) -> Vec<u32> {
@@ -39,8 +29,9 @@ pub fn processes(root: u32) -> Vec<u32> {
     all
 }
 
-/// What these processes have together.
-pub fn memory(proc: &Path, pids: &[u32]) -> TreeMemory {
+/// What a program and all that it started have. Resident are anonymous memory of all, and of files and of shared memory
+/// that of the process which has most of it, since the others mostly have the same.
+pub fn memory(proc: &Path, pids: &[u32]) -> ProcessMemory {
     let (mut anonymous, mut file, mut shared, mut swap_bytes) = (0, 0, 0, 0);
     for kinds in pids.iter().filter_map(|&pid| memory::kinds(proc, pid)) {
         anonymous += kinds.anonymous_bytes;
@@ -48,7 +39,7 @@ pub fn memory(proc: &Path, pids: &[u32]) -> TreeMemory {
         shared = kinds.shared_bytes.max(shared);
         swap_bytes += kinds.swapped_bytes;
     }
-    TreeMemory { resident_bytes: anonymous + file + shared, swap_bytes }
+    ProcessMemory { resident_bytes: anonymous + file + shared, swap_bytes }
 }
 
 /// Anonymous memory that huge pages map, of these processes together, in bytes.

@@ -2,7 +2,7 @@
 
 use super::resident::ResidentPages;
 use super::time_series::Sample;
-use crate::suite::tree::{self, TreeMemory};
+use crate::suite::tree;
 use daos_linux::cpu;
 use daos_linux::memory::ProcessMemory;
 use std::fs;
@@ -62,12 +62,12 @@ impl Sampler {
     /// What it and all that it started have, and what these took and those of them that ended.
     fn of_tree(&self) -> (ProcessMemory, [u64; 2]) {
         let pids = tree::processes(self.pid);
-        let TreeMemory { resident_bytes, swap_bytes } = tree::memory(Path::new(PROC), &pids);
+        let memory = tree::memory(Path::new(PROC), &pids);
         let mut ticks = [0, 0];
         for CpuTicks { own, ended } in pids.into_iter().filter_map(cpu_ticks_of) {
             ticks = [0, 1].map(|kind| ticks[kind] + own[kind] + ended[kind]);
         }
-        (ProcessMemory { resident_bytes, swap_bytes }, ticks)
+        (memory, ticks)
     }
 }
 

@@ -140,8 +140,8 @@ impl Extent {
         let most = self.coverage.values().map(Coverage::bytes).max().unwrap_or(0);
         let is_large = |(_, coverage): &(_, &Coverage)| coverage.bytes() >= most / SMALL_TARGET;
         let (large, small): (Vec<_>, Vec<_>) = self.coverage.iter().partition(is_large);
-        let are_few = parts(&small, options.rows).len() <= FEW_PARTS;
-        let (shown, targets) = match options.small_targets || are_few {
+        let are_few = || parts(&small, options.rows).len() <= FEW_PARTS;
+        let (shown, targets) = match options.small_targets || are_few() {
             true => (self.coverage.iter().collect(), 0),
             false => (large, small.len()),
         };

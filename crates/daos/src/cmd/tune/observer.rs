@@ -44,7 +44,8 @@ impl Observer {
             let (mut memory, mut uncounted_bytes) = (MemorySeries::default(), 0);
             loop {
                 let elapsed = began.elapsed();
-                let (own, started) = (memory_of([pid]), memory_of(started_by(pid)));
+                let memory_of = |pids| ProcessMemory::of_all(Path::new("/proc"), pids);
+                let (own, started) = (memory_of(vec![pid]), memory_of(started_by(pid)));
                 let sum: ProcessMemory = [own].into_iter().chain(children.then_some(started)).sum();
                 let ProcessMemory { resident_bytes: resident, swap_bytes: swap } = sum;
                 // Of a process that has ended nothing is known.
@@ -79,8 +80,4 @@ impl Observer {
 fn started_by(pid: u32) -> Vec<u32> {
     let started = Process::open(pid).map_or(Vec::new(), |process| process.descendants());
     started.iter().map(Process::pid).collect()
-}
-
-fn memory_of(pids: impl IntoIterator<Item = u32>) -> ProcessMemory {
-    pids.into_iter().filter_map(|pid| ProcessMemory::read(Path::new("/proc"), pid)).sum()
 }
