@@ -65,6 +65,8 @@ struct Look {
     coming: Vec<Mapping>,
     /// Where the first mapping lies.
     first: Option<u64>,
+    /// The largest that is in it though nobody may access it, in bytes.
+    most_reserved: u64,
     took_us: u64,
     /// When it began.
     begun_us: u64,
@@ -80,13 +82,15 @@ impl Space {
         if let Some(mapped_bytes) = self.weigh() {
             self.seen.mapped_bytes = mapped_bytes;
         }
-        if let Some((reading, coming)) = self.process.read_mappings() {
+        // What is reserved and larger than all that is resident is hardly in memory.
+        let most_reserved = self.seen.resident_bytes().unwrap_or(u64::MAX);
+        if let Some((reading, coming)) = self.process.read_mappings(most_reserved) {
             let first = coming.first().map(|mapping| mapping.range.start);
             let took_us = cpu::used_us() - begun_us;
             if !self.seen.is_complete {
                 self.seen.replace(Vec::new());
             }
-            let look = Look { reading, coming, first, took_us, begun_us: now_us };
+            let look = Look { reading, coming, first, most_reserved, took_us, begun_us: now_us };
             self.seen.look = Some(look);
             self.show_first_look();
         } else {
@@ -124,7 +128,7 @@ impl Space {
         let look = self.seen.look.take()?;
         let is_old = look.begun_us != now_us && {
             // The program may have executed another meanwhile, whose list is another.
-            let now = self.process.read_mappings();
+            let now = self.process.read_mappings(look.most_reserved);
             now.is_some_and(|(_, now)| now.first().map(|mapping| mapping.range.start) != look.first)
         };
         if goes_on.is_ok() && !is_old && self.seen.is_complete {

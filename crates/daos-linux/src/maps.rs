@@ -38,6 +38,8 @@ pub struct MapsReading {
     left_bytes: u64,
     /// Where what was told ends.
     told: u64,
+    /// Mappings larger than this that nobody may access are left out, in bytes.
+    most_reserved: u64,
 }
 
 impl MapsReading {
@@ -50,8 +52,14 @@ impl MapsReading {
         Ok(Self::of(File::open(path)?, MAX_BYTES))
     }
 
+    /// The same without mappings of more than so many bytes that nobody may access: where that is more than is resident of the
+    /// process, they are reserved addresses, hardly any of which are in memory.
+    pub fn without_reserved(self, most_reserved: u64) -> Self {
+        Self { most_reserved, ..self }
+    }
+
     fn of(file: File, most_bytes: u64) -> Self {
-        Self { file, text: Vec::new(), left_bytes: most_bytes, told: 0 }
+        Self { file, text: Vec::new(), left_bytes: most_bytes, told: 0, most_reserved: u64::MAX }
     }
 
     /// Adds the next mappings to `mappings`: some fifty, which takes the kernel and us some
@@ -72,7 +80,7 @@ impl MapsReading {
         }
         let whole = self.text.iter().rposition(|&b| b == b'\n').map_or(0, |end| end + 1);
         for line in self.text[..whole].split(|&b| b == b'\n').filter(|line| !line.is_empty()) {
-            let mut mapping = parse(line).ok_or_else(|| {
+            let (mut mapping, is_reserved) = parse(line).ok_or_else(|| {
                 let line = String::from_utf8_lossy(line);
                 io::Error::new(io::ErrorKind::InvalidData, format!("not a mapping: {line:?}"))
             })?;
@@ -80,7 +88,9 @@ impl MapsReading {
             if mapping.name != "[vsyscall]" && mapping.range.end > self.told {
                 mapping.range.start = mapping.range.start.max(self.told);
                 self.told = mapping.range.end;
-                mappings.push(mapping);
+                if !(is_reserved && mapping.range.len() > self.most_reserved) {
+                    mappings.push(mapping);
+                }
             }
         }
         self.text.drain(..whole);
@@ -88,16 +98,17 @@ impl MapsReading {
     }
 }
 
-/// `start-end perms offset dev inode   name`; the name may hold spaces or be missing.
-fn parse(line: &[u8]) -> Option<Mapping> {
+/// `start-end perms offset dev inode   name`; the name may hold spaces or be missing. And whether nobody may access it.
+fn parse(line: &[u8]) -> Option<(Mapping, bool)> {
     let line = String::from_utf8_lossy(line);
     let mut fields = line.splitn(6, ' ');
     let (start, end) = fields.next()?.split_once('-')?;
     let range =
         AddrRange::new(u64::from_str_radix(start, 16).ok()?, u64::from_str_radix(end, 16).ok()?);
-    let shared = fields.next()?.ends_with('s');
+    let permissions = fields.next()?;
+    let (shared, is_reserved) = (permissions.ends_with('s'), permissions.starts_with("---"));
     let name = fields.nth(3).unwrap_or("").trim_start().to_owned();
-    (!range.is_empty()).then_some(Mapping { range, name, shared })
+    (!range.is_empty()).then_some((Mapping { range, name, shared }, is_reserved))
 }
 
 /// Joins neighbours that touch, so that ten thousand mappings of one heap are one range.
@@ -165,6 +176,25 @@ ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsysca
         }
         assert_eq!(mappings.len(), 1000);
         assert_eq!(ranges(&mappings), [AddrRange::new(0, 1000 << 12)]);
+    }
+
+    #[test]
+    fn reserved_addresses_are_left_out_if_they_are_more_than_may_be_there() {
+        let line = |range: &str, permissions: &str| format!("{range} {permissions} 0 00:00 0 \n");
+        let (heap, locked) = (line("1000-9000", "rw-p"), line("9000-d000", "---p"));
+        let reserved = line("d000-100000000", "---p");
+        let tree = tree(&[heap, locked, reserved, line("100000000-100001000", "rw-p")].concat());
+        let path = tree.path().join("maps");
+        let read = |most_reserved| {
+            let mut reading = MapsReading::open(&path).unwrap().without_reserved(most_reserved);
+            let mut mappings = Vec::new();
+            while reading.go_on(&mut mappings).unwrap() {}
+            ranges(&mappings).iter().map(|range| (range.start, range.end)).collect::<Vec<_>>()
+        };
+        let behind = (1 << 32, (1 << 32) + 0x1000);
+        assert_eq!(read(0x8000), [(0x1000, 0xd000), behind]);
+        assert_eq!(read(0), [(0x1000, 0x9000), behind]);
+        assert_eq!(read(1 << 40), [(0x1000, behind.1)]);
     }
 
     #[test]

@@ -147,11 +147,13 @@ impl Process {
         })
     }
 
-    /// A reading of what it has mapped, and its first part; `None` when it has ended.
-    pub fn read_mappings(&self) -> Option<(MapsReading, Vec<Mapping>)> {
+    /// A reading of what it has mapped, without what nobody may access and is larger than `most_reserved` bytes, and its first part;
+    /// `None` when it has ended.
+    pub fn read_mappings(&self, most_reserved: u64) -> Option<(MapsReading, Vec<Mapping>)> {
         self.of_a_live_thread(|dir| {
             let mut first = Vec::new();
-            let mut reading = MapsReading::open(&dir.join("maps")).ok()?;
+            let reading = MapsReading::open(&dir.join("maps")).ok()?;
+            let mut reading = reading.without_reserved(most_reserved);
             reading.go_on(&mut first).ok()?;
             (!first.is_empty()).then_some((reading, first))
         })
