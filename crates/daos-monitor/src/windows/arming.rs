@@ -103,7 +103,9 @@ impl Windows {
         let (mut lacks_some, mut knows_some) = (false, false);
         for (at, target) in self.targets.iter().enumerate() {
             for (index, subregion) in target.subregions.iter().enumerate() {
-                if !self.is_to_be_armed_whole(subregion, now_us) {
+                let is_due = self.is_to_be_armed_whole(subregion, now_us);
+                // What may turn is known by a few pages.
+                if !is_due || self.may_turn(target, index, now_us) {
                     continue;
                 }
                 let turn = match &subregion.table {

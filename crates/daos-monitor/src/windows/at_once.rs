@@ -169,7 +169,10 @@ impl Windows {
             (pages, subregions, new) = (pages + all, subregions + 1, new + usize::from(is_new));
             let within = || subregion.shares_within(now_us).nth(WITHIN_SECONDS);
             let mut chance = if is_new { MAY_BE_USED } else { within().map_or(0.0, f64::from) };
-            if subregion.table.is_none() {
+            if self.may_turn(target, index, now_us) {
+                // By then it may be in use again.
+                chance = 1.0;
+            } else if subregion.table.is_none() {
                 // That the others of its few pages will be accessed, too, was not seen.
                 chance = chance.min(MAY_BE_USED.max(subregion.accessed.share.into()));
             }

@@ -33,6 +33,7 @@
 //! | `table` | the pages of a page table, each for itself |
 //! | `estimate` | from looks to rates |
 //! | `together` | memory that is gone over: how often |
+//! | `turns` | memory that is used by turns |
 //! | `curve` | how many pages are accessed within which time |
 //! | `seen` | how many were, as far as was seen |
 //! | `survey` | the same by places that were drawn from all of it |
@@ -62,6 +63,7 @@ mod target;
 #[cfg(test)]
 mod tests;
 mod together;
+mod turns;
 mod working_set;
 
 use super::{Monitor, MonitorOptions};
@@ -160,6 +162,10 @@ pub struct Windows {
     rounds: u32,
     /// Something was found that is worth another round at once.
     wants_round: bool,
+    /// Memory came into use as a whole since that was last gone through.
+    has_turned: bool,
+    /// Until when that counts as dear.
+    turns_dear_until_us: u64,
     /// Subregions that turned out to be other than they were thought to be, in these rounds.
     changes: u64,
     /// Looks in them.
@@ -228,6 +234,8 @@ impl Windows {
             round_us: 0,
             rounds: 0,
             wants_round: false,
+            has_turned: false,
+            turns_dear_until_us: 0,
             changes: 0,
             looks: 0,
             astir_until_us: 0,
@@ -352,8 +360,8 @@ impl Windows {
     fn kept(&self, now_us: u64) -> f64 {
         if self.is_astir(now_us) {
             0.0
-        } else if self.knows_little(now_us) {
-            // What changes in memory of which little is known is not seen.
+        } else if self.knows_little(now_us) || self.budget.is_in_debt() {
+            // What changes in memory of which little is known, or of which nothing waits, is not seen.
             KEPT_WHILE_UNKNOWN
         } else {
             KEPT_FOR_CHANGE

@@ -93,6 +93,9 @@ impl Windows {
     ) -> Result<(), A::Error> {
         self.rounds += 1;
         self.wants_round = false;
+        if std::mem::take(&mut self.has_turned) {
+            self.leave_what_turns(now_us);
+        }
         let kept = self.kept(now_us);
         let is_worth_arming = self.budget.is_worth_arming(kept, self.is_astir(now_us));
         self.is_behind &= !is_worth_arming;
@@ -356,7 +359,9 @@ impl Windows {
         if std::mem::take(&mut subregion.absent) {
             subregion.unsure = true;
         }
+        let (waited, quiet_since_us) = (subregion.waiting.len(), subregion.quiet_since_us);
         let Taken { changed, at_all } = subregion.take((place.from, place.to), seen, now_us);
+        self.has_turned |= subregion.note_turn(waited, quiet_since_us, changed, now_us);
         if let Some(look) = at_all {
             target.note_at_all(index, look);
         }

@@ -6,3 +6,4 @@ mod finding;
 mod invariants;
 mod run;
 mod time;
+mod turns;

@@ -37,11 +37,11 @@ const FULL_AT_FIRST: f64 = 0.5;
 const PLANNED: f64 = 0.9;
 /// The share of what comes in that repays debt, at least. Chosen: the rest is to see with.
 const REPAID: f64 = 0.4;
-/// The same at most. Chosen: reading alone, which finds what turned hot, takes that little.
-const MOST_REPAID: f64 = 0.85;
-/// The debt from which on so much repays it, as the microseconds in which so much comes in.
-/// Chosen.
-const MAX_DEBT_US: f64 = 1_200_000.0;
+/// The same at most. Chosen: a few pages of each page table can be armed and read with the rest.
+const MOST_REPAID: f64 = 0.7;
+/// In so many microseconds debt is repaid, if it takes no more than that of what comes in, and no less. Chosen: less than those over
+/// which the bound is promised.
+const MAX_DEBT_US: f64 = 8_000_000.0;
 /// The share of a full bucket that has to be there before something is put by. Chosen: half of what is kept; with less,
 /// nothing is read.
 const FIRST: f64 = 0.2;
@@ -182,12 +182,18 @@ impl Budget {
         let is_back = self.wanted == 0.0 && self.saved > 0.0;
         let back = if is_back { self.saved.min(GIVEN_BACK * earned) } else { 0.0 };
         self.saved += put_by - back;
+        self.forgive();
         let most_for_reading = READING_WHILE_LEARNING * self.capacity();
         let for_reading = self.for_reading + READING_WHILE_LEARNING * earned;
         self.for_reading = for_reading.min(most_for_reading);
         // What was given out to read with stays, though it is more.
         let most = self.capacity().max(self.left);
         self.left = (self.left + earned - paid - put_by + back).min(most);
+    }
+
+    /// Whether the targets spent so much that it takes seconds to repay.
+    pub fn is_in_debt(&self) -> bool {
+        self.debt > self.capacity()
     }
 
     /// When there is something again, at the earliest.

@@ -19,6 +19,12 @@ impl Budget {
         self.spent.iter().filter(is_late).map(|(_, us)| us).sum()
     }
 
+    /// Forgives what was lent as far as more is owed than was spent in the last seconds over which the bound is promised.
+    pub(super) fn forgive(&mut self) {
+        let lent = (-self.saved).max(0.0);
+        self.saved += (lent + self.debt - self.spent_lately()).clamp(0.0, lent);
+    }
+
     /// Whether so much is put by or left, beside the share `kept` of a full bucket.
     pub fn has_saved(&self, us: f64, kept: f64) -> bool {
         self.saved + self.available(kept).max(0.0) >= us

@@ -211,3 +211,24 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn what_was_lent_is_owed_no_longer_than_the_bound_is_promised_over() {
+    let mut budget = Budget::new(0.005 / PLANNED);
+    budget.save_for(40_000.0, 0.6);
+    budget.fill(1_000_000);
+    budget.spend_saved(40_000.0, 0.0);
+    budget.charge(CpuCost { monitor_us: 40_000.0, target_us: 0.0 });
+    budget.fill(2_000_000);
+    assert!(budget.saved < -30_000.0, "{}", budget.saved);
+    // In steps, as ticks come; nothing is paid back, since little is left.
+    for second in 3..=12 {
+        budget.left = 0.0;
+        budget.fill(second * 1_000_000);
+    }
+    assert_eq!(budget.saved, 0.0);
+    // What the targets paid is paid back.
+    budget.charge(CpuCost { monitor_us: 0.0, target_us: 100_000.0 });
+    budget.fill(30_000_000);
+    assert!(budget.debt > 0.0);
+}

@@ -16,6 +16,7 @@ use super::page_runs::Told;
 use super::seen::{Accessed, Waiting};
 use super::table::{Summary, Table};
 use super::together::LookAtAll;
+use super::turns::Turns;
 use bursts::Bursts;
 use daos_core::pages::Pages;
 use daos_core::{AddrRange, HUGE_PAGE_SIZE};
@@ -89,6 +90,8 @@ pub(super) struct Subregion {
     pub pass_from_us: u64,
     /// When it was used for a moment, again and again.
     pub bursts: Bursts,
+    /// When it came into use as a whole, again and again.
+    pub turns: Turns,
     /// What is known of it does not hold, or too little is: it comes first.
     pub unsure: bool,
     /// When it was read last nearly all had been accessed, after so long that it says little of
@@ -161,6 +164,7 @@ impl Subregion {
             is_to_be_armed: false,
             pass_from_us: 0,
             bursts: Bursts::default(),
+            turns: Turns::default(),
             unsure: true,
             is_saturated: false,
             known: range,

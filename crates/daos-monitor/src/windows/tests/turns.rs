@@ -1,0 +1,50 @@
+//! Memory that is used by turns.
+
+use super::run::{Run, attrs, hot_share};
+use daos_core::testing::{TestMemory, mib};
+use daos_core::{AddrRange, Prices};
+
+/// 256 MiB each.
+const HALVES: [AddrRange; 2] =
+    [AddrRange { start: 16 << 20, end: 272 << 20 }, AddrRange { start: 272 << 20, end: 528 << 20 }];
+/// How long it is the turn of each, in seconds.
+const TURN_S: u64 = 5;
+
+/// Runs for so many turns, and returns for each the shares of both halves that are told to be hot at its end: of the one in use
+/// first.
+fn turns(set_again: f64, nr: u64) -> (Vec<(f64, f64)>, Run) {
+    let mut memory = TestMemory::new(&[mib(16, 528)], &[]);
+    memory.prices = Prices { set_again, ..memory.prices };
+    let mut run = Run::new(memory, attrs(10, 1000), Some(0.005), 7);
+    let told = (0..nr).map(|turn| {
+        let (used, other) = (HALVES[turn as usize % 2], HALVES[(turn as usize + 1) % 2]);
+        run.memory.set_used(&[used]);
+        run.until(((turn + 1) * TURN_S) as f64);
+        (hot_share(run.last(), used), hot_share(run.last(), other))
+    });
+    (told.collect(), run)
+}
+
+#[test]
+fn what_turns_as_a_whole_is_followed_though_it_is_dear() {
+    // To set the bits of a half anew takes as much as there is to spend in a turn.
+    let (told, run) = turns(0.4, 16);
+    for (used, other) in &told[8..] {
+        assert!(*used > 0.9 && *other < 0.1, "{told:?}");
+    }
+    let late: f64 = run.costs.iter().filter(|(at, _)| *at >= 40_000_000).map(|(_, us)| us).sum();
+    assert!(late <= 0.005 * 40e6, "{late} us in 40 s");
+}
+
+#[test]
+fn what_has_settled_is_known_page_by_page_again() {
+    let known = |run: &Run| {
+        let subregions = &run.monitor.targets[0].subregions;
+        let known = subregions.iter().filter(|subregion| subregion.table.is_some()).count();
+        known as f64 / subregions.len() as f64
+    };
+    let (_, mut run) = turns(0.4, 8);
+    assert!(known(&run) < 0.25, "{}", known(&run));
+    run.until(140.0);
+    assert!(known(&run) > 0.75, "{}", known(&run));
+}
