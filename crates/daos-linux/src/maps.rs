@@ -22,9 +22,7 @@ const PART_BYTES: usize = 4096;
 /// Those of reading the file; a line that is not a mapping is an
 /// [`io::ErrorKind::InvalidData`].
 pub fn read(path: &Path) -> io::Result<Vec<Mapping>> {
-    let (mut reading, mut mappings) = (MapsReading::open(path)?, Vec::new());
-    while reading.go_on(&mut mappings)? {}
-    Ok(mappings)
+    MapsReading::open(path)?.rest()
 }
 
 /// A reading of such a file part by part, so that what a long one costs can be spread over
@@ -60,6 +58,13 @@ impl MapsReading {
 
     fn of(file: File, most_bytes: u64) -> Self {
         Self { file, text: Vec::new(), left_bytes: most_bytes, told: 0, most_reserved: u64::MAX }
+    }
+
+    /// All that is left of it.
+    fn rest(mut self) -> io::Result<Vec<Mapping>> {
+        let mut mappings = Vec::new();
+        while self.go_on(&mut mappings)? {}
+        Ok(mappings)
     }
 
     /// Adds the next mappings to `mappings`: some fifty, which takes the kernel and us some
@@ -156,9 +161,7 @@ ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsysca
         let tree = tree(MAPS);
         let read = |most_bytes| {
             let file = File::open(tree.path().join("maps")).unwrap();
-            let (mut reading, mut mappings) = (MapsReading::of(file, most_bytes), Vec::new());
-            while reading.go_on(&mut mappings).unwrap() {}
-            mappings.len()
+            MapsReading::of(file, most_bytes).rest().unwrap().len()
         };
         assert_eq!([MAPS.len() as u64, 200, 20].map(read), [5, 2, 0]);
     }
@@ -186,10 +189,11 @@ ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsysca
         let tree = tree(&[heap, locked, reserved, line("100000000-100001000", "rw-p")].concat());
         let path = tree.path().join("maps");
         let read = |most_reserved| {
-            let mut reading = MapsReading::open(&path).unwrap().without_reserved(most_reserved);
-            let mut mappings = Vec::new();
-            while reading.go_on(&mut mappings).unwrap() {}
-            ranges(&mappings).iter().map(|range| (range.start, range.end)).collect::<Vec<_>>()
+            let reading = MapsReading::open(&path).unwrap().without_reserved(most_reserved);
+            ranges(&reading.rest().unwrap())
+                .iter()
+                .map(|range| (range.start, range.end))
+                .collect::<Vec<_>>()
         };
         let behind = (1 << 32, (1 << 32) + 0x1000);
         assert_eq!(read(0x8000), [(0x1000, 0xd000), behind]);

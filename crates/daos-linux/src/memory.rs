@@ -61,9 +61,7 @@ impl ProcessMemory {
             swap_bytes: bytes("SwapTotal").unwrap_or(0).saturating_sub(free_swap),
         })
     }
-}
 
-impl ProcessMemory {
     /// What these processes have together, as far as they can be read.
     pub fn of_all(proc: &Path, pids: impl IntoIterator<Item = u32>) -> Self {
         pids.into_iter().filter_map(|pid| Self::read(proc, pid)).sum()

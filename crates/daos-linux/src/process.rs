@@ -152,8 +152,8 @@ impl Process {
     pub fn read_mappings(&self, most_reserved: u64) -> Option<(MapsReading, Vec<Mapping>)> {
         self.of_a_live_thread(|dir| {
             let mut first = Vec::new();
-            let reading = MapsReading::open(&dir.join("maps")).ok()?;
-            let mut reading = reading.without_reserved(most_reserved);
+            let all = MapsReading::open(&dir.join("maps")).ok()?;
+            let mut reading = all.without_reserved(most_reserved);
             reading.go_on(&mut first).ok()?;
             (!first.is_empty()).then_some((reading, first))
         })

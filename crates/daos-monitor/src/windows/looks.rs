@@ -1,5 +1,6 @@
 //! When a subregion is looked at next, and at which pages.
 
+use super::IDLE_PAGES;
 use super::subregion::{IDLE_RATE, Subregion};
 use super::table::Table;
 
@@ -109,6 +110,14 @@ impl Subregion {
             self.estimate.doubt(4.0, 8.0);
         }
         self.unsure = false;
+    }
+
+    /// Its pages are not to be known one by one any more, if they are: a few stand for all.
+    pub fn leave_table(&mut self) {
+        if self.table.is_some() {
+            self.put_probe_near_middle(IDLE_PAGES);
+            (self.unsure, self.due_us) = (true, 0);
+        }
     }
 }
 

@@ -108,7 +108,7 @@ const RUNS_FOUND_S: f64 = 0.1;
 /// Aggregation intervals after which the intervals themselves are tuned. Chosen: by then
 /// the estimates are of the intervals in force.
 const INTERVALS_TUNED: u64 = 10;
-/// The share of a full budget that is kept for changes while hardly any memory was explored. Chosen.
+/// The share of a full budget that is kept for changes while hardly any memory was explored, or in debt. Chosen.
 const KEPT_WHILE_UNKNOWN: f64 = 0.1;
 /// And for how long that is, at most, in microseconds. Chosen.
 const MOST_UNKNOWN_US: u64 = 30_000_000;

@@ -211,10 +211,7 @@ impl TargetSubregions {
 
     /// Forgets which pages are in use, one by one: there are too many.
     pub fn drop_tables(&mut self) {
-        for subregion in self.subregions.iter_mut().filter(|s| s.table.is_some()) {
-            subregion.put_probe_near_middle(IDLE_PAGES);
-            (subregion.unsure, subregion.due_us) = (true, 0);
-        }
+        self.subregions.iter_mut().for_each(Subregion::leave_table);
     }
 
     /// Splits subregions larger than `limit` bytes into equal parts that are not, while

@@ -5,10 +5,10 @@
 //! what may be spent, the phase after it is not seen. What turns so, as a whole, is known by a few pages just as well: it is
 //! until it stays as it is.
 
+use super::Windows;
 use super::budget::BOUND_OVER_US;
 use super::subregion::Subregion;
 use super::target::TargetSubregions;
-use super::{IDLE_PAGES, Windows};
 
 /// The share of the pages that are looked at that waited before, and were accessed then, where all came into use. Chosen.
 const WHOLE: (u32, u32) = (7, 8);
@@ -42,8 +42,13 @@ pub(super) struct Turns {
 
 impl Turns {
     /// Whether it is known by a few of its pages.
-    pub fn are_many(&self, now_us: u64) -> bool {
+    pub fn go_on(&self, now_us: u64) -> bool {
         now_us < self.until_us
+    }
+
+    /// Whether it came into use as a whole while the bound is promised.
+    fn was_whole_lately(&self, now_us: u64) -> bool {
+        self.whole_us > 0 && now_us < self.whole_us + BOUND_OVER_US
     }
 
     /// Notes that use began or ended.
@@ -97,21 +102,19 @@ impl Windows {
     pub(super) fn may_turn(&self, target: &TargetSubregions, index: usize, now_us: u64) -> bool {
         let subregion = &target.subregions[index];
         let is_accessed = now_us < subregion.accessed.to_us + BOUND_OVER_US;
-        let may_turn =
+        let is_as_dear =
             now_us < self.turns_dear_until_us && is_accessed && !subregion.is_probe_mixed();
         subregion.table.is_none()
-            && (subregion.turns.are_many(now_us) || may_turn && !target.is_edge(index))
+            && (subregion.turns.go_on(now_us) || is_as_dear && !target.is_edge(index))
     }
 
     /// Lets page tables that came into use as a whole be known by few of their pages, if what that took is much.
     pub(super) fn leave_what_turns(&mut self, now_us: u64) {
         let is_turned = |target: &TargetSubregions, index: usize| {
             let subregion = &target.subregions[index];
-            let Turns { whole_us, .. } = subregion.turns;
-            let has_turned = whole_us > 0 && now_us < whole_us + BOUND_OVER_US;
             // Of a table of which few pages tell, what is at an edge is not all in use.
-            has_turned
-                && !subregion.turns.are_many(now_us)
+            subregion.turns.was_whole_lately(now_us)
+                && !subregion.turns.go_on(now_us)
                 && (subregion.table.is_some() || !target.is_edge(index))
         };
         let mut turned = Vec::new();
@@ -136,10 +139,7 @@ impl Windows {
             let subregion = &mut self.targets[at].subregions[index];
             let as_it_was_us = now_us.saturating_sub(subregion.since_us);
             subregion.turns.stay(as_it_was_us, now_us);
-            if subregion.table.is_some() {
-                subregion.put_probe_near_middle(IDLE_PAGES);
-                (subregion.unsure, subregion.due_us) = (true, 0);
-            }
+            subregion.leave_table();
         }
     }
 }

@@ -12,9 +12,10 @@ const TURN_S: u64 = 5;
 
 /// Runs for so many turns, and returns for each the shares of both halves that are told to be hot at its end: of the one in use
 /// first.
-fn turns(set_again: f64, nr: u64) -> (Vec<(f64, f64)>, Run) {
+fn turns(nr: u64) -> (Vec<(f64, f64)>, Run) {
     let mut memory = TestMemory::new(&[mib(16, 528)], &[]);
-    memory.prices = Prices { set_again, ..memory.prices };
+    // To set the bits of a half anew takes as much as there is to spend in a turn.
+    memory.prices = Prices { set_again: 0.4, ..memory.prices };
     let mut run = Run::new(memory, attrs(10, 1000), Some(0.005), 7);
     let told = (0..nr).map(|turn| {
         let (used, other) = (HALVES[turn as usize % 2], HALVES[(turn as usize + 1) % 2]);
@@ -27,8 +28,7 @@ fn turns(set_again: f64, nr: u64) -> (Vec<(f64, f64)>, Run) {
 
 #[test]
 fn what_turns_as_a_whole_is_followed_though_it_is_dear() {
-    // To set the bits of a half anew takes as much as there is to spend in a turn.
-    let (told, run) = turns(0.4, 16);
+    let (told, run) = turns(16);
     for (used, other) in &told[8..] {
         assert!(*used > 0.9 && *other < 0.1, "{told:?}");
     }
@@ -43,7 +43,7 @@ fn what_has_settled_is_known_page_by_page_again() {
         let known = subregions.iter().filter(|subregion| subregion.table.is_some()).count();
         known as f64 / subregions.len() as f64
     };
-    let (_, mut run) = turns(0.4, 8);
+    let (_, mut run) = turns(8);
     assert!(known(&run) < 0.25, "{}", known(&run));
     run.until(140.0);
     assert!(known(&run) > 0.75, "{}", known(&run));
