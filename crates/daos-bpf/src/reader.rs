@@ -101,7 +101,7 @@ impl Reader {
         with: Facts,
         mut each: impl FnMut(WindowPart, Answer<'_>),
     ) -> Result<Option<Whereabouts>, BpfError> {
-        let mut there = None;
+        let (mut there, no_facts) = (None, FrameFacts::default());
         // A request never crosses the end of a page of level-1 entries.
         let mut windows = windows.enumerate().flat_map(|(window, w)| {
             w.range().blocks(HUGE_PAGE_SIZE).map(move |range| WindowPart {
@@ -132,7 +132,9 @@ impl Reader {
                             Answer::Pages(&entries[these.clone()], &facts[these], &plain[words])
                         }
                         r if entry.is_present() => {
-                            Answer::Huge(entry, r.level, &facts[these.start])
+                            // Of larger ones no facts are brought.
+                            let facts = if r.level == 2 { &facts[these.start] } else { &no_facts };
+                            Answer::Huge(entry, r.level, facts)
                         }
                         r if entry.is_empty() => Answer::Empty(r.level),
                         // It is being moved.

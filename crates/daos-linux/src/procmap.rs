@@ -74,7 +74,7 @@ impl MappingLookup {
                     Ok(Some(mapping)) => {
                         addr = mapping.range.end.max(addr + 1);
                         if mapping.range.start < range.end {
-                            found.push(mapping);
+                            push_behind(&mut found, mapping);
                         }
                     }
                     Ok(None) => break,
@@ -121,11 +121,36 @@ impl MappingLookup {
     }
 }
 
+/// Appends a mapping, without what was found before: each answer is of its own moment, and a mapping
+/// may have grown since the last.
+fn push_behind(found: &mut Vec<Mapping>, mut mapping: Mapping) {
+    let told = found.last().map_or(0, |last| last.range.end);
+    mapping.range.start = mapping.range.start.max(told);
+    if !mapping.range.is_empty() {
+        found.push(mapping);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
     use std::ptr::null_mut;
+
+    #[test]
+    fn a_mapping_that_has_grown_meanwhile_is_told_once() {
+        let mapping = |start: u64, end: u64| Mapping {
+            range: AddrRange::new(start << 12, end << 12),
+            name: String::new(),
+            shared: false,
+        };
+        let mut found = vec![mapping(0, 4)];
+        push_behind(&mut found, mapping(2, 6));
+        push_behind(&mut found, mapping(5, 6));
+        push_behind(&mut found, mapping(8, 9));
+        let pages = |m: &Mapping| (m.range.start >> 12, m.range.end >> 12);
+        assert_eq!(found.iter().map(pages).collect::<Vec<_>>(), [(0, 4), (4, 6), (8, 9)]);
+    }
 
     #[test]
     fn single_mappings_are_told_as_the_whole_list_does() {

@@ -14,6 +14,9 @@ pub const END_COMMANDS: CapabilitySet = CapabilitySet::KILL;
 pub const START_COMMANDS: CapabilitySet = CapabilitySet::SETUID.union(CapabilitySet::SETGID);
 /// To see what is RAM (`/proc/iomem`), for watching to begin anew.
 pub const WATCH_ANEW: CapabilitySet = CapabilitySet::SYS_ADMIN;
+/// To page out memory of files that belong to others: the kernel leaves, and says nothing, what
+/// whoever asks neither owns nor may write to.
+pub const PAGE_OUT_FILES: CapabilitySet = CapabilitySet::FOWNER;
 /// To read files that are their owner's alone.
 pub const READ_FILES: CapabilitySet = CapabilitySet::DAC_READ_SEARCH;
 /// To put files into anybody's directory, in place of those that are there, and give them to

@@ -171,7 +171,7 @@ impl VirtualMemory {
                 continue;
             };
             let same = unchanged(&part, &self.spaces[at].seen.mappings, &now);
-            report.refuse(Refusal::Unsuitable, bytes(&part) - bytes(&same));
+            report.refuse(Refusal::Unsuitable, bytes(&part).saturating_sub(bytes(&same)));
             if same.is_empty() {
                 continue;
             }

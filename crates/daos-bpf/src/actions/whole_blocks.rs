@@ -8,7 +8,8 @@
 use super::leaves::Leaf;
 use crate::vaddr::Space;
 use daos_core::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE};
-use std::collections::BTreeMap;
+use daos_linux::madvise::Advice;
+use std::collections::{BTreeMap, HashSet};
 
 /// Counts the pages of blocks that are to be paged out.
 #[derive(Debug, Default)]
@@ -31,8 +32,11 @@ impl WholeBlocks {
         let is_whole = |(start, pages): &(u64, u64)| {
             *pages == HUGE_PAGE_SIZE / PAGE_SIZE && !space.is_of_file(*start)
         };
+        let whole: Vec<u64> =
+            self.pages.into_iter().filter(is_whole).map(|(start, _)| start).collect();
+        let locked = locked(space, &whole);
         let mut blocks = Vec::new();
-        for (start, _) in self.pages.into_iter().filter(is_whole) {
+        for start in whole.into_iter().filter(|start| !locked.contains(start)) {
             let block = AddrRange::new(start, start + HUGE_PAGE_SIZE);
             // Where there is no huge page to be had, the pages go one by one.
             if space.process.collapse(block).is_err() {
@@ -42,6 +46,15 @@ impl WholeBlocks {
         }
         in_one_piece(asked, &blocks)
     }
+}
+
+/// The blocks, by their starts, that the kernel leaves, as locked memory: it would make huge pages of
+/// them, and then not page them out. It refuses as well to have a page of them taken first.
+fn locked(space: &Space, blocks: &[u64]) -> HashSet<u64> {
+    let first_page = |start: &u64| AddrRange::new(*start, start + PAGE_SIZE);
+    let pages: Vec<_> = blocks.iter().map(first_page).collect();
+    let refused = space.process.advise(Advice::Cold, &pages).refused;
+    refused.into_iter().map(|(page, _)| page.start).collect()
 }
 
 /// Replaces the parts of sorted `ranges` that lie in sorted `blocks`, which they fill, by

@@ -80,6 +80,10 @@ fn note(
             seen.unobservable += pages as u32;
             add_all(seen.unknown.get_or_insert_default());
         }
+        // The huge page of zeros is no memory of the target's, nor is a device's.
+        Answer::Huge(entry, ..) if entry.is_special() => {
+            add_all(seen.absent.get_or_insert_default());
+        }
         Answer::Huge(entry, ..) => {
             let is_left = entry.is_young() && left.is_some_and(|left| left.has(0));
             if part.is_opaque || is_left {
@@ -205,6 +209,8 @@ mod tests {
         // The page of zeros.
         let zeros = noted(TABLE, part, Answer::Pages(&[0x225, 0x25, 0x225, 0x225], &[], &[]));
         assert_eq!((zeros.present, zeros.accessed, zeros.absent.unwrap()[0]), (1, 1, 0b1101));
+        let huge_zeros = noted(TABLE, part, Answer::Huge(Entry(0x2a5), 2, &facts));
+        assert_eq!((huge_zeros.present, huge_zeros.absent.unwrap()[0]), (0, 0b1111));
         // May not be accessed now; in swap; being moved.
         let three = AddrRange::new(TABLE, TABLE + 3 * PAGE_SIZE);
         let others = noted(TABLE, three, Answer::Pages(&[0x100, 0x400, 30 << 59], &[], &[]));

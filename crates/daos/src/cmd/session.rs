@@ -187,6 +187,7 @@ pub fn keep_rights(
     let kept = [
         (true, rights::watch()),
         (command.is_some(), rights::END_COMMANDS),
+        (!managing.schemes.is_empty(), rights::PAGE_OUT_FILES),
         // Schemes are read again when their file changes.
         (!managing.schemes.is_empty(), rights::READ_FILES),
         (managing.stats.is_some(), rights::WRITE_FILES),

@@ -155,6 +155,18 @@ fn rights_are_given_up_and_the_end_comes_all_the_same() {
 
 #[tag(root)]
 #[test]
+fn what_files_of_others_hold_may_be_paged_out() {
+    /// CAP_FOWNER, CAP_DAC_READ_SEARCH, and those that watching takes.
+    const KEPT: u64 = 1 << 3 | 1 << 2 | 1 << 19 | 1 << 23 | 1 << 38 | 1 << 39;
+    let idle = Process::start(Command::new("sleep").arg("60"));
+    let (scheme, pid) = ("4K max min min 30s max pageout", idle.pid().to_string());
+    let args = ["apply", "-q", "--dry-run", "-s", scheme, "--pid", &pid];
+    let daos = Process::start(&mut by_sudo(&args));
+    assert!(until(|| sets(daos.pid()) == [KEPT; 3]), "{:x?}", sets(daos.pid()));
+}
+
+#[tag(root)]
+#[test]
 fn what_a_user_runs_is_seen() {
     eventually(|| {
         let scratch = Scratch::new();

@@ -143,6 +143,21 @@ fn locked_memory_is_left() {
 
 #[tag(root, quiet)]
 #[test]
+fn locked_memory_is_not_made_huge_to_be_paged_out() {
+    let (_zram, _policy) = (Zram::start(64 << 20), ThpPolicy::set("madvise"));
+    // Where none were asked for, nor refused.
+    let making = |locked| Making { locked, advice: libc::MADV_NORMAL, ..Making::pages(2 * HUGE) };
+    let target = Target::start(making(true));
+    let report = Actor::on(&target).apply(Action::Pageout, &[target.memory]);
+    assert_eq!(report.refused, [(Refusal::Unsuitable, 2 * HUGE)]);
+    assert_eq!(target.huge_bytes(), 0);
+    let target = Target::start(making(false));
+    let report = Actor::on(&target).apply(Action::Pageout, &[target.memory]);
+    assert_eq!(report.applied_bytes, 2 * HUGE, "{report:?}");
+}
+
+#[tag(root, quiet)]
+#[test]
 fn a_huge_page_is_paged_out_in_part() {
     let _zram = Zram::start(64 << 20);
     let _policy = ThpPolicy::set("madvise");

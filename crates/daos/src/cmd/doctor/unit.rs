@@ -7,9 +7,10 @@ use std::fs;
 use std::path::Path;
 
 /// Rights beside those that watching takes all the time: their names, bits, and what for.
-const FOR_THE_START: [(&str, u32, &str); 2] = [
+const BESIDE_WATCHING: [(&str, u32, &str); 3] = [
     ("CAP_SYS_ADMIN", 21, "see what is RAM, at the start"),
     ("CAP_SETPCAP", 8, "give up rights once it has begun"),
+    ("CAP_FOWNER", 3, "page out memory of files that belong to others"),
 ];
 /// Open files below which it is told that children may be left out. Chosen: some hundreds of
 /// them.
@@ -40,7 +41,7 @@ fn missing_in(root: &Path, most_files: u64) -> Vec<String> {
     let rights = Rights::of_status(&status);
     let mut missing = Vec::new();
     let needed = NEEDED_RIGHTS.map(|(name, bit)| (name, bit, "watch processes"));
-    for (name, bit, what) in needed.into_iter().chain(FOR_THE_START) {
+    for (name, bit, what) in needed.into_iter().chain(BESIDE_WATCHING) {
         if !rights.covers(bit) {
             missing.push(format!(
                 "{name} is missing, to {what}: add it to CapabilityBoundingSet= (and to \
