@@ -12,34 +12,42 @@ use daos_core::rng::Rng;
 use daos_core::{AccessCheck, HUGE_PAGE_SIZE, PAGE_SIZE, evenly};
 use std::cmp::Reverse;
 
-/// Pages in the probe of a subregion that is accessed often, and of one that is accessed
-/// seldom. Chosen: each costs its user something whenever it is accessed after it was armed.
+/// Pages in the probe of a subregion that is accessed often. Chosen: each costs its user something
+/// whenever it is accessed after it was armed.
 const BUSY_PAGES: u64 = 4;
+/// Pages in the probe of a subregion that is accessed seldom. Chosen: see [`BUSY_PAGES`].
 const USED_PAGES: u64 = 16;
-/// Pages of a page table that a look at some in use spans, unless it has as few as of memory that
-/// is accessed often. Chosen: those between cost nearly as much to pass over as to arm.
+/// Pages of a page table that a look at some in use spans at most, unless those are [`BUSY_PAGES`]
+/// or fewer. Chosen: to pass over a page between costs nearly as much as to arm it.
 const MOST_SPAN: u32 = 64;
 /// Accesses a second and page from which on few pages are enough. Chosen.
 pub(super) const BUSY_RATE: f64 = 10.0;
-/// The part of what there is for page tables that those have that are known, while others are
-/// not. Chosen: a change is to be noticed meanwhile.
+/// The share of the budget for page tables that is left for those that are known page by page,
+/// while others are not. Chosen: a change is to be noticed meanwhile.
 const FOR_KNOWN: f64 = 0.05;
-/// So many places there are for subregions that are new: less than any time from which others are due. Chosen.
-const PLACES: u64 = 1 << 16;
-/// Turns of tables that are known begin here: those of others come first.
+/// The keys by which new subregions are armed lie below this; all other keys (times in
+/// microseconds) are raised to it. Chosen.
+const NEW_KEYS: u64 = 1 << 16;
+/// Turns below this are of page tables that are not known page by page yet ([`first_turn`]): they
+/// come first. Turns of others are times in microseconds, plus this.
 const KNOWN: u64 = 10;
-/// The share of the pages of a table that can't be observed from which on it is armed again though none is in use, and so many microseconds
-/// after others that are due. Chosen.
+/// A table is armed again although no page of it is in use if more than this share of its pages
+/// can't be observed. Chosen.
 const SOME_HIDDEN: f64 = 0.1;
+/// How much later than others such a table has its turn, in microseconds. Chosen.
 const BEHIND_US: u64 = 30_000_000;
+/// What is to be read within less than this many sampling intervals is read after one, in a tick of
+/// its own. Chosen.
+const READ_SOON_SAMPLES: u64 = 4;
 
 impl Windows {
-    /// Arms the probes that are due and don't wait for an access, as far as it leaves `kept`
-    /// of the budget; those that never were before first, as far as it leaves `kept_by_first`.
+    /// Arms the probes that are due and don't wait for an access, while more than `kept` of the
+    /// budget is left. Those that were never armed come first, while more than `kept_by_first` is
+    /// left.
     pub(super) fn arm_due(&mut self, now_us: u64, kept_by_first: f64, kept: f64) {
         let key = |subregion: &Subregion| match subregion.is_new() {
-            true => place_of(subregion),
-            false => key_to_arm(subregion).max(PLACES),
+            true => new_key(subregion),
+            false => key_to_arm(subregion).max(NEW_KEYS),
         };
         let mut due = self.all_due(now_us, |_| true, key);
         let most = self.max_windows();
@@ -51,7 +59,7 @@ impl Windows {
                 continue;
             }
             let due_us = subregion.due_us;
-            let kept = if key < PLACES { kept_by_first } else { kept };
+            let kept = if key < NEW_KEYS { kept_by_first } else { kept };
             let rate = subregion.estimate.rate();
             let pages = if rate >= BUSY_RATE {
                 BUSY_PAGES
@@ -95,8 +103,8 @@ impl Windows {
         self.due = due.into_vec();
     }
 
-    /// Arms whole page tables: those whose pages are not known one by one yet, then those
-    /// whose pages in use were not armed for long.
+    /// Arms whole page tables while more than `kept` of the budget is left: first those that are
+    /// not known page by page yet, then those whose pages in use were not armed for long.
     pub(super) fn arm_tables(&mut self, now_us: u64, kept: f64) {
         let mut due = std::mem::take(&mut self.due);
         due.clear();
@@ -104,12 +112,12 @@ impl Windows {
         for (at, target) in self.targets.iter().enumerate() {
             for (index, subregion) in target.subregions.iter().enumerate() {
                 let is_due = self.is_to_be_armed_whole(subregion, now_us);
-                // What may turn is known by a few pages.
+                // Page tables that may come into use as a whole are known by a few pages.
                 if !is_due || self.may_turn(target, index, now_us) {
                     continue;
                 }
                 let turn = match &subregion.table {
-                    // They may be hidden for as long as the target runs.
+                    // Its pages may be hidden for as long as the target runs.
                     Some(_) if is_hidden(subregion) => KNOWN + subregion.arm_all_us + BEHIND_US,
                     Some(_) => KNOWN + subregion.arm_all_us,
                     None => first_turn(target, index),
@@ -137,9 +145,10 @@ impl Windows {
         self.due = due.into_vec();
     }
 
-    /// Whether a page table is to be armed as a whole: for the first time, or since that is long ago.
+    /// Whether a page table is to be armed as a whole: it never was, or not for long.
     pub(super) fn is_to_be_armed_whole(&self, subregion: &Subregion, now_us: u64) -> bool {
-        // What can't be observed may be so later, as when a child ends that it was shared with.
+        // What can't be observed may become observable, as when a child ends that it was shared
+        // with.
         let has_any =
             subregion.summary.used > 0 || subregion.arm_all_us == 0 || is_hidden(subregion);
         subregion.arm_all_us <= now_us && has_any && self.may_be_table(subregion)
@@ -153,7 +162,8 @@ impl Windows {
             && subregion.range.pages() > 1
     }
 
-    /// Arms a page table as a whole if that leaves `kept` of the budget, and says whether it does.
+    /// Arms a page table as a whole if that leaves `kept` of the budget. Returns false once the
+    /// budget, or the windows of a tick, are used up.
     fn arm_whole(&mut self, who: Who, kept: f64, now_us: u64) -> bool {
         let Who::Subregion(at, index) = who else { return true };
         let subregion = &self.targets[at].subregions[index];
@@ -164,7 +174,7 @@ impl Windows {
         let nr = subregion.range.pages();
         let price = match &subregion.table {
             None => {
-                // Of memory that nobody armed all bits are set.
+                // Where nobody armed any page, all bits are set.
                 self.budget.sampling(nr, chance(subregion.estimate.rate(), 1.0))
             }
             Some(table) => {
@@ -202,13 +212,13 @@ impl Windows {
                 wait_us(rate, sample_us)
             };
         subregion.due_us = now_us + wait_us;
-        if wait_us < 4 * sample_us {
+        if wait_us < READ_SOON_SAMPLES * sample_us {
             self.check_soon(place.who, now_us);
         }
         self.places.push(place);
     }
 
-    /// What is armed now is to be read after a sampling interval.
+    /// Has what is armed now read after one sampling interval.
     pub(super) fn check_soon(&mut self, who: Who, now_us: u64) {
         let check_us = now_us + self.attrs.sample_us;
         self.at_mut(who).due_us = check_us;
@@ -234,8 +244,8 @@ impl Windows {
         Ok(())
     }
 
-    /// Corrects when what was armed in the last tick was, and when it is read, now that the
-    /// tick is over.
+    /// Corrects the times at which windows were armed in the last tick, and are to be read, now
+    /// that the tick is over.
     pub(super) fn was_armed(&mut self, over_us: u64) {
         let took_us = over_us.saturating_sub(self.armed_us);
         if !std::mem::take(&mut self.just_armed) {
@@ -249,7 +259,7 @@ impl Windows {
         let was_at_once = std::mem::take(&mut self.at_once.was_just_armed);
         let nr = self.places.len().max(1) as u64;
         for (nth, place) in (0..).zip(&self.places) {
-            // Armed at once, one comes after the other all the time.
+            // All of a target is armed one page after the other, all through the tick.
             let at_us = if was_at_once { self.armed_us + took_us * nth / nr } else { over_us };
             let subregion = match place.who {
                 Who::Subregion(at, index) => {
@@ -265,17 +275,19 @@ impl Windows {
     }
 }
 
-/// Whether some of its pages, known one by one, can't be observed.
+/// Whether many pages of a table can't be observed.
 fn is_hidden(subregion: &Subregion) -> bool {
     subregion.table.is_some() && subregion.unobserved > SOME_HIDDEN
 }
 
-/// By what subregions that are new are armed: those that were armed at any time lie all over the target then.
-fn place_of(subregion: &Subregion) -> u64 {
-    evenly::part_of(evenly::place(subregion.range.start / HUGE_PAGE_SIZE), PLACES)
+/// The key by which a new subregion is armed: evenly spread, so that those that were armed at any
+/// time lie all over the target.
+fn new_key(subregion: &Subregion) -> u64 {
+    evenly::part_of(evenly::place(subregion.range.start / HUGE_PAGE_SIZE), NEW_KEYS)
 }
 
-/// A page of a table that is in use and does not wait, and the next so many in use, as far as they are near.
+/// A random page of a table that is in use and does not wait, and the next in use: up to `pages` of
+/// them, as far as they are near.
 fn some_in_use(table: &Table, waiting: &Pages, pages: u64, rng: &mut Rng) -> Option<(u32, u32)> {
     let set = table.used().without(waiting);
     let first = set.nth(rng.below(u64::from(set.len().max(1))) as u32)?;
@@ -291,7 +303,7 @@ fn some_in_use(table: &Table, waiting: &Pages, pages: u64, rng: &mut Rng) -> Opt
 /// probe can tell.
 fn first_turn(target: &TargetSubregions, index: usize) -> u64 {
     let this = &target.subregions[index];
-    if is_first(target, index) {
+    if is_at_border(target, index) {
         0
     } else if this.mean_rate() > 0.0 || this.is_probe_mixed() {
         1
@@ -300,8 +312,9 @@ fn first_turn(target: &TargetSubregions, index: usize) -> u64 {
     }
 }
 
-/// Whether use begins or ends in it, as far as is known, or the last looks at it were odd.
-pub(super) fn is_first(target: &TargetSubregions, index: usize) -> bool {
+/// Whether use begins or ends in a page table, as far as is known, or the last looks at it were
+/// odd.
+pub(super) fn is_at_border(target: &TargetSubregions, index: usize) -> bool {
     let subregion = &target.subregions[index];
     target.is_edge(index) || subregion.estimate.is_odd() || subregion.is_cut
 }

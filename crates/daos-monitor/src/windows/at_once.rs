@@ -1,130 +1,177 @@
-//! Arming all that a target has in memory at once, where that takes less than to arm its page tables
-//! one by one.
+//! Arming all that a target has in memory at once, where that takes less than to arm its page
+//! tables one by one.
 //!
-//! A primitive may do that for a tenth of the price of a page. But it can't be done for a part of the
-//! memory, nor in parts: so there is a time from which on page tables that are due are not armed any
-//! more, what is not spent on them is put by, and once there is enough, all that waits is read and
-//! everything is armed.
+//! A primitive may do that for a tenth of the price of a page. But it can't be done for a part of
+//! the memory, nor in parts: so there is a time from which on page tables that are due are not
+//! armed any more, what is not spent on them is put by, and once there is enough, all that waits is
+//! read and everything is armed.
 
 use super::Windows;
-use super::arming::{BUSY_RATE, is_first};
+use super::arming::{BUSY_RATE, is_at_border};
 use super::budget::BOUND_OVER_US;
 use super::looks::wait_us;
 use super::round::{Place, Who};
 use super::subregion::{IDLE_RATE, Subregion};
+use super::target::TargetSubregions;
 use daos_core::pages::Pages;
 use daos_core::{AccessCheck, PAGE_SIZE, TargetId};
 use std::cmp::Reverse;
 
-/// Longest time that it may take, in microseconds: so long the target may have to wait where it maps
-/// memory. Chosen: some half a million pages on a usual host, and no longer than a scheduler lets
-/// others wait.
+/// Longest time that arming all at once may take, in microseconds: the target may have to wait for
+/// so long where it maps memory. Chosen: some half a million pages on a usual host, and no longer
+/// than a scheduler lets others wait.
 const MOST_US: f64 = 25_000.0;
-/// The share of what may be spent in the seconds over which the bound is promised that it may take, both sides. Chosen: the rest is to see with.
+/// Largest share of 10 s of budget that arming all at once may cost, both sides. Chosen: the rest
+/// is to see with.
 const MOST_OF_ALL: f64 = 0.9;
-/// The same where a phase began in as many seconds before. Chosen: the other half and more is to see the next.
+/// Largest share of 10 s of budget that arming all at once may cost if a phase began in the last 10
+/// s. Chosen: the other half and more is to see the next phase.
 const MOST_IN_PHASES: f64 = 0.4;
-/// The same where it is lent. Chosen: what a store of a gigabyte takes on an Intel host, where bits are dear to set anew.
+/// Largest share of 10 s of budget that arming all at once may cost if it is paid for afterwards
+/// ('lent'). Chosen: what a store of a gigabyte takes on an Intel host, where it is expensive to
+/// set bits again.
 const MOST_IF_LENT: f64 = 1.2;
-/// What was spent in these seconds as long as it is early, as a part of what may be. Chosen: some two seconds.
+/// Monitoring counts as just begun while less than this share of 10 s of budget was spent. Chosen:
+/// some two seconds.
 const EARLY: f64 = 0.3;
-/// The share of what comes in that is put by for it, at least. Chosen: as much as page tables would have, which are
-/// not armed meanwhile. And at most: waking up, snapshots and what is read take the rest.
+/// The least share of the income that is put by for arming all at once. Chosen: as much as page
+/// tables would have, which are not armed meanwhile.
 const PUT_BY: f64 = 0.6;
+/// The largest share of the income that is put by for it. Chosen: waking up, snapshots and what is
+/// read take the rest.
 const MOST_PUT_BY: f64 = 0.85;
-/// Time after which it is tried again where it could not be done, in microseconds. Chosen: it won't be possible then.
+/// Time until it is tried again after the primitive could not do it, in microseconds. Chosen: it
+/// will hardly be possible soon.
 const AGAIN_US: u64 = 60_000_000;
-/// Time from one planning to the next, in microseconds, and as long as too little is known. Chosen: what is known of
-/// all has to be gone through.
+/// Time from one planning to the next, in microseconds. Chosen: planning goes through all
+/// subregions.
 const BETWEEN_PLANS_US: u64 = 1_000_000;
+/// The same while too little is known for a plan to be carried out. Chosen.
 const UNTIL_READY_US: u64 = 500_000;
-/// How much more it may take once it is planned.
+/// How much more than else arming all at once may take once it is planned, as a factor.
 const SLACK: f64 = 1.1;
-/// One in so many subregions may never have been looked at. Chosen: new ones come all the time.
+/// A plan is ready if no more than one subregion in this many was never looked at. Chosen: new ones
+/// come all the time.
 const FEW: usize = 8;
-/// Page tables in which use begins or ends are armed one by one before, if they are no more than one in so many and few are mixed: where
-/// blocks are in use, these tell most. Chosen.
+/// A target is not armed at once if there are page tables to be learned at edges of use, but fewer
+/// than one in this many, and few are mixed: they are armed one by one first. Chosen: where blocks
+/// are in use, these tell most.
 const FEW_EDGES: usize = 4;
-/// Page tables of which some pages were accessed and others not, for all to be armed at once before it was put by for: one in
-/// so many. Chosen: where page tables are in use as a whole or not at all, few pages of each tell as much.
+/// Many page tables are mixed if at least one in this many had some pages accessed and others not.
+/// Then arming all at once may be lent. Chosen: where page tables are in use as a whole or not at
+/// all, a few pages of each tell as much.
 const MIXED: usize = 6;
-/// How many times as much as it should cost it takes at least to arm page tables one by one that were never armed, where many are
-/// mixed. Measured on an Intel Xeon: 1.6 to 3.3 times, as few are armed in a round.
+/// Learning mixed page tables one by one costs at least this many times its predicted price.
+/// Measured on an Intel Xeon: 1.6 to 3.3 times, as few are armed in a round.
 const DEARER: f64 = 1.5;
-/// The share of pages that are taken to be accessed where nothing is known. Chosen: where it is more, that is known
-/// before there is enough.
+/// The share of pages that are taken to be accessed where nothing is known. Chosen: where more are,
+/// that is known before enough is put by.
 const MAY_BE_USED: f64 = 0.1;
-/// How often all is read after it.
-const READINGS: f64 = 2.0;
-/// The number of the time within which pages that are accessed have their bits set anew. Chosen: five seconds; of
-/// what is accessed less often, some are armed the next time.
+/// Full readings after arming all at once.
+const FULL_READINGS: f64 = 2.0;
+/// Index in `WITHIN_US` of the time within which accessed pages have their bits set again. Chosen:
+/// five seconds; of what is accessed less often, some is armed the next time.
 const WITHIN_SECONDS: usize = 5;
-/// Pages that it takes to arm one in use of a page table, with those between that are passed over and
-/// the runs that they make. Measured on tables of which a tenth is in use, singly.
+/// Arming one page in use of a page table costs as much as arming this many, with the pages between
+/// that are passed over and the runs that they make. Measured on tables of which a tenth is in use,
+/// singly.
 const PAGES_OF_ONE: u64 = 4;
-/// Page tables that are read as soon as can be at most, and one in how many is beside those that are accessed that
-/// often, or one in more where they are many. Chosen: what is used all the time shows in some of them.
+/// Most page tables read within [`SOON_SAMPLES`] intervals. Chosen.
 const SOON: usize = 64;
+/// Of the page tables not known to be accessed that often, a random one in this many is read that
+/// soon; fewer if that would exceed [`SOON`]. Chosen: what is used all the time shows in some of
+/// them.
 const SOON_ONE_IN: u64 = 8;
 /// Sampling intervals within which these are read, at the latest. Chosen: ticks may come late.
 const SOON_SAMPLES: u64 = 4;
-/// Time from it to the first reading of all, and to the second, in microseconds. Chosen: from how many pages come by both it is
-/// known how often what is accessed once to fifty times a second is.
+/// Time from arming all at once to the first full reading, in microseconds. Chosen: the pages that
+/// came by each of the two readings tell the rate of what is accessed once to fifty times a second.
 const FIRST_READING_US: u64 = 60_000;
+/// Time from arming all at once to the second full reading, in microseconds. Chosen: see
+/// [`FIRST_READING_US`].
 const SECOND_READING_US: u64 = 800_000;
-/// Time after it in which all is read and nothing else armed, in microseconds. Chosen: the second reading comes in two
-/// rounds.
+/// Time after arming all at once in which only readings are done, and nothing else is armed, in
+/// microseconds. Chosen: the second reading comes in two rounds.
 const READ_IN_US: u64 = 1_500_000;
-/// By how much that is put off while one page table in so many was not read for the second time, and until when since it was armed, in
-/// microseconds. Chosen: the target may have paid more than was thought, and little be left to read with.
+/// By how much the end of that time is put off while much is unread, in microseconds. Chosen: the
+/// target may have paid more than was thought, and little be left to read with.
 const READ_LATER_US: u64 = 300_000;
+/// Much is unread while more than one page table in this many was not read for the second time.
+/// Chosen.
 const FEW_UNREAD: usize = 16;
+/// Time after arming all at once from which on the end is not put off any more, in microseconds.
+/// Chosen.
 const READ_IN_AT_MOST_US: u64 = 4_000_000;
 
-/// Which target is to be armed at once, and what that takes.
+/// Which target is to be armed at once, and what that costs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Plan {
     target: TargetId,
-    /// To clear the bits, and to read before and after, in microseconds.
+    /// What it costs the monitor to clear the bits and to read before and after, in microseconds.
     monitor_us: f64,
-    /// What it costs the target.
+    /// What it costs the target to set the bits again, in microseconds.
     target_us: f64,
-    /// How much less it is than to arm what is due of it one by one, in microseconds.
+    /// How much cheaper it is than to arm what is due one by one, in microseconds.
     gain_us: f64,
-    /// Something is known of most of it.
+    /// All but a few subregions were looked at: it may be carried out.
     is_ready: bool,
-    /// So many of its pages differ one by one that it is done before it was put by for, as soon as what was spent lately
-    /// leaves room for it.
+    /// Many page tables are mixed: it may be carried out before enough is put by, if little was
+    /// spent lately.
     may_be_lent: bool,
 }
 
-/// What arming at once has to remember.
+/// What is remembered about arming all at once.
 #[derive(Debug, Clone, Default)]
 pub(super) struct AtOnce {
-    /// A target that is to be armed at once, and when that is planned next.
+    /// The target that is to be armed at once next, if any.
     plan: Option<Plan>,
+    /// When that is planned anew.
     plan_due_us: u64,
-    /// That was the last that was armed, which is not charged yet.
+    /// All of a target was armed in the last tick, which is not charged yet.
     pub was_just_armed: bool,
-    /// What was spent on the last one, in microseconds, and until when as much is put by again.
+    /// What the last arming at once cost, in microseconds.
     spent_us: f64,
+    /// Until when as much is put by again.
     saves_until_us: u64,
-    /// Until when reading comes first since then, and when it is to be read for the second time.
+    /// Until when only readings are done after the last arming at once.
     pub all_read_until_us: u64,
+    /// When all is to be read for the second time.
     pub read_again_us: u64,
-    /// Which it was, and when, until its page tables have learned from each other.
+    /// The target armed last and when that was, until its page tables have learned from each other.
     learning: Option<(TargetId, u64)>,
 }
 
+/// What is summed up over the subregions of a target to plan whether to arm it at once.
+#[derive(Debug, Default)]
+struct Sums {
+    pages: u64,
+    subregions: usize,
+    /// Subregions that were never looked at.
+    new: usize,
+    /// Page tables to be learned in which use begins or ends.
+    edges: usize,
+    /// Page tables of which some pages were accessed and others not.
+    mixed: usize,
+    /// Microseconds by the prices, to read all before and after arming at once.
+    reading_us: f64,
+    /// Microseconds that it costs the target to set the bits again.
+    target_us: f64,
+    /// Microseconds to arm what is due one by one instead.
+    one_by_one_us: f64,
+    /// The part of that for page tables that are not known page by page yet.
+    never_armed_us: f64,
+}
+
 impl Plan {
+    /// What it costs both sides, in microseconds.
     fn price_us(&self) -> f64 {
         self.monitor_us + self.target_us
     }
 }
 
 impl Windows {
-    /// Plans anew which target is to be armed at once, if any, when that is due: all that is known of them has to be
-    /// gone through.
+    /// When it is due, plans anew which target is to be armed at once, if any. This goes through
+    /// all subregions.
     pub(super) fn plan_at_once<A: AccessCheck + ?Sized>(&mut self, access: &A, now_us: u64) {
         if now_us < self.at_once.plan_due_us || now_us < self.at_once.all_read_until_us {
             return;
@@ -134,7 +181,7 @@ impl Windows {
         let plan = plans.max_by(|one, other| one.gain_us.total_cmp(&other.gain_us));
         let is_ready = match plan {
             Some(plan) => plan.is_ready,
-            // In the beginning, when it may be lent, there may be one any moment.
+            // In the beginning, when it may be lent, there may be a plan at any moment.
             None => !self.budget.has_room(0.0, EARLY),
         };
         self.at_once.plan_due_us =
@@ -143,8 +190,8 @@ impl Windows {
         self.save(now_us);
     }
 
-    /// Puts by what is wanted for the plan; and after one was carried out, as much again: what was spent was more
-    /// than came in meanwhile.
+    /// Puts by what the plan costs or, after one was carried out, as much as that cost: it was more
+    /// than the income meanwhile.
     fn save(&mut self, now_us: u64) {
         let spent_us =
             if now_us < self.at_once.saves_until_us { self.at_once.spent_us } else { 0.0 };
@@ -153,71 +200,87 @@ impl Windows {
             .save_for(wanted_us, self.budget.part_of_all(wanted_us).clamp(PUT_BY, MOST_PUT_BY));
     }
 
-    /// A plan to arm this target at once, if that is worth it and can be.
+    /// A plan to arm this target at once, if it is allowed.
     fn plan(&self, target: usize, now_us: u64) -> Option<Plan> {
         let target = &self.targets[target];
         if now_us < target.at_once_from_us || target.growth.is_growing(now_us) {
             return None;
         }
-        let (mut pages, mut subregions, mut new) = (0, 0, 0);
-        let (mut reading_us, mut target_us, mut one_by_one_us) = (0.0, 0.0, 0.0);
-        let (mut edges, mut mixed, mut never_armed_us) = (0, 0, 0.0);
-        let subregions_there = target.subregions.iter().enumerate().filter(|(_, s)| !s.absent);
-        for (index, subregion) in subregions_there {
-            let all = subregion.range.pages();
-            let is_new = subregion.is_new();
-            (pages, subregions, new) = (pages + all, subregions + 1, new + usize::from(is_new));
-            let within = || subregion.shares_within(now_us).nth(WITHIN_SECONDS);
-            let mut chance = if is_new { MAY_BE_USED } else { within().map_or(0.0, f64::from) };
-            if self.may_turn(target, index, now_us) {
-                // By then it may be in use again.
-                chance = 1.0;
-            } else if subregion.table.is_none() {
-                // That the others of its few pages will be accessed, too, was not seen.
-                chance = chance.min(MAY_BE_USED.max(subregion.accessed.share.into()));
-            }
-            target_us += self.budget.setting_again(all as f64 * chance);
-            // What waits is read before, and all of it twice afterwards.
-            let before = if subregion.waiting.is_empty() { 0 } else { subregion.nr_pages() };
-            reading_us += self.budget.reading(u64::from(before)).monitor()
-                + READINGS * self.budget.reading(all).monitor();
-            let is_due = self.is_to_be_armed_whole(subregion, now_us);
-            let is_unknown = is_due && subregion.table.is_none();
-            edges += usize::from(is_unknown && is_first(target, index));
-            mixed += usize::from(subregion.is_seen_mixed());
-            if is_new || is_due && subregion.may_differ() {
-                let used = PAGES_OF_ONE * u64::from(subregion.summary.used);
-                let armed = if subregion.table.is_some() { all.min(used) } else { all };
-                let price_us = self.budget.real(self.budget.sampling(armed, chance));
-                one_by_one_us += price_us;
-                never_armed_us += if subregion.table.is_some() { 0.0 } else { price_us };
-            }
+        let mut sums = Sums::default();
+        for index in 0..target.subregions.len() {
+            self.add_to(&mut sums, target, index, now_us);
         }
-        let are_many_mixed = mixed * MIXED >= subregions;
+        let are_many_mixed = sums.mixed * MIXED >= sums.subregions;
         if are_many_mixed {
             let dearer = (DEARER / self.budget.factor_of_arming() - 1.0).max(0.0);
-            one_by_one_us += dearer * never_armed_us;
+            sums.one_by_one_us += dearer * sums.never_armed_us;
         }
-        let resident = target.resident_bytes.map_or(pages, |bytes| bytes / PAGE_SIZE);
+        let resident = target.resident_bytes.map_or(sums.pages, |bytes| bytes / PAGE_SIZE);
         let clearing_us = self.budget.clearing_at_once(resident);
-        let reading_us = reading_us * self.budget.factor_of_reading().max(1.0);
-        let monitor_us = clearing_us + reading_us;
-        let price_us = monitor_us + target_us;
+        let reading_us = sums.reading_us * self.budget.factor_of_reading().max(1.0);
+        let (monitor_us, target_us) = (clearing_us + reading_us, sums.target_us);
         let plan = Plan {
             target: target.id,
             monitor_us,
             target_us,
-            gain_us: one_by_one_us - price_us,
-            is_ready: new * FEW <= subregions,
+            gain_us: sums.one_by_one_us - (monitor_us + target_us),
+            is_ready: sums.new * FEW <= sums.subregions,
             may_be_lent: are_many_mixed,
         };
-        // What was begun goes on though a little changes.
-        let is_planned = self.is_to_be_armed_at_once(target.id);
-        let may_be_blocks = !are_many_mixed && (1..subregions / FEW_EDGES).contains(&edges);
+        self.is_allowed(&plan, &sums, clearing_us, now_us).then_some(plan)
+    }
+
+    /// Adds what arming a subregion would cost, if anything is there: with all others, or by
+    /// itself.
+    fn add_to(&self, sums: &mut Sums, target: &TargetSubregions, index: usize, now_us: u64) {
+        let subregion = &target.subregions[index];
+        if subregion.absent {
+            return;
+        }
+        let all = subregion.range.pages();
+        let is_new = subregion.is_new();
+        sums.pages += all;
+        sums.subregions += 1;
+        sums.new += usize::from(is_new);
+        let within = || subregion.shares_within(now_us).nth(WITHIN_SECONDS);
+        let mut chance = if is_new { MAY_BE_USED } else { within().map_or(0.0, f64::from) };
+        if self.may_turn(target, index, now_us) {
+            // By then all of it may be in use again.
+            chance = 1.0;
+        } else if subregion.table.is_none() {
+            // Where a few pages stand for all, it was not seen that all will be accessed.
+            chance = chance.min(MAY_BE_USED.max(subregion.accessed.share.into()));
+        }
+        sums.target_us += self.budget.setting_again(all as f64 * chance);
+        // What waits is read before it; all is read twice afterwards.
+        let before = if subregion.waiting.is_empty() { 0 } else { subregion.nr_pages() };
+        sums.reading_us += self.budget.reading(u64::from(before)).monitor()
+            + FULL_READINGS * self.budget.reading(all).monitor();
+        let is_due = self.is_to_be_armed_whole(subregion, now_us);
+        let is_unknown = is_due && subregion.table.is_none();
+        sums.edges += usize::from(is_unknown && is_at_border(target, index));
+        sums.mixed += usize::from(subregion.is_seen_mixed());
+        if is_new || is_due && subregion.may_differ() {
+            let used = PAGES_OF_ONE * u64::from(subregion.summary.used);
+            let armed = if subregion.table.is_some() { all.min(used) } else { all };
+            let price_us = self.budget.real(self.budget.sampling(armed, chance));
+            sums.one_by_one_us += price_us;
+            sums.never_armed_us += if subregion.table.is_some() { 0.0 } else { price_us };
+        }
+    }
+
+    /// Whether a plan costs little enough, and less than to arm page tables one by one.
+    /// `clearing_us`: the time to clear the bits.
+    fn is_allowed(&self, plan: &Plan, sums: &Sums, clearing_us: f64, now_us: u64) -> bool {
+        // A plan holds though a little changes.
+        let is_planned = self.is_to_be_armed_at_once(plan.target);
+        let may_be_blocks =
+            !plan.may_be_lent && (1..sums.subregions / FEW_EDGES).contains(&sums.edges);
         if may_be_blocks && !is_planned {
-            return None;
+            return false;
         }
         let slack = if is_planned { SLACK } else { 1.0 };
+        let price_us = plan.price_us();
         let part = self.budget.part_of_all(price_us);
         // A phase that begins while so much is put by, or was just spent, would hardly be seen.
         let most = match plan.may_be_lent {
@@ -225,9 +288,7 @@ impl Windows {
             false if self.phase_began_lately(now_us) => MOST_IN_PHASES,
             false => slack * MOST_OF_ALL,
         };
-        let can =
-            clearing_us <= slack * MOST_US && part <= most && one_by_one_us * slack > price_us;
-        can.then_some(plan)
+        clearing_us <= slack * MOST_US && part <= most && sums.one_by_one_us * slack > price_us
     }
 
     /// Whether a target is to be armed at once, so that its page tables wait for that.
@@ -235,8 +296,8 @@ impl Windows {
         self.at_once.plan.is_some_and(|plan| plan.target == target)
     }
 
-    /// Arms a target at once if that is planned and there is enough for it, beside the share `kept` of a
-    /// full budget. Says whether it did.
+    /// Arms a target at once if that is planned and paid for, beside the share `kept` of a full
+    /// bucket. Returns whether it did.
     pub(super) fn arm_at_once<A: AccessCheck + ?Sized>(
         &mut self,
         access: &mut A,
@@ -259,14 +320,15 @@ impl Windows {
         }
         self.read_all_that_waits(access, at, now_us)?;
         self.places.clear();
-        // What it takes is known by itself.
+        // Its cost is accounted for by itself.
         self.budget.note_apart();
         if !access.arm_target(plan.target)? {
             self.targets[at].at_once_from_us = now_us + AGAIN_US;
             return Ok(false);
         }
         self.budget.spend_saved(price_us, plan.target_us);
-        // As often as it has room in that time, evenly: in whichever seconds that is, there are no more.
+        // As often as the time over which the bound is promised has room for it, and evenly, so
+        // that no such time has more.
         let times = (PUT_BY / self.budget.part_of_all(price_us)).floor().max(1.0);
         let next_us = now_us + (BOUND_OVER_US as f64 / times) as u64;
         self.targets[at].at_once_from_us = next_us;
@@ -277,7 +339,7 @@ impl Windows {
             self.was_armed_at_once(at, index, soon, next_us, now_us);
         }
         (self.armed_us, self.just_armed, self.at_once.was_just_armed) = (now_us, true, true);
-        // From when it is over, as far as can be said.
+        // Times count from when arming will be over, as far as is known.
         let armed_us = now_us + plan.monitor_us as u64;
         self.round_us = self.round_us.min(armed_us + FIRST_READING_US);
         self.at_once.read_again_us = armed_us + SECOND_READING_US;
@@ -289,8 +351,8 @@ impl Windows {
         Ok(true)
     }
 
-    /// Whether a target has filled much since it was planned: it would take as much more, and what is filled next would
-    /// wait long for its turn.
+    /// Whether a target has grown much since it was planned: it would cost more by as much, and
+    /// what is filled next would wait long for its turn.
     fn has_grown<A: AccessCheck + ?Sized>(
         &mut self,
         access: &mut A,
@@ -304,8 +366,9 @@ impl Windows {
         target.growth.is_growing(now_us)
     }
 
-    /// Reads what waits of a target, since nothing is known any more of when it was accessed once it is
-    /// armed; of more than may be read in a tick, what was armed last; of the others nothing is known any more.
+    /// Reads what waits for an access in a target: once all is armed, nothing is known of when it
+    /// was accessed before. If that is more than may be read in a tick, what was armed last is
+    /// read, and the rest is forgotten.
     fn read_all_that_waits<A: AccessCheck + ?Sized>(
         &mut self,
         access: &mut A,
@@ -331,7 +394,7 @@ impl Windows {
         self.read(access, now_us)
     }
 
-    /// When what was armed so is to be read next at the soonest; 0 for whenever it is due.
+    /// When the next full reading after arming all at once is due; 0 if both are over.
     pub(super) fn next_reading_us(&self, now_us: u64) -> u64 {
         let second_us = self.at_once.read_again_us;
         let first_us = second_us.saturating_sub(SECOND_READING_US - FIRST_READING_US);
@@ -354,21 +417,22 @@ impl Windows {
         self.at_once.learning = None;
         if let Some(at) = at {
             let soon_us = SOON_SAMPLES * self.attrs.sample_us;
-            let first_us = (FIRST_READING_US + SECOND_READING_US) / 2;
-            self.targets[at].learn_from_peers(armed_us, soon_us, first_us);
+            let between_us = (FIRST_READING_US + SECOND_READING_US) / 2;
+            self.targets[at].learn_from_peers(armed_us, soon_us, between_us);
         }
     }
 
-    /// Reads what was armed of a target, and does nothing else, until then: that takes all there is.
+    /// Until then, only reads what was armed of a target: that takes the whole budget.
     fn read_all_until(&mut self, at: usize, until_us: u64) {
         (self.at_once.all_read_until_us, self.astir_until_us) = (until_us, until_us);
-        // Most of it waits for its first access since then.
+        // Most pages still wait for their first access since they were armed.
         let target = &mut self.targets[at];
         target.runs.put_off(until_us);
         target.working_sets_due_us = target.working_sets_due_us.max(until_us);
     }
 
-    /// Whether more than a few page tables of a target that were armed at once still wait to be read for the second time.
+    /// Whether more than a few page tables that were armed at once still wait for their second
+    /// reading.
     fn is_much_unread(&self, at: usize) -> bool {
         let subregions = &self.targets[at].subregions;
         let is_unread = |s: &&Subregion| {
@@ -377,8 +441,9 @@ impl Windows {
         subregions.iter().filter(is_unread).count() * FEW_UNREAD > subregions.len()
     }
 
-    /// Notes that a subregion is armed with all else, and when it is to be read: `soon`, or if it is accessed so often.
-    /// `next_us`: when it may be so again.
+    /// Notes that a subregion was armed with all others, and when it is to be read: within
+    /// [`SOON_SAMPLES`] intervals if `soon` is set or it is accessed that often. `next_us`: when
+    /// its target may be armed at once again.
     fn was_armed_at_once(
         &mut self,
         at: usize,
@@ -397,7 +462,7 @@ impl Windows {
         if is_new {
             subregion.make_table();
             if subregion.estimate.rate() < BUSY_RATE && !subregion.estimate.is_together() {
-                // Of a few pages. All of it tells more in a moment.
+                // That rate is of a few pages. All of them tell more in a moment.
                 subregion.estimate.forget_rate();
             }
         }

@@ -10,15 +10,19 @@
 //!   an access had one, and from looks of any length the rate is *estimated*, in accesses a
 //!   second. Often accessed memory is armed for a sampling interval, seldom accessed memory
 //!   for seconds, and idle memory stays armed and is only read.
-//! - Where there are not too many, each page table is a subregion of its own, and its *table*
-//!   says which pages are in use and since when each of the others was left alone.
-//! - Where there are, *scouts* look between the probes: all over the memory for what differs
-//!   from its subregion, which is split out, and between subregions that differ for where
-//!   they meet.
-//! - All of it heeds a *budget*, from the first tick on.
+//! - If all page tables can be read often enough (`FOR_TABLES`), each is a subregion of its own,
+//!   and its *table* says which pages are in use and since when each of the others was left
+//!   alone.
+//! - Otherwise *scouts* look between the probes. Some explore all of the memory: a place that
+//!   differs from its subregion is split out. Others search the border between two subregions
+//!   that differ.
+//! - A *budget* bounds what all of this costs, from the first tick on.
 //!
 //! At the end of an aggregation interval neighbouring subregions that are alike become
 //! regions.
+//!
+//! A *tick* is one call of [`Monitor::tick`]. A *round* reads what is due and arms what is to be
+//! read next: it takes one tick, or two if something is to be read a sampling interval later.
 //!
 //! | module | holds |
 //! |---|---|
@@ -26,21 +30,28 @@
 //! | `round` | what is read, and what comes of it |
 //! | `arming` | what is armed |
 //! | `at_once` | arming all of a target at once |
-//! | `peers` | what page tables tell of each other after that |
+//! | `peers` | what page tables tell of each other after all were armed at once |
 //! | `looks` | when a subregion is looked at next |
 //! | `scout` | places between the probes |
-//! | `subregion`, `target` | a subregion, and those of a target |
+//! | `subregion` | a subregion |
+//! | `subregion/probe` | which of its pages are looked at |
+//! | `subregion/look` | what arming and reading them tells |
+//! | `subregion/counting` | how many of them are accessed within which time, as counted |
+//! | `subregion/told` | what is told of it: how much is accessed how often, and since when |
+//! | `subregion/bursts` | use that comes in bursts |
+//! | `target` | the subregions of a target |
 //! | `table` | the pages of a page table, each for itself |
 //! | `estimate` | from looks to rates |
-//! | `together` | memory that is gone over: how often |
-//! | `turns` | memory that is used by turns |
+//! | `together` | pages that are accessed all at once, as in a sweep: how often |
+//! | `turns` | page tables that come into use, and fall idle, as a whole |
 //! | `curve` | how many pages are accessed within which time |
-//! | `seen` | how many were, as far as was seen |
-//! | `survey` | the same by places that were drawn from all of it |
+//! | `seen` | how many were accessed of late, as far as was seen |
+//! | `survey` | how much is accessed, from an even sample of all memory |
 //! | `working_set` | how much of a target is accessed within which time |
-//! | `growth` | what was filled of late, by what is resident |
+//! | `growth` | how much memory was filled of late, from resident sizes |
 //! | `regions`, `page_runs` | aggregation: from subregions to regions, and to runs of pages |
-//! | `budget`, `intervals` | what it may cost, and how often to sample |
+//! | `budget` | what monitoring may cost, and what it does cost |
+//! | `intervals` | sampling and aggregation intervals that fit the workload |
 
 mod arming;
 mod at_once;
@@ -85,44 +96,56 @@ use target::TargetSubregions;
 /// half of what the paper's monitor takes on average.
 pub const DEFAULT_MAX_OVERHEAD: f64 = 0.005;
 
-/// Pages in the probe of a subregion of which nothing is known, or that is idle. Chosen:
-/// their entries are one cache line, which costs as much to read as one of them.
+/// Pages in the probe of a subregion of which nothing is known, or which is idle. Chosen: their
+/// page-table entries are one cache line, which costs as much to read as one entry.
 const IDLE_PAGES: u64 = 8;
-/// Subregions for each region that there may be. Chosen.
+/// Most subregions for each region that the attributes allow. Chosen.
 const SUBREGIONS_PER_REGION: usize = 4;
-/// The share of what may be spent that reading all page tables may take, for them to be
-/// known one by one, and the time for it in seconds. Chosen.
+/// The share of the budget that reading all page tables may take, for them to be known one by one.
+/// Chosen.
 const FOR_TABLES: f64 = 0.4;
+/// The time in seconds in which that share of the budget has to pay for reading all page tables
+/// once. Chosen.
 const TABLES_READ_IN: f64 = 4.0;
-/// Where page tables are known one by one already, so many times as many still may be. Chosen: programs map and unmap some of what
-/// they have.
+/// Hysteresis: once page tables are known one by one, this many times the affordable number is
+/// allowed before that is given up. Chosen: programs map and unmap some of what they have.
 const STILL_FITS: f64 = 1.25;
-/// Most rounds at once: the first, and those that follow since something changed. Chosen: at two ticks each they fit the default
-/// one, which has twenty.
+/// Most rounds run back to back: the first, and repeats because something changed. Chosen: 8 rounds
+/// of two ticks fit a default aggregation interval (20 ticks).
 const MAX_ROUNDS: u32 = 8;
-/// The share of the budget, beside what is kept, from which on there is another round for what
-/// changed. Chosen: what is left is for the first round of the next interval.
+/// A round is repeated at once only if more than this share of a full bucket is left beside the
+/// reserve. Chosen: what is left is for the first round of the next interval.
 const FOR_FURTHER_ROUNDS: f64 = 0.2;
-/// Runs of pages that it takes so many seconds to pay for were found at a cost. Chosen: an interval.
+/// An end of an interval is *unusual* (see `Budget::note_ending`) if finding runs of pages in it
+/// cost more than this many seconds of their share of the budget. Chosen: one interval.
 const RUNS_FOUND_S: f64 = 0.1;
-/// Aggregation intervals after which the intervals themselves are tuned. Chosen: by then
-/// the estimates are of the intervals in force.
+/// The intervals are tuned once in this many aggregation intervals. Chosen: by then the estimates
+/// are of the intervals in force.
 const INTERVALS_TUNED: u64 = 10;
-/// The share of a full budget that is kept for changes while hardly any memory was explored, or in debt. Chosen.
+/// The share of a full bucket kept in reserve while little of a large memory is explored, or while
+/// in debt (otherwise `KEPT_FOR_CHANGE`). Chosen.
 const KEPT_WHILE_UNKNOWN: f64 = 0.1;
-/// And for how long that is, at most, in microseconds. Chosen.
+/// The longest time after exploring began anew in which that counts as little explored, in
+/// microseconds. Chosen.
 const MOST_UNKNOWN_US: u64 = 30_000_000;
-/// Most times that the aggregation interval is doubled to keep to the budget. Chosen: 6.4 s
-/// by default.
+/// Most times that the aggregation interval is doubled to keep to the budget. Chosen: 6.4 s by
+/// default.
 const MAX_DOUBLINGS: u32 = 6;
-/// An interval that was doubled is halved again when half of it would do were costs so many times
-/// as high. Chosen: they vary, and ages of runs of pages are recorded anew when it changes.
+/// A doubled aggregation interval is halved again only if the half would do even with costs this
+/// many times as high. Chosen: costs vary, and a change of the interval records the ages of runs of
+/// pages anew.
 const SPARE: f64 = 1.5;
-
-/// Targets are updated so many times as often while one of them grows, at most, and the share of what may be spent that this may
-/// take then. Chosen: a gigabyte is mostly filled in a few seconds.
+/// Targets are updated at most this many times as often as usual while one of them grows. Chosen: a
+/// gigabyte is mostly filled in a few seconds.
 const SOONER: u64 = 4;
+/// The share of the budget that updates of targets may take while one of them grows. Chosen: as for
+/// `SOONER`.
 const FOR_UPDATES: f64 = 0.2;
+/// Room for further subregions is scarce if less than one part in this many of the most that there
+/// may be is left. Chosen.
+const SCARCE_ROOM: usize = 8;
+/// Exploring begins anew once more is mapped than then by more than one part in this many. Chosen.
+const MUCH_NEW: u64 = 8;
 
 /// Watches targets a page table at a time.
 #[derive(Debug, Clone)]
@@ -133,23 +156,24 @@ pub struct Windows {
     budget: Budget,
     targets: Vec<TargetSubregions>,
     scouts: Vec<Scout>,
-    /// Accesses a second of what most of them are to find.
+    /// Access rate (accesses a second) that most scouts look for.
     sought: f64,
     /// Whether each page table is a subregion of its own.
     fits_tables: bool,
-    /// Some of them are not known yet, and could be.
+    /// Some page tables are not known page by page yet, but could be.
     is_learning: bool,
-    /// Looks that are due wait for long, since there is too little for all.
+    /// Looks wait for long after they are due, since the budget is too small for all of them.
     is_behind: bool,
     at_once: AtOnce,
-    /// What is read or was armed in this tick.
+    /// The windows that are read or were armed in this tick.
     places: Vec<Place>,
     /// When something was last armed.
     armed_us: u64,
-    /// That was in the last tick, which is not charged yet.
+    /// Something was armed in the last tick, whose cost is not charged yet.
     just_armed: bool,
-    /// When what was armed for a short time is to be read, and what was; `None` if nothing was.
+    /// When what was armed for one sampling interval is to be read; `None` if nothing was.
     check_us: Option<u64>,
+    /// What was armed for one sampling interval.
     to_check: Vec<Who>,
     /// Number of the aggregation interval, from 1.
     interval: u64,
@@ -158,30 +182,32 @@ pub struct Windows {
     next_update_us: u64,
     /// When the next round begins.
     round_us: u64,
-    /// Those that followed each other at once, and the first.
+    /// Rounds run back to back so far, the first included.
     rounds: u32,
-    /// Something was found that is worth another round at once.
+    /// Something was found in this round that is worth another one at once.
     wants_round: bool,
-    /// Memory came into use as a whole since that was last gone through.
+    /// Some page table came into use as a whole since `leave_what_turns` last ran.
     has_turned: bool,
-    /// Until when that counts as dear.
+    /// Until when page tables that come into use as a whole count as expensive.
     turns_dear_until_us: u64,
-    /// Subregions that turned out to be other than they were thought to be, in these rounds.
+    /// Subregions that turned out to be other than they were thought to be, in the rounds that
+    /// `rounds` counts.
     changes: u64,
-    /// Looks in them.
+    /// Windows read in the same rounds.
     looks: u64,
-    /// Until when so much changes that what is kept for that is spent.
+    /// Until when the reserve may be spent, since much has just changed.
     astir_until_us: u64,
-    /// Until when a phase that began counts as one that others may follow.
+    /// Until when the last phase that began counts as recent: others may follow.
     in_phases_until_us: u64,
     /// How often the aggregation interval is doubled to keep to the budget.
     doublings: u32,
-    /// The number of the next place to explore.
+    /// The number of the next place to explore, from a random start.
     explore_place: u64,
-    /// Places explored so far.
+    /// Places explored since exploring last began anew.
     nr_explored: u64,
-    /// Bytes mapped when exploring began anew, and when that was.
+    /// Bytes mapped when exploring last began anew, or the least since.
     explored_bytes: u64,
+    /// When exploring last began anew.
     explored_from_us: u64,
     /// Largest window that the primitive takes, in pages.
     most_pages: u32,
@@ -189,9 +215,11 @@ pub struct Windows {
     begun_us: Option<u64>,
     /// When the last tick began.
     now_us: u64,
+    /// When the next tick is to begin.
     planned_us: u64,
+    /// How long the driver is to wait until then, from when this tick was due.
     wait_us: u64,
-    /// Kept for their allocations.
+    /// Buffers, kept for their allocations.
     due: Vec<Reverse<(u64, Who)>>,
     windows: Vec<Window>,
     observations: Vec<Observation>,
@@ -273,8 +301,8 @@ impl Windows {
         self.targets.iter().map(TargetSubregions::bytes).sum()
     }
 
-    /// How long until targets are updated again: less in the first moments, in which programs map most of what they
-    /// have, and while one of them grows.
+    /// How long until targets are updated again. It is shorter in the first moments, in which
+    /// programs map most of what they have, and while a target grows.
     fn until_update_us(&self, now_us: u64) -> u64 {
         let since_us = now_us.saturating_sub(self.begun_us.unwrap_or(now_us));
         let grows = self.targets.iter().any(|target| target.growth.is_growing(now_us));
@@ -289,7 +317,8 @@ impl Windows {
         (self.bytes() / u64::from(self.attrs.max_regions / 2).max(3)).max(PAGE_SIZE)
     }
 
-    /// Most subregions: besides one for each range that is mapped, some for each region.
+    /// Most subregions: one for each range that is mapped, and `SUBREGIONS_PER_REGION` for each
+    /// region.
     fn max_subregions(&self) -> usize {
         let ranges: usize = self.targets.iter().map(TargetSubregions::nr_ranges).sum();
         SUBREGIONS_PER_REGION * self.attrs.max_regions as usize + ranges
@@ -325,8 +354,8 @@ impl Windows {
         self.cost.pages += self.windows.iter().map(|w| u64::from(w.pages)).sum::<u64>();
     }
 
-    /// Draws when the next round begins: in the next interval or, where that was doubled for
-    /// its end to be less dear, in the next part of this one.
+    /// Draws when the next round begins: in the next interval or, if the interval was doubled more
+    /// often than rounds need, in the next part of this one.
     fn draw_round(&mut self, now_us: u64) {
         let doublings = self
             .budget
@@ -339,42 +368,44 @@ impl Windows {
         self.round_us = next_us + offset * self.attrs.sample_us;
         // Nobody is woken for nothing while what was spent is not paid for.
         self.round_us = self.round_us.max(self.budget.paid_us(now_us).min(self.end_us));
-        // What was armed at once is read when that tells most, also if something else called for a round.
+        // What was armed at once is read when that tells most, even if something else called for a
+        // round.
         let reading_us = self.next_reading_us(now_us);
         if reading_us > 0 {
             self.round_us = self.round_us.min(reading_us);
         }
     }
 
-    /// Whether so much has just changed that what is kept for that may be spent.
+    /// Whether so much has just changed that the reserve for that may be spent.
     fn is_astir(&self, now_us: u64) -> bool {
         now_us < self.astir_until_us
     }
 
-    /// Whether a phase began in as many seconds before as the bound is promised over.
+    /// Whether a phase began within the time over which the bound is promised.
     fn phase_began_lately(&self, now_us: u64) -> bool {
         now_us < self.in_phases_until_us
     }
 
-    /// The share of a full budget that is not to be spent now.
+    /// The share of a full bucket that is not to be spent now.
     fn kept(&self, now_us: u64) -> f64 {
         if self.is_astir(now_us) {
             0.0
         } else if self.knows_little(now_us) || self.budget.is_in_debt() {
-            // What changes in memory of which little is known, or of which nothing waits, is not seen.
+            // Where little is known, or nothing waits for an access, a change is not seen anyway: a
+            // large reserve is of no use.
             KEPT_WHILE_UNKNOWN
         } else {
             KEPT_FOR_CHANGE
         }
     }
 
-    /// Whether it is memory too large to be known page by page of which hardly any was explored.
+    /// Whether memory is too large to be known page by page, and hardly any of it was explored yet.
     fn knows_little(&self, now_us: u64) -> bool {
         let is_new = now_us < self.explored_from_us + MOST_UNKNOWN_US;
         is_new && !self.fits_tables && self.nr_explored < u64::from(self.attrs.max_regions / 2)
     }
 
-    /// Whether there are page tables that nothing is known of, and could be.
+    /// Whether some page tables are not known page by page yet, but could be.
     fn lacks_tables(&self) -> bool {
         self.fits_tables && self.is_learning
     }
@@ -383,14 +414,14 @@ impl Windows {
     fn end_interval(&mut self, now_us: u64) -> Snapshot {
         if !self.fits_tables {
             let limit = self.size_limit();
-            let is_scarce = self.room() * 8 < self.max_subregions();
+            let is_scarce = self.room() * SCARCE_ROOM < self.max_subregions();
             let targets = self.targets.iter_mut();
             targets.for_each(|target| target.merge_alike(limit, is_scarce, now_us));
         }
         let aggregation_us = self.aggregation_us();
-        // Whoever calls late ends all that is over at once.
+        // A caller who comes late ends all intervals that are over at once.
         let end_us = if now_us < self.end_us + aggregation_us { self.end_us } else { now_us };
-        // Before runs of pages are found, which then stay as they are for seconds.
+        // Before runs of pages are found: these are kept for seconds.
         self.end_at_once(end_us);
         let per_second = self.budget.per_second();
         let seconds = self.attrs.sample_us as f64 / 1e6;
@@ -423,7 +454,7 @@ impl Windows {
         snapshot
     }
 
-    /// How often the aggregation interval is to be doubled if all costs are so many times as high
+    /// How often the aggregation interval is to be doubled if all costs are `costs` times as high
     /// as they are.
     fn doublings_at(&self, costs: f64) -> u32 {
         let (interval_us, is_learning) = (self.attrs.aggregation_us, self.lacks_tables());
@@ -488,7 +519,8 @@ impl Monitor for Windows {
         if self.check_us.is_none() {
             if now_us >= self.end_us {
                 snapshot = Some(self.end_interval(now_us));
-                // Where runs of pages, or new rates of them, were found that took a while, none are for long.
+                // Where runs of pages, or new rates of runs, were found at some cost, none are
+                // found again for long.
                 let found_runs = self.targets.iter().any(|t| t.runs.found_s > RUNS_FOUND_S);
                 self.budget.note_ending(!found_runs);
             }
@@ -504,7 +536,7 @@ impl Monitor for Windows {
                 self.begin_round(access, now_us)?;
             }
         }
-        // Where the driver thinks we are: it leaves out ticks that were missed.
+        // When the driver takes this tick to have been due: it leaves out ticks that were missed.
         let late_us = now_us.saturating_sub(self.planned_us) / sample_us * sample_us;
         let due_us = if now_us < self.planned_us { now_us } else { self.planned_us + late_us };
         let next_us =
@@ -539,13 +571,13 @@ impl Monitor for Windows {
         let price = self.budget.reading(u64::from(self.most_pages)).monitor();
         let affordable = self.budget.per_second() * FOR_TABLES * TABLES_READ_IN / price;
         let most = self.max_subregions();
-        // What is known of all pages is not forgotten for one table more.
+        // What is known of all pages is not given up for a few page tables more.
         let affordable = if self.fits_tables { affordable * STILL_FITS } else { affordable };
         self.fits_tables = tables as usize <= most && tables as f64 <= affordable;
         let bytes = self.bytes();
         self.explored_bytes = self.explored_bytes.min(bytes);
-        if bytes - self.explored_bytes > self.explored_bytes / 8 {
-            // There is much that was never looked at.
+        if bytes - self.explored_bytes > self.explored_bytes / MUCH_NEW {
+            // Much of the memory was never looked at.
             (self.nr_explored, self.explored_bytes) = (0, bytes);
             self.explored_from_us = now_us;
             self.astir_until_us = self.astir_until_us.max(now_us + round::ASTIR_US);

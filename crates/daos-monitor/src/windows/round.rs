@@ -1,8 +1,8 @@
 //! A round: what is due is read, what was read is armed anew where it has to be, and what
 //! the budget leaves goes into knowing more.
 //!
-//! What is known to be accessed often is read a sampling interval after it was armed, in a
-//! tick of its own; all else when a later round comes.
+//! Memory that is known to be accessed often is read a sampling interval after it was armed, in a
+//! tick of its own; all other memory is read in a later round.
 
 use super::Windows;
 use super::budget::BOUND_OVER_US;
@@ -12,58 +12,73 @@ use daos_core::{AccessCheck, Observation, Window};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Time from one look to the next at memory in which nothing is present, in microseconds.
-/// Chosen.
+/// Time from one look to the next at memory of which nothing is present, in microseconds. Chosen.
 const BETWEEN_ABSENT_US: u64 = 500_000;
-/// Accesses a second that a subregion is looked at for until it is known to have fewer.
+/// A subregion is looked at closely until it is known whether it has this many accesses a second.
 /// Chosen: what is used every two seconds is in use.
 const LEAST_RATE: f64 = 0.5;
-/// Time after which a subregion that was not accessed is idle for sure, whatever its pages
-/// are, in microseconds. Chosen.
+/// A subregion without an access for this time after arming is idle for sure, whatever its pages
+/// are; in microseconds. Chosen.
 const SURE_AFTER_US: u64 = 1_000_000;
-/// Neighbours on each side that a change may have befallen too. Chosen.
+/// Neighbours on each side of a changed subregion that are looked at, too. Chosen.
 const REACH: usize = 8;
-/// The part of what there is to spend that reading what waits may take, and the part that it
-/// may take together with arming what does not. Chosen: the rest is for knowing more.
+/// Most of a round's budget (what the bucket holds beyond the reserve) for reading what waits for
+/// an access, as a share. Chosen.
 const FOR_READING: f64 = 0.3;
+/// Most of a round's budget for that reading plus arming what is due, as a share. Chosen: the rest
+/// is for learning or exploring.
 const FOR_LOOKS: f64 = 0.55;
-/// The part of all that is left that reading may take in a round in any case. Chosen: as much of it comes in meanwhile, and
-/// what is kept for changes is of no use where nobody sees that there are any.
+/// If only the reserve is left, the share of it that reading may still take in a round. Chosen: as
+/// much comes in meanwhile, and a reserve for changes is of no use where nobody sees that there are
+/// any.
 const READ_ANYWAY: f64 = 0.1;
-/// The part that reading may take together with arming what never was. Chosen: a few pages of each
-/// subregion tell for little what most of them are.
+/// Most of a round's budget for reading plus arming what was never armed before, as a share.
+/// Chosen: a few pages of each subregion tell cheaply what most of the memory is.
 const FOR_FIRST_LOOKS: f64 = 0.8;
-/// One in so many subregions that change in a round, and those that follow it at once, are many. Chosen: a phase begins.
+/// A phase has begun when at least one subregion in this many changed during back-to-back rounds.
+/// Chosen.
 const MANY_CHANGE: usize = 32;
-/// Changes that are many as well if they are so great a part of all looks in them. Chosen: where little can be
-/// looked at, few changes are seen of a phase that begins.
+/// A phase has also begun when at least this many subregions changed, and they are at least one in
+/// [`OF_LOOKS`] of all looks. Chosen: where little can be looked at, few changes are seen of a
+/// phase that begins.
 const SOME: u64 = 4;
+/// See [`SOME`]: changes must be at least one in this many looks. Chosen.
 const OF_LOOKS: u64 = 2;
-/// So long it takes then to see what has changed, in microseconds. Chosen: as looks take at memory
-/// that is accessed often.
+/// How long the reserve may be spent after much has changed, in microseconds. Chosen: as long as
+/// looks take at memory that is accessed often.
 pub(super) const ASTIR_US: u64 = 200_000;
-/// What learning and exploring leave even then, as a share of a full budget. Chosen.
+/// The share of a full bucket that learning and exploring leave untouched, also while the reserve
+/// may be spent. Chosen.
 const KEPT_BY_LEARNING: f64 = 0.15;
-/// One in so many that change put off learning. Chosen: in mixed memory that is as
-/// it was, it is one in a hundred.
+/// While at least one subregion in this many changes during back-to-back rounds, learning page
+/// tables has no larger share than usual. Chosen: in mixed memory whose use does not change, one in
+/// a hundred seems to.
 const SOME_CHANGE: usize = 128;
-/// The same while there are page tables, or parts of a large memory, that nothing is known of,
-/// and not much changes. Chosen: those come first.
+/// ([`FOR_READING`], [`FOR_LOOKS`]) while some page tables are still to be learned and little
+/// changes. Chosen: learning comes first.
 const WHILE_LEARNING: (f64, f64) = (0.25, 0.33);
+/// ([`FOR_READING`], [`FOR_LOOKS`]) while parts of a large memory are still unexplored and little
+/// changes. Chosen: exploring comes first.
 const WHILE_EXPLORING: (f64, f64) = (0.15, 0.3);
+/// The same while looks are late, too. Chosen: exploring, which would find more to look at, has
+/// less.
 const WHILE_BEHIND: (f64, f64) = (0.2, 0.4);
-/// Time after which a look that was due shows that there is no time for all of them, in
-/// microseconds. Chosen: then exploring, which would find more that is not looked at, has less.
+/// A look that is later than this shows that there is too little for all looks, in microseconds.
+/// Chosen.
 const BEHIND_US: u64 = 1_000_000;
-/// Places that are explored for each region that there may be before memory counts as known.
-/// Chosen: blocks in a hundredth of it were found by then.
+/// Memory counts as explored after this many places for each region that the attributes allow.
+/// Chosen: blocks in a hundredth of the memory were found by then.
 const PLACES_A_REGION: u64 = 20;
-/// The part that is left for what comes unexpected; by learning page tables, where a phase began lately and another may
-/// follow. Chosen.
+/// The share of a round's budget that learning and exploring leave for what comes unexpected.
+/// Chosen.
 const LEFT: f64 = 0.05;
+/// The same for learning page tables if a phase began lately. Chosen: another may follow.
 const LEFT_IN_PHASES: f64 = 0.6;
+/// Looks come earlier by up to one part in this many of the pause before them, so that they spread
+/// over rounds. Chosen.
+const SPREAD: u64 = 2;
 
-/// Who is due, by rising keys.
+/// What is due, the smallest key first.
 pub(super) type Due = BinaryHeap<Reverse<(u64, Who)>>;
 
 /// Who is looked at.
@@ -79,7 +94,7 @@ pub(super) enum Who {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
     pub who: Who,
-    /// By number, in the probe.
+    /// The first page's number in the probe, and the number behind the last page's.
     pub from: u32,
     pub to: u32,
 }
@@ -122,7 +137,7 @@ impl Windows {
         if !(self.wants_round || is_worth_arming) {
             return Ok(());
         }
-        // What was just read may have shown that much changes.
+        // What was just read may have shown that much changes: shares and reserve are others then.
         let (_, for_looks) = self.shares(now_us);
         let kept = self.kept(now_us);
         let there_is = (fullness - kept).max(0.0);
@@ -130,7 +145,8 @@ impl Windows {
         self.arm_due(now_us, kept_beside(FOR_FIRST_LOOKS), kept_beside(for_looks));
         let left = |part: f64| kept.max(KEPT_BY_LEARNING) + there_is * part;
         if self.fits_tables {
-            // What is thought to be idle may be in use by now, and cost its user.
+            // Memory that is thought to be idle may be in use by now, and arming it would cost its
+            // user.
             if !self.is_astir(now_us) {
                 let part = if self.phase_began_lately(now_us) { LEFT_IN_PHASES } else { LEFT };
                 self.arm_tables(now_us, left(part));
@@ -146,13 +162,13 @@ impl Windows {
         self.arm(access, now_us)
     }
 
-    /// Notes that what was due then has to wait.
+    /// Notes that a look that was due at `due_us` has to wait.
     pub(super) fn note_left(&mut self, due_us: u64, now_us: u64) {
-        // What is in a hurry says nothing of the others.
+        // `due_us == 0` means urgent, not overdue.
         self.is_behind |= due_us > 0 && now_us > due_us + BEHIND_US;
     }
 
-    /// The parts of what there is that reading may take, and reading and looks together.
+    /// The shares of a round's budget: for reading, and for reading plus looks.
     fn shares(&self, now_us: u64) -> (f64, f64) {
         if now_us < self.at_once.all_read_until_us {
             return (1.0, 1.0);
@@ -167,7 +183,8 @@ impl Windows {
         }
     }
 
-    /// Whether one in so many subregions, or more, changed in this round and those that it follows at once.
+    /// Whether at least one subregion in `nr` changed in this round and those before it, back to
+    /// back.
     fn has_changed_one_in(&self, nr: usize) -> bool {
         self.changes as usize * nr >= self.nr_subregions()
     }
@@ -178,8 +195,8 @@ impl Windows {
         is_much_of_looks || self.has_changed_one_in(MANY_CHANGE)
     }
 
-    /// Reads what was armed for a short time only: that was paid for when it was armed, and to read it
-    /// late would waste it.
+    /// Reads what was armed for one sampling interval. Arming it reserved the cost of this reading,
+    /// and a late reading would waste it.
     pub(super) fn end_round<A: AccessCheck + ?Sized>(
         &mut self,
         access: &mut A,
@@ -193,7 +210,7 @@ impl Windows {
             let subregion = self.at(who);
             let look = (subregion.due_us <= by_us).then(|| self.next_look(who, now_us)).flatten();
             if let Some((from, to)) = look {
-                // Planned when it was armed; what it costs is to be learned.
+                // Its cost was reserved when it was armed; what it really costs is to be learned.
                 self.budget.expect(self.budget.reading(u64::from(to - from)));
                 self.places.push(Place { who, from, to });
             }
@@ -202,7 +219,8 @@ impl Windows {
         self.read(access, now_us)
     }
 
-    /// Finds anew what was armed for a short time only, once targets or scouts are others.
+    /// Finds again what was armed for one sampling interval, after indices of targets or scouts
+    /// changed.
     pub(super) fn find_to_check(&mut self) {
         self.to_check.clear();
         if self.check_us.is_none() {
@@ -231,7 +249,7 @@ impl Windows {
         while let Some(Reverse((_, who))) = due.pop() {
             let Some((from, to)) = self.next_look(who, now_us) else {
                 let place = self.at_mut(who);
-                // Of page tables there is something to read again when time has passed.
+                // Of a page table there is something to read again once time has passed.
                 place.is_to_be_armed = place.table.is_none();
                 continue;
             };
@@ -248,8 +266,8 @@ impl Windows {
         self.read(access, now_us)
     }
 
-    /// What is due, by rising keys, of what is wanted. Only as many are put in order as are asked for: where there is too
-    /// little for all, many are due, and few are looked at.
+    /// What is due and `is_wanted`, the smallest key first. A heap puts only as many in order as
+    /// are taken: where the budget is too small for all, many are due, and few are looked at.
     pub(super) fn all_due(
         &mut self,
         now_us: u64,
@@ -287,7 +305,7 @@ impl Windows {
         }
     }
 
-    /// The pages that are to be read next; a scout is read as a whole.
+    /// The pages that are to be read next; of a scout, all.
     fn next_look(&self, who: Who, now_us: u64) -> Option<(u32, u32)> {
         match who {
             Who::Subregion(..) => self.at(who).next_look(now_us),
@@ -321,8 +339,8 @@ impl Windows {
         Ok(())
     }
 
-    /// Takes in what was found in a window, and plans the next look. Appends the target and the start of a probe that is not
-    /// like where it was before to `moved`.
+    /// Takes in what was found in a window, and plans the next look. Appends the target and the
+    /// start of a probe that is not like where it was before to `moved`.
     fn take(
         &mut self,
         place: Place,
@@ -345,7 +363,7 @@ impl Windows {
             subregion.take((place.from, place.to), seen, now_us);
             subregion.moved_from = None;
             if place.to - place.from < subregion.nr_pages() {
-                // Whether anything is there is for a look at all to tell.
+                // Only a look at all pages tells whether any is there.
                 subregion.whole_read_us = 0;
             }
             subregion.unsure = false;
@@ -371,14 +389,14 @@ impl Windows {
         subregion.unsure = is_odd
             || subregion.is_saturated
             || (waited_us < SURE_AFTER_US && !subregion.estimate.is_enough(LEAST_RATE));
-        // Where neighbours tell of each other, each can be looked at more seldom.
+        // Page tables change with their neighbours, so each can be looked at more seldom.
         let between_us = if self.fits_tables { BETWEEN_TABLES_US } else { BETWEEN_LOOKS_US };
         subregion.due_us = subregion.next_due_us(sample_us, between_us, now_us);
         subregion.due_us = subregion.due_us.max(next_reading_us);
         let pause_us = subregion.due_us.saturating_sub(now_us);
         if now_us >= self.at_once.read_again_us && pause_us > BETWEEN_LOOKS_US {
-            // Not all in the same round, so that in each some show whether anything changed.
-            subregion.due_us -= self.rng.below(pause_us / 2);
+            // Looks are spread over rounds, so that in each some show whether anything changed.
+            subregion.due_us -= self.rng.below(pause_us / SPREAD);
         }
         if seen.present == 0 {
             subregion.leave_probe();
@@ -398,7 +416,7 @@ impl Windows {
             if many_change {
                 self.astir_until_us = self.astir_until_us.max(now_us + ASTIR_US);
                 self.in_phases_until_us = now_us + BOUND_OVER_US;
-                // It is not for where it is that it is another.
+                // Use changed all over, so this is not because the probe was moved.
                 subregion.moved_from = None;
             } else if subregion.moved_from.is_some() {
                 moved.push((at, subregion.probe.start));
@@ -406,7 +424,7 @@ impl Windows {
         }
     }
 
-    /// In the order of targets and addresses, in which they are read fastest.
+    /// Sorts the places by target and address: in this order they are read fastest.
     pub(super) fn sort_places(&mut self) {
         let (targets, scouts) = (&self.targets, &self.scouts);
         self.places.sort_unstable_by_key(|place| match place.who {

@@ -1,64 +1,78 @@
-//! Pages that are accessed all at once, again and again: memory that is gone over.
+//! Pages that are accessed all at once, again and again: memory that is swept.
 //!
-//! A look at pages that are accessed at random times finds a part of them accessed. Of a page table in
-//! a sweep it finds all or none, whatever its exposure: all are accessed within a moment. So it tells as
-//! much as one page would. And armed at some time, they are accessed at any time within the period of
-//! the sweep alike, but not after it: at random times, at the same rate, a third of them would come later.
+//! A look at pages that are accessed at random times finds a part of them accessed. A look at a
+//! page table in a sweep finds all or none accessed, however long the exposure: the sweep passes
+//! them within a moment. So it tells as much as one page would. And when they are armed at some
+//! time, the sweep comes by at any time within its period with the same chance, but not later; at
+//! random times, at the same rate, a third of the pages would be accessed later.
 //!
-//! Records of many pages that are accessed at random times look the same, page table by page table. Their
-//! rate is told a third too low then; how many are accessed within a time, hardly otherwise.
+//! Records of many pages that are accessed at random times look the same, page table by page table.
+//! Their rate is then told a third too low, but how many are accessed within a time is hardly off.
 
 use super::estimate::{Evidence, chance};
 
-/// How much likelier it has to be that pages come together, as a log likelihood ratio of the looks that found
-/// all accessed, and of those that found none. Chosen: one in twenty are so by chance.
+/// Pages count as accessed together from this log likelihood ratio on: by the looks that found all
+/// accessed, and by those that found none. Chosen: one in twenty is above it by chance.
 const SURE: f64 = 3.0;
-/// How much likelier it is where that has been known for long. Chosen: two looks of each kind more.
+/// The same to count as settled: known for long. Chosen: two looks of each kind more.
 const SETTLED: f64 = 6.0;
-/// Most that one look adds to it, or takes off, and most that is kept. Chosen: two of each kind decide.
+/// Most that one look adds to such a ratio, or takes off. Chosen: two looks of each kind decide.
 const AT_ONCE: f64 = 2.0;
+/// The largest such ratio that is kept. Chosen: as for [`AT_ONCE`].
 const MOST: f64 = 8.0;
-/// How much is enough by those that found all, where most memory is gone over: one, since the last that did not fit. Chosen.
+/// Where most memory of the target is swept, pages count as swept from this ratio on, by the looks
+/// that found all accessed. Chosen: one look since the last that did not fit.
 const FITS: f64 = 1.5;
-/// What each look leaves of what is known of both. Chosen: some fifty count.
+/// What each look leaves of both ratios, as a share. Chosen: some fifty looks count.
 const KEEP: f64 = 0.98;
-/// Of pages in a sweep, so many are passed while they are being armed or read. Chosen.
+/// The chance that a sweep passes pages while they are being armed or read, so that it is seen in
+/// part. Chosen.
 const PARTLY: f64 = 0.05;
-/// The shares of accessed pages from which on it is all, and up to which it is none. Chosen.
+/// A look found all pages accessed from this share on. Chosen.
 const ALL: f64 = 0.9;
+/// A look found no pages accessed up to this share. Chosen.
 const NONE: f64 = 0.1;
-/// What the last look counts for in the share of those that found all, and the share from which on most memory in use is
-/// gone over. Chosen: of what is used by turns, which comes and goes as a whole, it is less.
+/// Weight of the newest look in the running mean `MostlySwept::whole`. Chosen: some fifty looks
+/// count.
 const LATEST: f64 = 0.02;
+/// Most memory in use is swept only if that mean is above this. Chosen: of memory that comes into
+/// use and goes as a whole, by turns, it is less.
 const MOSTLY_WHOLE: f64 = 0.9;
-/// Looks that are read within so many seconds are short; what the last one counts for in the share of those that found all, and
-/// that from which on memory is not gone over, or so often that it makes no difference. Chosen: a sweep comes by in one so short by
-/// chance only, and some twenty looks tell that.
+/// A look is short if it is read within this many seconds. Chosen: a sweep comes by in so short a
+/// time by chance only.
 const SHORT: f64 = 0.02;
+/// Weight of the newest short look in the running mean `MostlySwept::short`. Chosen: some twenty
+/// looks count.
 const LATEST_SHORT: f64 = 0.05;
+/// Most memory in use is swept only if that mean is below this: else it is not, or so often that it
+/// makes no difference. Chosen.
 const MOST_SHORT: f64 = 0.4;
-/// The chance that a sweep comes by in a look, at least and at most. Chosen: none is impossible.
+/// Bounds on the chance that a sweep comes by in a look. Chosen: nothing is impossible.
 const CHANCES: (f64, f64) = (1e-6, 1.0 - 1e-6);
-/// Of a rate that looks told as if accesses came at random times, what it is if they come in sweeps: looks take 0.8 mean times, in
-/// which 1 - exp(-0.8) have an access.
+/// Rate of a sweep over the rate estimated as if accesses were random: (1 − exp(−0.8)) / 0.8, since
+/// looks last 0.8 mean times.
 const IF_SWEPT: f64 = 0.69;
-/// Accesses that the period rests on at most. Chosen.
+/// Most accesses that the rate of a sweep rests on. Chosen.
 const MOST_ACCESSES: f64 = 32.0;
-/// The part of a period after which a look that finds none hardly fits it. Chosen.
+/// A look that finds none is taken to end within this share of a period: later it would hardly fit.
+/// Chosen.
 const MOST_OF_PERIOD: f64 = 0.8;
 
 /// A look at all pages that were armed together, of which none had been accessed before.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct LookAtAll {
+    /// How many pages.
     pub pages: f64,
     /// The share that was found accessed, 0 to 1.
     pub share: f64,
-    /// Seconds from when they were armed until they were read before, and until now.
+    /// Seconds from when they were armed until they were last read before this look.
     pub from: f64,
+    /// Seconds from when they were armed until this look.
     pub to: f64,
 }
 
-/// How much likelier it is that pages are accessed together, by looks that found all accessed, and by those that found none.
+/// Log likelihood ratios of pages being accessed together against at random times: by looks that
+/// found all accessed, and by those that found none.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 struct Weights {
     by_all: f64,
@@ -69,9 +83,9 @@ struct Weights {
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Together {
     weights: Weights,
-    /// Most memory in use of the target is gone over: less is enough to tell it of this.
+    /// Most memory in use of the target is swept: less evidence is enough for these pages.
     is_usual: bool,
-    /// The time is the sum of those within which they had none.
+    /// Of the sweep's rate. `waited` is the summed time without access; pages count as one.
     evidence: Evidence,
 }
 
@@ -80,16 +94,16 @@ impl Weights {
         self.by_all.min(self.by_none) > SURE
     }
 
-    /// No more than these.
+    /// Both ratios, but no more than those of `most`.
     fn at_most(&self, most: &Self) -> Self {
         Self { by_all: self.by_all.min(most.by_all), by_none: self.by_none.min(most.by_none) }
     }
 
-    /// Takes in a look in which a sweep `comes` by with this chance; `rate`: accesses a second, if they come at random times. Says
-    /// whether it tells.
+    /// Takes in a look in which a sweep comes by with the chance `comes`. `rate`: accesses a second
+    /// if they come at random times. Returns whether the look tells anything.
     fn add(&mut self, look: LookAtAll, rate: f64, comes: f64) -> bool {
         let LookAtAll { pages, share, from, to } = look;
-        // That a page is accessed in it at random times.
+        // The chance that a page is accessed in it, at random times.
         let chance = chance(rate, to - from);
         if pages < 2.0 || !(chance > 0.0 && chance < 1.0) {
             return false;
@@ -114,26 +128,27 @@ impl Weights {
 }
 
 impl Together {
-    /// Accesses a second, if they are accessed together.
+    /// How often a second the pages are swept, if they are.
     pub fn rate(&self) -> Option<f64> {
-        // What is used seldom is mostly found unused.
+        // Only looks that found all: what is used seldom is mostly found unused.
         let fits = self.is_usual && self.weights.by_all > FITS;
         (self.weights.are_sure() || fits).then(|| self.evidence.rate())
     }
 
-    /// Whether that is known for so long that a few looks which don't fit it are no more than that.
+    /// Whether they have been swept for so long that a few looks that don't fit decide nothing.
     pub fn is_settled(&self) -> bool {
         self.weights.by_all.min(self.weights.by_none) > SETTLED
     }
 
-    /// The same of other pages, or more closely: one look decides whether it holds.
+    /// From now on it is about other pages, or fewer of the same: one look decides whether it still
+    /// holds.
     pub fn doubt(&mut self) {
         let most = SURE + 0.5 * AT_ONCE;
         self.weights = self.weights.at_most(&Weights { by_all: most, by_none: most });
         self.rest_on_at_most(1.0);
     }
 
-    /// Both together: where either is not, nor are both.
+    /// Both together: if either is not swept, both are not.
     pub fn with(&self, other: &Self) -> Self {
         let mut both = Self {
             weights: self.weights.at_most(&other.weights),
@@ -149,11 +164,11 @@ impl Together {
         self.evidence = self.evidence.part(keep);
     }
 
-    /// Takes in a look; `rate`: accesses a second, if they come at random times; `is_usual`: most memory in use of the target is
-    /// gone over.
+    /// Takes in a look. `rate`: accesses a second if they come at random times; `is_usual`: most
+    /// memory in use of the target is swept.
     pub fn add(&mut self, look: LookAtAll, rate: f64, is_usual: bool) {
         self.is_usual = is_usual;
-        // That the sweep comes by in it.
+        // The chance that the sweep comes by in it.
         let comes = match self.evidence == Evidence::default() {
             true => chance(rate, look.to - look.from),
             false => self.evidence.rate() * (look.to - look.from),
@@ -164,9 +179,10 @@ impl Together {
         }
     }
 
-    /// Most likely period of looks that begin at any time of it alike: those that found none by a time `t` count for
-    /// `t / (1 - t / period)` each, those that found all before a period was over for one access, and those
-    /// that found them later for nothing beyond that none had been accessed before.
+    /// Works the look into the most likely period, if a look begins at any time of a period with
+    /// the same chance. A look that found none by a time `t` counts for a time of `t / (1 - t /
+    /// period)`. One that found all before a period was over counts for one access. One that found
+    /// all later only says that there was no access before it.
     fn count(&mut self, look: LookAtAll, known: f64) {
         if self.evidence == Evidence::default() {
             self.evidence = Evidence { accesses: 1.0, waited: 1.0 / (IF_SWEPT * known) };
@@ -185,21 +201,22 @@ impl Together {
     }
 }
 
-/// Whether most memory in use of a target is gone over, by looks at any of it.
+/// Whether most memory in use of a target is swept, from looks at any of it.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct MostlySwept {
     weights: Weights,
-    /// Of looks that found any accessed, the share that found all, 0 to 1. Of pages that are accessed at random times it
-    /// is less.
+    /// Running mean over looks that found any accessed: the share that found all, 0 to 1. It is
+    /// less for pages that are accessed at random times.
     whole: f64,
-    /// Of short ones, the share that found all.
+    /// Running mean over short looks: the share that found all, 0 to 1.
     short: f64,
 }
 
 impl MostlySwept {
-    /// Takes in a look; `rate`: accesses a second, as far as is known. Returns whether it is.
+    /// Takes in a look. `rate`: accesses a second, as far as is known. Returns whether most memory
+    /// in use is swept.
     pub fn add(&mut self, look: LookAtAll, rate: f64) -> bool {
-        // Of memory that is accessed more or less often: each look by its own rate.
+        // Memory is accessed more or less often: each look counts by its own rate.
         self.weights.add(look, rate, chance(rate, look.to - look.from));
         let is_whole = if look.share >= ALL { 1.0 } else { 0.0 };
         if look.to <= SHORT {
@@ -221,7 +238,8 @@ mod tests {
         rng.below(1 << 20) as f64 / f64::from(1 << 20)
     }
 
-    /// Arms 16 pages and reads them after each of some times until some were accessed; `came`: when each was.
+    /// Arms 16 pages and reads them after each of some times until some were accessed; `came`: when
+    /// each was.
     fn watch(random: f64, mut came: impl FnMut(&mut Rng) -> [f64; 16]) -> Together {
         let (mut rng, mut together) = (Rng::new(7), Together::default());
         for _ in 0..60 {

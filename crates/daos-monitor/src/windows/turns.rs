@@ -1,57 +1,66 @@
-//! Page tables that come into use as a whole, and are idle as a whole, by turns.
+//! Page tables that come into use, and fall idle, as a whole: by turns.
 //!
-//! Where pages are known one by one, all those of an idle page table wait for an access. When the next phase uses them, their
-//! user has to set the bits of all anew; and to see it in time, all have to be read every second. Where that takes much of
-//! what may be spent, the phase after it is not seen. What turns so, as a whole, is known by a few pages just as well: it is
-//! until it stays as it is.
+//! Where pages are known one by one, all pages of an idle page table wait for an access. When the
+//! next phase uses them, their user has to set the bits of all pages again; and for that to be seen
+//! in time, all have to be read every second. If this takes much of the budget, the phase after it
+//! is not seen. A few pages tell of a page table that turns as a whole just as well as all do, so
+//! it is known by a few pages until it settles.
 
 use super::Windows;
 use super::budget::BOUND_OVER_US;
 use super::subregion::Subregion;
 use super::target::TargetSubregions;
 
-/// The share of the pages that are looked at that waited before, and were accessed then, where all came into use. Chosen.
+/// A page table came into use as a whole if this share of its looked-at pages waited before, and
+/// this share was accessed since. A fraction: numerator, denominator. Chosen.
 const WHOLE: (u32, u32) = (7, 8);
-/// What turned while the bound is promised is dear if setting its bits anew takes such a part of what may be spent in that time, or
-/// reading it once such a part of what may be spent in a second. Chosen: less leaves enough to see the next phase.
+/// Coming into use as a whole is expensive if setting those bits again costs this share of 10 s of
+/// budget, or reading the pages once costs this share of 1 s of budget. Chosen: less leaves enough
+/// to see the next phase.
 const MUCH: f64 = 0.3;
-/// What was idle for less, in microseconds, did not turn, but is accessed now and then. Chosen: it is told with what is accessed
-/// within a second.
+/// Memory idle for less than this did not turn, but is accessed now and then; in microseconds.
+/// Chosen: memory accessed within a second is told apart from the rest.
 const LEAST_IDLE_US: u64 = 1_000_000;
-/// How long it takes at most from when some of it comes into use until all of it is, in microseconds. Chosen: of what is used
-/// twice a second most is by then.
+/// How long it takes at most from when some pages come into use until all have, in microseconds.
+/// Chosen: of what is used twice a second most is in use by then.
 const BEGINS_IN_US: u64 = 3_000_000;
-/// So many times as long as it last was as it was, it has to be as it is to count as settled. Chosen.
+/// A page table has settled after staying unchanged for this many times its previous state's
+/// duration, within bounds. Chosen.
 const SETTLED: u64 = 2;
-/// Bounds on that time, in microseconds. Chosen.
+/// The shortest such time, in microseconds. Chosen.
 const LEAST_SETTLED_US: u64 = 10_000_000;
+/// The longest such time, in microseconds. Chosen.
 const MOST_SETTLED_US: u64 = 120_000_000;
+/// Once it was expensive, coming into use as a whole counts as expensive for this time, in
+/// microseconds. Chosen: twice the time over which the bound is promised.
+const DEAR_FOR_US: u64 = 2 * BOUND_OVER_US;
 
-/// When a subregion turned, and how long it is known by a few pages for it.
+/// When a subregion came into use or fell idle, and until when it is known by a few pages because
+/// of that.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Turns {
     /// When it last came into use as a whole; 0 if it never did.
     whole_us: u64,
-    /// When some of it last came into use, until all of it did; else 0.
+    /// When some of its pages last came into use, until all did; else 0.
     begun_us: u64,
-    /// When use last began or ended.
+    /// When its use last began or ended.
     changed_us: u64,
     /// Until when it is known by a few of its pages.
     until_us: u64,
 }
 
 impl Turns {
-    /// Whether it is known by a few of its pages.
+    /// Whether it is still known by a few of its pages.
     pub fn go_on(&self, now_us: u64) -> bool {
         now_us < self.until_us
     }
 
-    /// Whether it came into use as a whole while the bound is promised.
+    /// Whether it came into use as a whole within the time over which the bound is promised.
     fn was_whole_lately(&self, now_us: u64) -> bool {
         self.whole_us > 0 && now_us < self.whole_us + BOUND_OVER_US
     }
 
-    /// Notes that use began or ended.
+    /// Notes that its use began or ended.
     fn note(&mut self, now_us: u64) {
         let as_it_was_us = now_us.saturating_sub(self.changed_us);
         self.changed_us = now_us;
@@ -60,7 +69,8 @@ impl Turns {
         }
     }
 
-    /// Has it known by a few of its pages until it is settled; it was for so long as it was before.
+    /// Keeps it known by a few pages until it settles. `as_it_was_us`: how long its previous state
+    /// lasted.
     fn stay(&mut self, as_it_was_us: u64, now_us: u64) {
         let settled_us = (SETTLED * as_it_was_us).clamp(LEAST_SETTLED_US, MOST_SETTLED_US);
         self.until_us = self.until_us.max(now_us + settled_us);
@@ -68,8 +78,9 @@ impl Turns {
 }
 
 impl Subregion {
-    /// Notes what came of a reading; before it, so many pages of the probe waited, and none was accessed since `quiet_since_us`, if
-    /// that is not 0. `changed`: it is used otherwise. Returns whether all of it came into use.
+    /// Notes the result of a reading. `waited`: pages that waited before it; `quiet_since_us`:
+    /// since when none was accessed, or 0; `changed`: the rate changed. Returns whether it just
+    /// came into use as a whole.
     pub fn note_turn(
         &mut self,
         waited: u32,
@@ -98,7 +109,8 @@ impl Subregion {
 }
 
 impl Windows {
-    /// Whether a subregion whose pages are not known one by one may come into use as a whole again, which is dear.
+    /// Whether a subregion whose pages are not known one by one may come into use as a whole, which
+    /// is expensive.
     pub(super) fn may_turn(&self, target: &TargetSubregions, index: usize, now_us: u64) -> bool {
         let subregion = &target.subregions[index];
         let is_accessed = now_us < subregion.accessed.to_us + BOUND_OVER_US;
@@ -108,11 +120,12 @@ impl Windows {
             && (subregion.turns.go_on(now_us) || is_as_dear && !target.is_edge(index))
     }
 
-    /// Lets page tables that came into use as a whole be known by few of their pages, if what that took is much.
+    /// Has page tables that came into use as a whole known by a few of their pages, if that was
+    /// expensive.
     pub(super) fn leave_what_turns(&mut self, now_us: u64) {
         let is_turned = |target: &TargetSubregions, index: usize| {
             let subregion = &target.subregions[index];
-            // Of a table of which few pages tell, what is at an edge is not all in use.
+            // Where a few pages tell of a page table at an edge, not all of it may be in use.
             subregion.turns.was_whole_lately(now_us)
                 && !subregion.turns.go_on(now_us)
                 && (subregion.table.is_some() || !target.is_edge(index))
@@ -130,11 +143,11 @@ impl Windows {
         }
         let is_dear = self.budget.part_of_all(setting_us) >= MUCH
             || reading_us >= MUCH * self.budget.per_second();
-        // Those that follow are of the same phase, or of others like it.
+        // Page tables that follow belong to the same phase, or to others like it.
         if now_us >= self.turns_dear_until_us && !is_dear {
             return;
         }
-        self.turns_dear_until_us = now_us + SETTLED * BOUND_OVER_US;
+        self.turns_dear_until_us = now_us + DEAR_FOR_US;
         for (at, index) in turned {
             let subregion = &mut self.targets[at].subregions[index];
             let as_it_was_us = now_us.saturating_sub(subregion.since_us);
