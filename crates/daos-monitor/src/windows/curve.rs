@@ -3,49 +3,59 @@
 //! Where pages of a table are accessed at rates that differ, no one rate tells how many are
 //! accessed within a tenth of a second and how many within ten. But that can be counted: all
 //! are armed at once, and each reading says how many were accessed since. The same goes for the few
-//! pages that stand for a subregion: of many such, the mean tells how many are in all.
+//! pages that stand for a subregion: over many subregions, the mean tells how many are accessed in
+//! all.
+//!
+//! A page *comes* when it is found accessed for the first time since all were armed.
 
 use super::estimate::{Look, chance, mean_wait};
 use daos_core::WITHIN_US;
 use daos_core::pages::Pages;
 
+/// How many times there are in [`WITHIN_US`].
 const TIMES: usize = WITHIN_US.len();
-/// What a counting leaves of those before it. Chosen: half, since use changes.
+/// What a count leaves of those before it, as a share. Chosen: half, since use changes.
 const KEEP: f32 = 0.5;
-/// Readings of one count of which it is kept how many pages came, and pages that must have come, of
-/// which no more than a part in the last reading, for their rate to be known. Chosen: readings come at
-/// four times the time of the one before, up to one a second, so eight reach some seconds.
+/// Readings of one count that are kept, to work out a rate. Chosen: readings come at four times the
+/// time of the one before, up to one a second, so eight reach some seconds.
 const READINGS: usize = 8;
+/// Pages that must have come for a rate to be told. Chosen.
 const ENOUGH: u32 = 4;
+/// Most pages came before the last reading if no more than one in this many of them came in it.
+/// Chosen.
 const LAST_PART: u32 = 4;
-/// Pages of which a rate is told before most have come. Chosen.
+/// Pages that must have come before the last reading for a rate to be told while most are still to
+/// come. Chosen.
 const EARLY: u32 = 2;
-/// Pages that a rate rests on of which only the least is known, or what others tell. Chosen: looks at a few decide.
+/// A rate of which only a lower bound is known, or which other page tables tell, counts as resting
+/// on this many pages. Chosen: looks at a few pages decide.
 pub(super) const LEAST_TOLD: f64 = 2.0;
-/// Pages that what was known before weighs as much as. Chosen.
+/// What was known of a rate before weighs as much as this many pages. Chosen.
 const FEW: f64 = 0.5;
-/// Rates that they may have, in accesses a second, and the steps in which one is found. Chosen: each
-/// halves what is left, and twelve leave less than a hundredth.
+/// Bounds on the rates that pages may have, in accesses a second. Chosen.
 const RATES: (f64, f64) = (0.01, 1000.0);
+/// Steps of the bisection that finds a rate between them. Chosen: each halves what is left, and
+/// twelve leave less than a hundredth.
 const STEPS: usize = 12;
-/// The least part of the rate at which pages were seen to come that is taken for theirs, though they came so
-/// late that others should still have to come. Chosen: what is swept comes all at once, at some time.
+/// Pages that came so late that most should still be to come have at least this part of the rate at
+/// which they were seen to come. Chosen: what is swept comes all at once, at some time.
 const LEAST_PART: f64 = 0.125;
-/// A share that differs by more than this from what was counted before is of another use.
-/// Chosen: what is counted of a later time then does not hold either.
+/// A share that differs by more than this from what was counted before belongs to another use.
+/// Chosen: what was counted of longer times then does not hold either.
 const OTHER: f32 = 0.25;
-
-/// A time is counted from a reading that comes by one part in so many of it too soon. Chosen: what is
-/// armed for a sampling interval is read a little sooner or later.
+/// A time is counted from a reading that comes too soon by up to one part in this many of it.
+/// Chosen: what is armed for a sampling interval is read a little sooner or later.
 const NEARLY: u64 = 4;
-/// The number of the time within which half of the pages are accessed that are used often. Chosen: a
-/// third of a second.
+/// Index in [`WITHIN_US`] of the time within which half of the pages come that are used often.
+/// Chosen: a third of a second.
 const OFTEN: usize = 3;
-/// How long pages that come are those that were not known yet, in microseconds. Chosen.
+/// A count that began no longer ago than this holds although use changed meanwhile, in
+/// microseconds. Chosen.
 const A_MOMENT_US: u64 = 2_000_000;
-/// Time after which as good as none that is in use can have been left alone, in microseconds, and
-/// the share that all but those are. Chosen: of what is used five times a second, half was accessed.
+/// Time after which hardly any page in use can have been left alone, in microseconds. Chosen: of
+/// what is used five times a second, half was accessed.
 const A_WHILE_US: u64 = 150_000;
+/// The share of pages left alone from which on hardly any was accessed. Chosen.
 const ALL: f32 = 0.95;
 
 /// The shares of pages, 0 to 1, that are accessed within each of [`WITHIN_US`].
@@ -55,8 +65,8 @@ pub(super) struct Curve {
 }
 
 impl Curve {
-    /// Of pages that are all accessed so many times a second, but for a part of them that never
-    /// is: `used` are.
+    /// The curve of pages of which a share `used` is accessed so many times a second each, and the
+    /// rest never.
     pub fn of_rate(rate: f64, used: f64) -> Self {
         if rate <= 0.0 {
             return Self::default();
@@ -78,7 +88,7 @@ impl Curve {
         self.shares[TIMES - 1]
     }
 
-    /// The part of that which is accessed within so many microseconds.
+    /// The part of the used pages that is accessed within so many microseconds.
     pub fn of_used(&self, us: u64) -> f32 {
         self.within(us) / self.used().max(f32::MIN_POSITIVE)
     }
@@ -91,21 +101,22 @@ pub(super) struct CountedRate {
     pub rate: f64,
     /// Pages that it rests on, or as many as tell as much.
     pub pages: f64,
-    /// Most had come before the last reading. Otherwise it may well be too low.
-    pub is_over: bool,
-    /// Pages that came, and seconds until the last reading.
+    /// Most pages came before the last reading. Otherwise the rate may well be too low.
+    pub most_came: bool,
+    /// Pages that came by the last reading.
     pub came: u32,
+    /// Seconds from when all were armed until the last reading.
     pub within: f64,
 }
 
 /// A reading of all pages.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 struct Reading {
-    /// Those that came since the one before.
+    /// Pages that came since the reading before.
     came: u32,
     /// Microseconds since all were armed.
     us: u64,
-    /// The share that was not accessed by then.
+    /// The share of pages that had not come by then.
     left: f32,
 }
 
@@ -114,37 +125,40 @@ impl Reading {
     const ARMED: Self = Self { came: 0, us: 0, left: 1.0 };
 }
 
-/// Counts of the pages of a page table, or of a probe: the present one, and what was counted before.
+/// Counts of the pages of a page table, or of a probe: the present count, and what was counted
+/// before.
 ///
-/// Some are armed again in between, and whether they had been accessed is not known any more.
+/// Some pages are armed again in between, and whether they had been accessed is not known any more.
 /// They leave the count, as those do that are lost to a study: what is counted is which share of
 /// those that are left is accessed in each step (Kaplan and Meier's estimate, 1958).
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Counts {
     /// When all were armed; `None` before, and after their use changed.
     begun_us: Option<u64>,
-    /// Those accessed since, or lost.
+    /// Pages that came since then, or left the count.
     out: Pages,
-    /// Accessed since all were read last.
+    /// Pages that came since all were read last.
     fresh: u32,
-    /// That reading.
+    /// That reading of all.
     last: Reading,
     curve: Curve,
-    /// What was counted before, of so many of the times.
+    /// What was counted before.
     before: Curve,
+    /// Of how many of the times that was counted.
     counted_before: usize,
-    /// The first readings of all.
+    /// The first readings of all in the present count, `nr_readings` of them.
     readings: [Reading; READINGS],
     nr_readings: usize,
+    /// The rate was told for good in the present count.
     is_told: bool,
     /// How many of the times are counted in the present count.
     present: usize,
-    /// Use is over.
+    /// Use has ended: nothing came since.
     is_over: bool,
 }
 
 impl Counts {
-    /// All pages are armed now: a new count.
+    /// Begins a new count: all pages are armed now.
     pub fn begin(&mut self, now_us: u64) {
         (self.before, self.counted_before) = (self.curve, self.counted());
         self.begun_us = Some(now_us);
@@ -152,7 +166,7 @@ impl Counts {
         (self.present, self.nr_readings, self.is_told) = (0, 0, false);
     }
 
-    /// Other pages are to be counted from the next beginning on.
+    /// Ends the count. Other pages are counted from the next beginning on.
     pub fn end(&mut self) {
         self.begun_us = None;
     }
@@ -167,26 +181,27 @@ impl Counts {
         &self.readings[..self.nr_readings]
     }
 
-    /// Pages that came by these.
+    /// Pages that came by these readings.
     fn came(&self) -> u32 {
         self.readings().iter().map(|reading| reading.came).sum()
     }
 
-    /// How often pages in use are accessed, if the last reading tells: the first one at which most
-    /// had come before, and those until then. Most likely if they come at random times, all at one rate.
+    /// Rate of pages in use, by maximum likelihood for random accesses; `None` until enough pages
+    /// came. Final once most came before the last reading.
     pub fn new_rate(&mut self) -> Option<CountedRate> {
         let (readings, all) = (self.readings(), self.came());
         let &Reading { came: last, us: over_us, .. } = readings.last()?;
-        let is_over = last * LAST_PART <= all;
-        // Until then those that came before the last reading tell, though less.
-        let pages = if is_over { all } else { all - last };
+        let most_came = last * LAST_PART <= all;
+        // Until then the pages that came before the last reading tell the rate, though less well.
+        let pages = if most_came { all } else { all - last };
         if self.is_told || all < ENOUGH || pages < EARLY {
             return None;
         }
         let seconds = |us: u64| us as f64 / 1e6;
         let counted =
-            CountedRate { rate: 0.0, pages: 0.0, is_over, came: all, within: seconds(over_us) };
-        // Where all came by the first reading they came at some time before: it is known how often at least.
+            CountedRate { rate: 0.0, pages: 0.0, most_came, came: all, within: seconds(over_us) };
+        // Where all came by the first reading, it is only known how often at least they are
+        // accessed.
         let first = readings[0];
         if first.came == all {
             self.is_told = true;
@@ -196,7 +211,8 @@ impl Counts {
         if last == all {
             return None;
         }
-        // Of those that came; at a rate of 0, each in the middle between two readings.
+        // The mean time at which pages came; at a rate of 0, each in the middle between two
+        // readings.
         let mean = |rate: f64| {
             let mut from_us = 0;
             let waits = readings.iter().map(|&Reading { came, us, .. }| {
@@ -205,7 +221,7 @@ impl Counts {
             });
             waits.sum::<f64>() / f64::from(all)
         };
-        // Others may come later than the last reading: what the mean lacks for that.
+        // Pages may come later than the last reading: what the mean lacks for that.
         let late = |rate: f64| seconds(over_us) / libm::expm1(rate * seconds(over_us));
         let (least, mut high) = RATES;
         let mut low = (LEAST_PART / mean(0.0)).clamp(least, high);
@@ -214,15 +230,16 @@ impl Counts {
             *(if rate * (mean(rate) + late(rate)) < 1.0 { &mut low } else { &mut high }) = rate;
         }
         let rate = (low * high).sqrt();
-        self.is_told = is_over;
+        self.is_told = most_came;
         self.recount(rate);
-        // Where most are still to come, when the first came says little of it: the information of an exponential
-        // time that is known to be below one.
+        // While most are still to come, the times of the first say little of the rate: the
+        // information of an exponential time that is known to be below one.
         let told = (rate * seconds(over_us)).powi(2) / 12.0 * f64::from(all);
         Some(CountedRate { rate, pages: f64::from(pages).min(told), ..counted })
     }
 
-    /// Counts anew how many came within each time of the readings, now that their rate is known.
+    /// Counts anew how many pages came within each time, now that their rate between readings is
+    /// known.
     fn recount(&mut self, rate: f64) {
         for (at, us) in WITHIN_US.into_iter().enumerate().take(self.present) {
             let next = self.readings().partition_point(|reading| reading.us < us);
@@ -234,7 +251,7 @@ impl Counts {
         }
     }
 
-    /// Notes the share that was accessed within a time.
+    /// Notes the share of pages that came within a time.
     fn set(&mut self, at: usize, counted: f32) {
         let known = self.before.shares[at];
         if (counted - known).abs() > OTHER {
@@ -245,8 +262,9 @@ impl Counts {
             if was_counted { counted + (known - counted) * KEEP } else { counted };
     }
 
-    /// How often those came that came before the last reading of all, of those and of `later` ones
-    /// that came since; about as often as pages in use do, at this rate, where they are few.
+    /// How often pages are accessed that came before the last reading of all: from those, and from
+    /// the `later` ones that came since. Where these are few, about as often as pages in use are,
+    /// at this rate.
     fn rate_before(&self, later: u32, rate: f64) -> f64 {
         let readings = self.readings();
         let Some(&Reading { came, us: to_us, .. }) = readings.last() else { return rate };
@@ -255,13 +273,13 @@ impl Counts {
         (f64::from(came) + FEW) / (waited + FEW / rate)
     }
 
-    /// Whether they are of pages that were armed then or later.
+    /// Whether the present count began then or later.
     pub fn are_since(&self, us: u64) -> bool {
         self.begun_us.is_some_and(|begun_us| begun_us >= us)
     }
 
-    /// Whether those that came all did within so many microseconds since all were armed, or none did. `None`:
-    /// some did.
+    /// Whether all pages that came did so within so many microseconds since all were armed (true),
+    /// or none of them did (false). `None`: some did, or none came at all.
     pub fn all_came_by(&self, us: u64) -> Option<bool> {
         let came = |is_by: bool| {
             self.readings().iter().any(|reading| reading.came > 0 && (reading.us <= us) == is_by)
@@ -269,22 +287,24 @@ impl Counts {
         (came(true) != came(false)).then(|| came(true))
     }
 
-    /// The look that the first reading was, if that was within so many microseconds, at those that came since.
+    /// The first reading as a look at the pages that have come by now, if that reading was within
+    /// so many microseconds.
     pub fn look_by(&self, us: u64) -> Option<Look> {
         let first = self.readings().first().filter(|first| first.us <= us)?;
         let exposure = first.us as f64 / 1e6;
         Some(Look { waiting: f64::from(self.came()), accessed: f64::from(first.came), exposure })
     }
 
-    /// Corrects when that was.
+    /// Corrects when the count began.
     pub fn begun(&mut self, at_us: u64) {
         if let Some(begun_us) = &mut self.begun_us {
             *begun_us = at_us;
         }
     }
 
-    /// None is used any more, as far as is known: until one is, none is accessed within any time. What was
-    /// counted of pages that are accessed often does not hold for when one is again.
+    /// Notes that use has ended, as far as is known: until a page is accessed, none is accessed
+    /// within any time. What was counted of pages that are accessed often is forgotten: it does not
+    /// hold for when use begins again.
     pub fn end_use(&mut self) {
         let shares = &self.curve.shares;
         if 2.0 * shares[OFTEN] > shares[TIMES - 1] {
@@ -293,13 +313,13 @@ impl Counts {
         self.is_over = true;
     }
 
-    /// Whether use is over.
+    /// Whether use has ended.
     pub fn is_over(&self) -> bool {
         self.is_over
     }
 
-    /// Pages are used in another way than was thought: what was counted does not hold. What is
-    /// being counted since a moment ago does, unless use has begun since.
+    /// Notes that pages are used in another way than was thought: what was counted does not hold.
+    /// What is being counted since a moment ago does, unless use has begun since.
     pub fn outdate(&mut self, now_us: u64) {
         let is_old = self.begun_us.is_none_or(|begun_us| now_us > begun_us + A_MOMENT_US);
         if self.has_use_begun() || is_old {
@@ -309,13 +329,13 @@ impl Counts {
         }
     }
 
-    /// Whether as good as none had been accessed for a while: those that are now are of a use that
+    /// Whether hardly any page was accessed for a while: pages that come now belong to a use that
     /// has just begun.
     pub fn has_use_begun(&self) -> bool {
         self.last.us > A_WHILE_US && self.last.left > ALL
     }
 
-    /// Whether none was accessed within any of the times.
+    /// Whether all times were counted, and no page came within any.
     pub fn are_of_idle(&self) -> bool {
         self.counted() == TIMES && self.curve.shares[TIMES - 1] <= 0.0
     }
@@ -325,13 +345,13 @@ impl Counts {
         self.counted() == 0
     }
 
-    /// Whether these had been accessed is not known any more.
+    /// Takes pages out of the count: whether they had been accessed is not known any more.
     pub fn lose(&mut self, pages: &Pages) {
         self.out = self.out.or(pages);
     }
 
-    /// These were accessed. If `pages` is given, all were read now, of so many that are known.
-    /// `rate`: of pages in use, as far as is known.
+    /// Takes in a reading: the `fresh` pages were accessed. If `pages` is given, all were read now,
+    /// and so many of them are known. `rate`: of pages in use, as far as is known.
     pub fn take(&mut self, fresh: &Pages, pages: Option<u32>, rate: f64, now_us: u64) {
         self.is_over &= fresh.is_empty();
         let Some(begun_us) = self.begun_us else { return };
@@ -341,7 +361,7 @@ impl Counts {
         let since_us = now_us.saturating_sub(begun_us);
         let Some(pages) = pages.filter(|_| since_us > self.last.us) else { return };
         let there = (pages + self.fresh).saturating_sub(self.out.len()).max(self.fresh);
-        // Those that came since the reading before came as others did before that.
+        // Pages that came since the last reading came at the rate at which others came before it.
         let rate = self.rate_before(self.fresh, rate.max(1e-3));
         let mut left = self.last.left;
         if there > 0 {
@@ -359,8 +379,8 @@ impl Counts {
         }
     }
 
-    /// The curve as far as it is counted; beyond, pages in use that were not accessed yet, a
-    /// share `used` of all with those that were, come at this rate.
+    /// The curve as far as it is counted. For longer times, pages in use that did not come yet, of
+    /// a share `used` of all in use, come at this rate.
     pub fn curve(&self, rate: f64, used: f64) -> Curve {
         if self.is_over {
             return Curve::default();
@@ -385,8 +405,8 @@ impl Counts {
     }
 }
 
-/// The share that was accessed by a time between two readings, where those that came since the first
-/// come at this rate.
+/// The share of pages that came by a time between two readings, where those that came between them
+/// did so at this rate.
 fn accessed_by(us: u64, before: &Reading, now: &Reading, rate: f64) -> f32 {
     let seconds = |us: u64| us.saturating_sub(before.us) as f64 / 1e6;
     let part = (chance(rate, seconds(us)) / chance(rate, seconds(now.us))) as f32;
@@ -427,7 +447,7 @@ mod tests {
                 let came = (200.0 * chance(rate, us as f64 / 1e6)).round() as u32;
                 counts.take(&Pages::range(before, came), Some(512), 0.0, us);
                 before = came;
-                known = known.or(counts.new_rate().filter(|counted| counted.is_over));
+                known = known.or(counts.new_rate().filter(|counted| counted.most_came));
             }
             let CountedRate { rate: found, pages, .. } = known.unwrap();
             assert!(
@@ -449,12 +469,12 @@ mod tests {
             (early.rate - 10.0).abs() < 2.0
                 && early.pages > 5.0
                 && early.pages <= 10.0
-                && !early.is_over,
+                && !early.most_came,
             "{early:?}"
         );
         counts.take(&Pages::range(200, 202), Some(512), 0.0, 1_600_000);
         let counted = counts.new_rate().unwrap();
-        assert!((counted.rate - 10.0).abs() < 2.0 && counted.is_over, "{counted:?}");
+        assert!((counted.rate - 10.0).abs() < 2.0 && counted.most_came, "{counted:?}");
         assert_eq!(counts.new_rate(), None);
     }
 

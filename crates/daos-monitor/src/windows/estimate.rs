@@ -10,56 +10,61 @@
 
 use super::together::{LookAtAll, Together};
 
-/// Looks contradict a rate if a likelihood ratio test says so: one in a thousand does by
-/// chance (chi-squared, one degree of freedom).
+/// Looks contradict a rate if a likelihood ratio test gives more than this: one in a thousand does
+/// by chance (chi-squared, one degree of freedom).
 const DIFFERENT: f64 = 10.8;
-/// Use is over if the time since the last access says so: one in fifty times by chance
-/// (chi-squared, one degree of freedom). Chosen: a page that is wrongly taken for idle
-/// is noticed as soon as it is accessed.
+/// Use has ended if the same test of the time since the last access gives more than this: one in
+/// fifty does by chance. Chosen: a page that is wrongly taken for idle is noticed as soon as it is
+/// accessed.
 const OVER: f64 = 5.4;
-/// Looks are odd from here on: one in ten is by chance.
+/// Looks are odd if the same test gives more than this: one in ten does by chance.
 const ODD: f64 = 2.7;
-/// Most surprise that one look in which more was accessed adds. Chosen: two in a row say that
-/// the rate is another.
+/// Most surprise that one look adds in which more was accessed than expected. Chosen: two in a row
+/// say that the rate is another one.
 const AT_ONCE: f64 = 8.0;
-/// What each look leaves of the surprise of those before it. Chosen: some five count.
+/// What each look leaves of the surprise of those before it, as a share. Chosen: some five count.
 const KEEP_SURPRISE: f64 = 0.8;
-/// Accesses that an estimate rests on at most. Chosen: a rate is known to a tenth then,
-/// and follows slow changes.
+/// Most accesses that an estimate rests on. Chosen: a rate is known to a tenth then, and follows
+/// slow changes.
 const MOST_ACCESSES: f64 = 100.0;
-/// Waiting time that it rests on at most, in seconds of a page. Chosen: eight pages for five
+/// Most waiting time that an estimate rests on, in page-seconds. Chosen: eight pages for five
 /// minutes.
 const MOST_PAGE_SECONDS: f64 = 2400.0;
-/// Seconds of each page in which none was accessed that count when they are again. Chosen: a rate that
-/// is told by them alone is still one of use.
+/// When pages are accessed again, at most this many seconds of each without an access count before
+/// that. Chosen: a rate that these alone tell is still one of use.
 const MOST_QUIET: f64 = 10.0;
 /// Accesses from which on a rate is more than a guess. Chosen.
 const SOME_ACCESSES: f64 = 2.0;
 /// Rates that differ by less than this factor are not worth a border. Chosen.
 const ALIKE_FACTOR: f64 = 1.25;
-/// Of pages that are accessed all at once, so many tell as much as one. Chosen: probes have four to sixteen.
+/// This many pages that are accessed all at once tell as much as one page. Chosen: probes have four
+/// to sixteen.
 pub(super) const AS_ONE: f64 = 8.0;
-/// The share of pages that were accessed from which on a look says only that the rate is so high, or higher. Chosen.
+/// A look that found more than this share of its pages accessed gives only a lower bound of the
+/// rate. Chosen.
 pub(super) const SATURATED: f64 = 0.8;
-/// The chance of an access that is due, at most. Chosen.
+/// The chance of an access that is due is taken to be no more than this. Chosen.
 const ALMOST_SURE: f64 = 0.95;
+/// The least part of the accesses that a rate rests on to which a standard deviation may reduce
+/// them. Chosen.
+const LEAST_BOUND: f64 = 0.3;
 
 /// Looks at pages that were waiting for an access.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Look {
     /// Pages, or huge pages, whose bits were clear when the exposure began.
     pub waiting: f64,
-    /// Those found accessed.
+    /// Those of them that were found accessed.
     pub accessed: f64,
     /// Seconds from when they began to wait until they were read.
     pub exposure: f64,
 }
 
-/// Accesses, and the time in which they came.
+/// Accesses, and the time for which pages waited for them.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Evidence {
     pub accesses: f64,
-    /// Seconds, times pages.
+    /// In page-seconds: seconds, summed over pages.
     pub waited: f64,
 }
 
@@ -79,7 +84,7 @@ impl Evidence {
         if self.waited > 0.0 { self.accesses / self.waited } else { 0.0 }
     }
 
-    /// The same rate, resting on so large a part of it.
+    /// The same rate, resting on this share of the evidence.
     pub fn part(self, keep: f64) -> Self {
         Self { accesses: keep * self.accesses, waited: keep * self.waited }
     }
@@ -92,7 +97,7 @@ impl Evidence {
     /// Rates that it might be, at a standard deviation from what it is most likely.
     fn bounds(self) -> (f64, f64) {
         let off = self.accesses.sqrt();
-        let least = (self.accesses - off).max(0.3 * self.accesses);
+        let least = (self.accesses - off).max(LEAST_BOUND * self.accesses);
         let waited = self.waited.max(1e-12);
         (least / waited, (self.accesses + off + 0.5) / waited)
     }
@@ -122,7 +127,8 @@ impl Look {
         -libm::log(left / self.waiting) / self.exposure
     }
 
-    /// Whether as good as all were accessed, so that it may have been at any time.
+    /// Whether nearly all pages were accessed: their accesses may have come at any time of the
+    /// exposure.
     fn found_nearly_all(self) -> bool {
         self.accessed > SATURATED * self.waiting
     }
@@ -138,7 +144,8 @@ impl Look {
         self.waiting.powf(1.0 / 3.0).max(1.0).min(self.waiting)
     }
 
-    /// How unlikely a look is at pages that are gone over so many times a second, which are accessed all at once.
+    /// How unlikely a look is at pages that are gone over so many times a second, which are
+    /// accessed all at once.
     fn surprise_of_one(self, rate: f64) -> f64 {
         let share = (self.accessed / self.waiting).clamp(0.0, 1.0);
         let chance = (rate * self.exposure).clamp(1e-12, ALMOST_SURE);
@@ -189,27 +196,27 @@ fn first_access(rate: f64, exposure: f64) -> (f64, f64) {
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Estimate {
     evidence: Evidence,
-    /// How far the last looks were off: above 0 where more was accessed than should have
-    /// been, below where less was. Twice a log likelihood ratio.
+    /// How far the last looks were off, as twice a log likelihood ratio: above 0 where more was
+    /// accessed than expected, below 0 where less was.
     surprise: f64,
-    /// What was waited since the last look in which any page was accessed, of all.
+    /// The waiting time since the last look in which any page was accessed, in page-seconds.
     quiet: f64,
-    /// All came by the look, or the few, that it rests on: the rate may be any higher one.
+    /// The rate is only a lower bound: every look it rests on found (nearly) all pages accessed.
     is_least: bool,
-    /// Whether they are accessed all at once, and how often then.
+    /// Whether the pages are accessed all at once, and if so how often.
     together: Together,
 }
 
 impl Estimate {
-    /// All that is known is one look.
+    /// An estimate from one look.
     pub fn of(look: Look) -> Self {
         let quiet = if look.accessed > 0.0 { 0.0 } else { look.waiting * look.exposure };
         let is_least = look.found_nearly_all();
         Self { evidence: Evidence::of(look, 0.0), quiet, is_least, ..Self::default() }
     }
 
-    /// All that is known are pages that came within a time, of which it is not known when, nor whether others
-    /// are in use that did not.
+    /// An estimate from pages that came within a time, of which it is not known when they came, nor
+    /// whether others are in use that did not come.
     pub fn of_first_in_use(look: Look) -> Self {
         let mut first = Self::of(look);
         first.doubt(1.0, f64::MAX);
@@ -217,13 +224,13 @@ impl Estimate {
         first
     }
 
-    /// The rate is known otherwise, from so many accesses.
+    /// Takes over a rate that is known otherwise, and rests on so many accesses.
     pub fn set_rate(&mut self, rate: f64, accesses: f64) {
         let evidence = Evidence { accesses, waited: accesses / rate };
         *self = Self { evidence, together: self.together, ..Self::default() };
     }
 
-    /// The rate is not known any more, but that it was looked at.
+    /// Forgets the rate, but not that the pages were looked at.
     pub fn forget_rate(&mut self) {
         let waited = self.evidence.waited.min(f64::MIN_POSITIVE);
         *self = Self { evidence: Evidence { accesses: 0.0, waited }, ..Self::default() };
@@ -239,7 +246,8 @@ impl Estimate {
         self.together.rate().unwrap_or(self.evidence.rate())
     }
 
-    /// The chance that a page is accessed at least once within so many seconds that begin at some time.
+    /// The chance that a page is accessed at least once within so many seconds that begin at some
+    /// time.
     pub fn chance(&self, seconds: f64) -> f64 {
         match self.together.rate() {
             Some(rate) => (rate * seconds).min(1.0),
@@ -252,13 +260,13 @@ impl Estimate {
         self.together.rate().is_some()
     }
 
-    /// Whether they have been for long.
+    /// Whether they have been accessed all at once for long.
     pub fn is_settled_together(&self) -> bool {
         self.together.is_settled()
     }
 
-    /// Takes in, beside what it says of each page, what a look says of all of them. `is_usual`: most memory in use of the
-    /// target is gone over.
+    /// Takes in what a look says of all pages together, beside what it says of each. `is_usual`:
+    /// most memory in use of the target is swept.
     pub fn add_at_all(&mut self, look: LookAtAll, is_usual: bool) {
         self.together.add(look, self.evidence.rate(), is_usual);
     }
@@ -273,8 +281,8 @@ impl Estimate {
         self.evidence.waited <= 0.0
     }
 
-    /// Takes in a look that says that memory is accessed more often where it was only known how often it is at least: that says
-    /// nothing any more then. Returns whether it was so.
+    /// Takes in a look that says that memory is accessed more often than a lower bound: the bound
+    /// says nothing any more then. Returns whether it was so.
     pub fn raise(&mut self, look: Look) -> bool {
         let raises = self.is_least && !self.is_together() && look.rate() > self.rate();
         if !raises {
@@ -307,7 +315,7 @@ impl Estimate {
             let is_back = self.evidence.accesses == 0.0 && look.accessed > 0.0;
             let quiet = if is_back { self.quiet.min(MOST_QUIET * look.waiting) } else { 0.0 };
             *self = Self::of(look);
-            // Whether it is accessed more often than once in all that time is for the next look to tell.
+            // Whether it is accessed more often than once in all that time, the next look tells.
             self.evidence.waited += quiet;
             return true;
         }
@@ -317,11 +325,11 @@ impl Estimate {
         self.evidence.waited += new.waited;
         if look.accessed > 0.0 {
             self.quiet = 0.0;
-            // That none came in the moments before the first says little.
+            // A moment without an access before the first one says little.
             self.is_least = (self.is_least || is_first) && look.found_nearly_all();
         } else {
             self.quiet += new.waited;
-            // That there was no access says nothing until there should have been one.
+            // That there was no access says nothing until one was to be expected.
             let Evidence { accesses, waited } = self.evidence;
             self.is_least &= self.quiet * accesses < waited - self.quiet;
         }
@@ -329,9 +337,9 @@ impl Estimate {
         false
     }
 
-    /// Takes the time since the last access for all that is known if that is too long for the rate
-    /// before it: what was used once, a minute ago, is not used every minute since. `look`: the
-    /// last one. Returns whether it did.
+    /// Gives the rate up if the time since the last access is too long for it, and keeps that time:
+    /// what was used once, a minute ago, is not used every minute since. `look`: the last one.
+    /// Returns whether it did.
     pub fn give_up(&mut self, look: Look) -> bool {
         let Evidence { accesses, waited } = self.evidence;
         let before = waited - self.quiet;
@@ -359,8 +367,9 @@ impl Estimate {
         self.is_near(other) || self.distance(other) <= DIFFERENT
     }
 
-    /// Whether nothing speaks for their being of two. In between it is left as it is: what was taken apart for
-    /// good reason, resting on little, is not put together since that is little.
+    /// Whether nothing says that both are of two rates. Between this and [`Self::is_like`] all is
+    /// left as it is: what was taken apart for good reason, resting on little, is not put together
+    /// because little is known.
     pub fn is_as_good_as(&self, other: &Self) -> bool {
         self.is_near(other) || self.distance(other) <= ODD
     }
@@ -376,7 +385,7 @@ impl Estimate {
         self.evidence.part(part).distance(other.evidence.part(part))
     }
 
-    /// Whether it rests on enough to be told from other rates: some accesses, or none for so
+    /// Whether it rests on enough to be told from other rates: on some accesses, or on none for so
     /// long that pages in use at `rate` would have had some.
     pub fn is_enough(&self, rate: f64) -> bool {
         self.evidence.accesses >= SOME_ACCESSES || self.evidence.waited * rate >= 3.0
@@ -394,14 +403,14 @@ impl Estimate {
         both
     }
 
-    /// The same of other pages, or more closely: less sure, resting on no more than so many accesses and
-    /// seconds.
+    /// From now on it is about other pages, or fewer of the same: it rests on no more than so many
+    /// accesses and page-seconds.
     pub fn doubt(&mut self, accesses: f64, waited: f64) {
         self.rest_on_at_most(accesses, waited);
         self.together.doubt();
     }
 
-    /// The same rate, resting on no more than so many accesses and seconds.
+    /// Keeps the rate, resting on no more than so many accesses and page-seconds.
     fn rest_on_at_most(&mut self, accesses: f64, waited: f64) {
         let Evidence { accesses: known, waited: for_long } = self.evidence;
         let keep = (accesses / known.max(1e-9)).min(waited / for_long.max(1e-9)).min(1.0);
@@ -410,8 +419,8 @@ impl Estimate {
     }
 }
 
-/// After how many seconds a page is accessed, on average, of which it is known that it is within
-/// so many.
+/// The mean time in seconds after which a page is accessed that is known to be accessed within
+/// `seconds`.
 pub(super) fn mean_wait(rate: f64, seconds: f64) -> f64 {
     let x = rate * seconds;
     if x < 1e-3 { seconds / 2.0 } else { 1.0 / rate - seconds / libm::expm1(x) }
@@ -493,7 +502,8 @@ mod tests {
         let soon = after_quiet(0.005);
         assert!(soon.is_some_and(|rate| (8.0..15.0).contains(&rate)), "{soon:?}");
         assert_eq!(after_quiet(10.0), None);
-        // That it took long until it was found says nothing of how often it is accessed since: a hundred times a second.
+        // That it took long until it was found says nothing of how often it is accessed since: a
+        // hundred times a second.
         let mut late = Estimate::of(look(16.0, 15.0));
         assert!(late.raise(look(7.0, 0.005)));
         assert!((80.0..140.0).contains(&late.rate()), "{}", late.rate());

@@ -6,8 +6,9 @@
 //! time, the sweep comes by at any time within its period with the same chance, but not later; at
 //! random times, at the same rate, a third of the pages would be accessed later.
 //!
-//! Records of many pages that are accessed at random times look the same, page table by page table.
-//! Their rate is then told a third too low, but how many are accessed within a time is hardly off.
+//! Data records of many pages each, accessed at random times, look the same, page table by page
+//! table. Their rate is then told a third too low, but how many are accessed within a time is
+//! hardly off.
 
 use super::estimate::{Evidence, chance};
 

@@ -18,8 +18,8 @@ const WHOLE: (u32, u32) = (7, 8);
 /// budget, or reading the pages once costs this share of 1 s of budget. Chosen: less leaves enough
 /// to see the next phase.
 const MUCH: f64 = 0.3;
-/// Memory idle for less than this did not turn, but is accessed now and then; in microseconds.
-/// Chosen: memory accessed within a second is told apart from the rest.
+/// Memory idle for less than this is not counted as having turned, but is accessed now and then; in
+/// microseconds. Chosen: such memory counts as accessed within a second anyway.
 const LEAST_IDLE_US: u64 = 1_000_000;
 /// How long it takes at most from when some pages come into use until all have, in microseconds.
 /// Chosen: of what is used twice a second most is in use by then.
