@@ -2,25 +2,29 @@
 
 use std::collections::VecDeque;
 
-/// A target grows that has one part in so many more than before, and so long after that, in microseconds; and it may so
-/// long after it was seen for the first time, when it is not known how it came to what it has. Chosen.
+/// A target has grown if more than one part in this many more is resident than before. Chosen.
 pub(super) const GROWN: u64 = 8;
+/// A target counts as growing for this time after it has grown, in microseconds. Chosen.
 const GROWING_US: u64 = 3_000_000;
+/// A target may be growing for this time after it was seen for the first time, in microseconds: it
+/// is not known how it came to what it has. Chosen.
 const MAY_GROW_US: u64 = 1_000_000;
-/// For so many microseconds it is kept what was resident, at times that lie so far apart at least. Chosen: what was filled longer
-/// ago was looked at.
+/// For how long resident sizes are kept, in microseconds. Chosen: what was filled longer ago was
+/// looked at.
 pub(super) const KEPT_US: u64 = 1_000_000;
+/// The least time between two sizes that are kept, in microseconds. Chosen.
 const APART_US: u64 = 100_000;
 
 /// What was resident of a target, and when.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Growth {
-    /// The time in microseconds, and bytes, by rising time.
+    /// The time in microseconds, and bytes resident then, by rising time.
     lately: VecDeque<(u64, u64)>,
-    /// What was resident when that had last grown by a part, until when it counts as growing for it, and until when it
-    /// is not known whether it does.
+    /// Bytes resident when that had last grown by [`GROWN`].
     grown_to: u64,
+    /// Until when the target counts as growing.
     growing_until_us: u64,
+    /// Until when it is not known whether the target grows.
     may_grow_until_us: u64,
 }
 
@@ -41,24 +45,25 @@ impl Growth {
         if self.lately.back().is_none_or(|(at_us, _)| *at_us + APART_US <= now_us) {
             self.lately.push_back((now_us, bytes));
         }
-        // One of before that is needed, too.
+        // One size from before that time is needed, too.
         while self.lately.get(1).is_some_and(|(at_us, _)| *at_us + KEPT_US < now_us) {
             self.lately.pop_front();
         }
     }
 
-    /// Whether much memory was filled of late: what is known of the target then does not hold for long.
+    /// Whether much memory was filled of late: what is known of the target then does not hold for
+    /// long.
     pub fn is_growing(&self, now_us: u64) -> bool {
         now_us < self.growing_until_us
     }
 
-    /// Whether that is not known yet.
+    /// Whether it is not known yet if the target grows.
     pub fn may_grow(&self, now_us: u64) -> bool {
         now_us < self.may_grow_until_us
     }
 
-    /// Bytes by which more is resident than so many microseconds before it was last taken in, up to [`KEPT_US`], or than when it
-    /// was for the first time. They were accessed since, when they were filled.
+    /// Bytes by which resident memory grew in the last `us` microseconds, up to [`KEPT_US`], or
+    /// since it was first taken in. These were accessed meanwhile: that filled them.
     pub fn within(&self, us: u64) -> u64 {
         let Some((last_us, last)) = self.lately.back() else { return 0 };
         let since_us = last_us.saturating_sub(us);

@@ -4,47 +4,51 @@ use super::IDLE_PAGES;
 use super::subregion::{IDLE_RATE, Subregion};
 use super::table::Table;
 
-/// Mean times between accesses for which pages in use are left armed: then a look tells most
-/// for the pages that it takes (the information about the log of a rate is greatest where
-/// four in five pages were accessed, and hardly less where it is two in three).
+/// Pages in use are left armed for this many mean times between accesses. A look then tells most
+/// for the pages that it takes: the information about the log of a rate is greatest where four in
+/// five pages were accessed, and hardly less where it is two in three.
 const MEAN_TIMES: f64 = 0.8;
-/// So many times as long after it a look is over. Chosen: one in ten pages in use waits that long, so
-/// memory that is not in use any more shows.
+/// A look at pages in use is over after this many times that time. Chosen: one in ten pages in use
+/// waits for so long, so memory that is not in use any more shows.
 const OVER: u64 = 3;
-/// Longest exposure that is planned, in microseconds. Chosen: what is accessed less often is
-/// read meanwhile.
+/// Longest exposure that is planned, in microseconds. Chosen: what is accessed less often is read
+/// meanwhile.
 const LONGEST_US: u64 = 2_000_000;
-/// Time from one look at the same memory to the next, in microseconds. Chosen: changes show
-/// within two intervals, for half the cost of looking in each.
+/// Time from one look at the same memory to the next, in microseconds. Chosen: changes show within
+/// two intervals, for half the cost of looking in each.
 pub(super) const BETWEEN_LOOKS_US: u64 = 200_000;
-/// The same of page tables, of which all pages that wait are read. Chosen: within a second some of
-/// those that changed have been read, and then their neighbours are.
+/// The same for page tables that are known page by page, of which all pages that wait are read.
+/// Chosen: within a second some of those that changed have been read, and then their neighbours
+/// are.
 pub(super) const BETWEEN_TABLES_US: u64 = 1_000_000;
-/// The same of page tables as a whole, with the pages that don't wait. Chosen: of those a reading says
-/// only whether they are still there.
+/// The same for readings of whole page tables, with the pages that don't wait. Chosen: of these a
+/// reading says only whether they are still there.
 const BETWEEN_WHOLE_US: u64 = 8_000_000;
-/// By how much earlier than others, in microseconds, comes what is unsure. Chosen: others
-/// have their turn, too.
+/// How much earlier than it is due what is unsure counts as due to be read, in microseconds.
+/// Chosen: others have their turn, too.
 const HEAD_START_US: u64 = 1_000_000;
-/// The same where they are to be armed. Chosen: how often memory is used that has just come into use is worth more than
-/// another look at what is known.
+/// How much earlier than it is due what is unsure counts as due to be armed, in microseconds.
+/// Chosen: how often memory is used that has just come into use is worth more than another look at
+/// what is known.
 const HEAD_START_OF_UNSURE_US: u64 = 5_000_000;
-/// The same of what is in use, and of page tables, that were armed a moment ago. Chosen: of those most is learned by a
-/// reading, which says nothing any more when it is late, and others may wait for many seconds where there are thousands.
+/// How much earlier than they are due page tables, and memory in use, count as due to be read if
+/// they were armed a moment ago, in microseconds. Chosen: most is learned of them by a reading,
+/// which says nothing any more when it is late; others may wait for many seconds where there are
+/// thousands.
 const HEAD_START_OF_NEW_US: u64 = 30_000_000;
 
 impl Subregion {
     /// The pages that are to be read next, by number; `None` if they have to be armed first.
     ///
     /// What waits is read before it is armed anew, however late that is: those that were accessed
-    /// are read soon, so to forget the others would leave but looks in which all were.
+    /// are read soon, so to forget the others would leave only looks in which all were accessed.
     pub fn next_look(&self, now_us: u64) -> Option<(u32, u32)> {
         let all = (0, self.nr_pages());
         let is_over = self.is_look_over(now_us) && self.armed.read_us >= now_us;
         let Some(table) = &self.table else {
             return (self.absent || self.is_waiting() && !is_over).then_some(all);
         };
-        // Where the table is not at hand, it is better not to touch it.
+        // Decide from the summary if possible: dereferencing the boxed table misses the cache.
         if self.summary.used == 0 || now_us >= self.whole_read_us + BETWEEN_WHOLE_US {
             return Some(all);
         }
@@ -71,8 +75,8 @@ impl Subregion {
         let since_us = now_us.saturating_sub(self.armed.at_us);
         if let Some(table) = &self.table {
             if self.summary.used == 0 || self.next_look(now_us).is_some() {
-                // When four times as much time has passed, up to the usual: about as the times
-                // within which accesses are counted.
+                // When four times as much time has passed since arming, but no later than usual:
+                // about at the times within which accesses are counted.
                 return now_us + (3 * since_us).min(BETWEEN_TABLES_US).max(sample_us);
             }
             if self.unsure || table.suspect.is_some() {
@@ -90,7 +94,7 @@ impl Subregion {
         if rate == 0.0 { now_us + between_us } else { now_us + wait_us.max(sample_us) }
     }
 
-    /// Its pages are to be known one by one from now on.
+    /// Has its pages known one by one from now on.
     pub fn make_table(&mut self) {
         let is_mixed = self.is_probe_mixed();
         let is_idle = self.estimate.rate() == 0.0 && self.is_waiting();
@@ -104,7 +108,7 @@ impl Subregion {
         self.counts.end();
         (self.arm_all_us, self.is_to_be_armed) = (0, false);
         if is_mixed {
-            // That was a mean of pages in use and others.
+            // Its rate was a mean over pages in use and others.
             self.estimate.forget_rate();
         } else {
             self.estimate.doubt(4.0, 8.0);
@@ -112,7 +116,7 @@ impl Subregion {
         self.unsure = false;
     }
 
-    /// Its pages are not to be known one by one any more, if they are: a few stand for all.
+    /// Has a few pages stand for all from now on, if its pages are known one by one.
     pub fn leave_table(&mut self) {
         if self.table.is_some() {
             self.put_probe_near_middle(IDLE_PAGES);
@@ -121,15 +125,15 @@ impl Subregion {
     }
 }
 
-/// By what subregions that are due are armed: first those of which it is least known how often they are accessed. That
-/// pages are not in use any more may show later.
+/// The key by which subregions that are due are armed, the smallest first: those of which it is
+/// least known how often they are accessed. Whether pages are still in use may show later.
 pub(super) fn key_to_arm(subregion: &Subregion) -> u64 {
     let head_start_us =
         if subregion.unsure && !subregion.is_suspect() { HEAD_START_OF_UNSURE_US } else { 0 };
     subregion.due_us + HEAD_START_OF_UNSURE_US - head_start_us
 }
 
-/// By what subregions that are due are read: 0 for what is in a hurry.
+/// The key by which subregions that are due are read, the smallest first; 0 if it is urgent.
 pub(super) fn key(subregion: &Subregion) -> u64 {
     if subregion.due_us == 0 {
         return 0;

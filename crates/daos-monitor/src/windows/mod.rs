@@ -424,9 +424,9 @@ impl Windows {
         // Before runs of pages are found: these are kept for seconds.
         self.end_at_once(end_us);
         let per_second = self.budget.per_second();
-        let seconds = self.attrs.sample_us as f64 / 1e6;
+        let sample_s = self.attrs.sample_us as f64 / 1e6;
         let nr_regions = (self.attrs.min_regions as usize, self.attrs.max_regions as usize);
-        let found_at = FoundAt { seconds, per_second, now_us: end_us };
+        let found_at = FoundAt { sample_s, per_second, now_us: end_us };
         let regions = regions::aggregate(&mut self.targets, nr_regions, found_at);
         for target in &mut self.targets {
             target.add_up_working_sets(per_second, end_us);

@@ -1,8 +1,9 @@
 //! Runs of pages, where more is known than regions say: of page tables whose pages differ, and of
-//! what was joined to others since there may be only so many regions.
+//! subregions that were *joined* to others, since there may be only so many regions.
 //!
-//! Those of a table are found again when something new is known of it, as far as that may be spent. How often those in use are used changes with
-//! each look; a new rate is told without finding them again.
+//! The runs of a table are found again when something new is known of it, as far as the budget for
+//! that goes. How often its pages in use are used changes with each look: a new rate is told
+//! without finding the runs again.
 
 use super::regions::Run;
 use super::subregion::Subregion;
@@ -11,39 +12,41 @@ use daos_core::{AddrRange, HUGE_PAGE_SIZE, PageRun, PageRuns, RunBlock};
 /// Most runs of pages of all targets together. Chosen: as many as a gigabyte has in which every
 /// other page is in use; they take ten megabytes.
 pub(super) const MAX_RUNS: usize = 1 << 18;
-/// What a run of pages costs that is new, to be found and to be recorded, in microseconds of CPU
-/// time; and what it costs to keep those of a table. Measured, with cold caches.
+/// CPU time to find and record a new run of pages, in microseconds. Measured, with cold caches.
 const RUN_US: f64 = 0.15;
+/// CPU time to keep the runs of a table, in microseconds. Measured, with cold caches.
 const BLOCK_US: f64 = 0.15;
-/// What it costs to go through those of a table of which some are told to be used more or less than before, here and where
-/// it is recorded. Measured, with cold caches.
+/// CPU time to go through the runs of a table if some tables have a new rate, here and where it is
+/// recorded, in microseconds. Measured, with cold caches.
 const RATED_BLOCK_US: f64 = 2.0;
-/// The share of what may be spent that finding runs may take of tables that have none yet, and of those of which something new
-/// is known; and new rates of those that are as they were. Chosen.
+/// The share of the budget for finding the runs of tables that have none yet. Chosen.
 const FOR_FIRST_RUNS: f64 = 0.3;
+/// The share of the budget for finding again the runs of tables of which something new is known.
+/// Chosen.
 const FOR_RUNS: f64 = 0.12;
+/// The share of the budget for telling new rates of runs that are as they were. Chosen.
 const FOR_RATES: f64 = 0.06;
-/// So much of that may be spent at once at most, in seconds of it. Chosen: a few milliseconds.
+/// Most unused share that can accumulate, in seconds. Chosen: a few milliseconds of CPU time.
 const AT_ONCE_S: f64 = 2.0;
-/// What is joined and begins in the same so many bytes is kept, or told anew, as one. Chosen: sixteen page tables, so that one
-/// that changes costs little.
+/// Joined subregions that begin in the same aligned block of so many bytes are kept, or told anew,
+/// as one. Chosen: sixteen page tables, so that one that changes costs little.
 const JOINED_BYTES: u64 = 16 * HUGE_PAGE_SIZE;
-/// Access rates of a table that differ by no more than this part are told as one. Chosen: looks at a few
-/// pages at a time change them by as much.
+/// Access rates of a table that differ by no more than this part are told as one. Chosen: looks at
+/// a few pages at a time change them by as much.
 const RATES_ALIKE: f64 = 0.1;
 
-/// Where and when runs are found.
+/// When runs are found, and with which means.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FoundAt {
-    /// The sampling interval.
-    pub seconds: f64,
+    /// The sampling interval, in seconds.
+    pub sample_s: f64,
     /// Microseconds of CPU time that may be spent in a second.
     pub per_second: f64,
     pub now_us: u64,
 }
 
 impl FoundAt {
-    /// The seconds in which this share of what may be spent pays for so many microseconds.
+    /// The seconds in which this share of the budget pays for so many microseconds.
     fn paid_in_s(&self, us: f64, share: f64) -> f64 {
         us / (share * self.per_second)
     }
@@ -54,11 +57,12 @@ impl FoundAt {
 pub(super) struct Told {
     runs: RunBlock,
     at_us: u64,
-    /// Nothing new is known of it since.
+    /// Nothing new is known of the table since.
     holds: bool,
 }
 
 impl Told {
+    /// The runs as they are by now: older.
     fn later(&self, now_us: u64) -> RunBlock {
         self.runs.later(now_us.saturating_sub(self.at_us))
     }
@@ -69,32 +73,34 @@ impl Told {
 pub(super) struct TargetRuns {
     pub pages: PageRuns,
     at_us: u64,
-    /// None are found before, and until when what it took to find them is paid for.
+    /// No runs are found before this.
     off_until_us: u64,
+    /// When what it cost to find runs is paid for. If it lies back, the time since passed unused.
     paid_until_us: u64,
-    /// When rates are to be told anew.
+    /// When new rates are to be told.
     rates_due_us: u64,
-    /// How long it takes to pay for what the last update found, or told anew, in seconds.
+    /// In how many seconds its share of the budget pays for what the last update found, or told
+    /// anew.
     pub found_s: f64,
-    /// Where finding those of tables of which something new is known goes on.
+    /// The address from which on the next table of which something new is known is looked for.
     next: u64,
-    /// Other memory is mapped than it was when they were put together.
+    /// Other memory is mapped than when the runs were put together.
     is_mapped_anew: bool,
 }
 
 impl TargetRuns {
-    /// Finds runs of pages no sooner than then.
+    /// Finds no runs of pages until then.
     pub fn put_off(&mut self, until_us: u64) {
         self.off_until_us = self.off_until_us.max(until_us);
     }
 
-    /// What is mapped is other memory now.
+    /// Notes that other memory is mapped now.
     pub fn note_mapped_anew(&mut self) {
         self.is_mapped_anew = true;
     }
 
-    /// Brings the runs of a target up to date, as far as what that takes may be spent: `joined` is what is known more finely
-    /// than by its regions.
+    /// Brings the runs of a target up to date, as far as the budget for that goes. `joined`: what
+    /// is known more finely than its regions tell; `room`: how many more runs there may be.
     pub fn update<'a>(
         &mut self,
         subregions: &mut [Subregion],
@@ -127,14 +133,15 @@ impl TargetRuns {
         self.found_s = found_s + joined_s + rates_s;
     }
 
-    /// What was found is paid for so many seconds, of which those count that passed unused before.
+    /// Blocks further searching for `seconds`, less the (≤ `AT_ONCE_S`) time that passed unused.
     fn pay_for(&mut self, seconds: f64, now_us: u64) {
         let unused_us = now_us.saturating_sub((AT_ONCE_S * 1e6) as u64);
         self.paid_until_us = self.paid_until_us.max(unused_us) + (seconds * 1e6) as u64;
     }
 
-    /// Finds the runs of tables: of those that have none first, then of those of which something new is known, from where that
-    /// stopped the last time. Returns for how many seconds that has to be paid for.
+    /// Finds the runs of tables that have none first, then of those of which something new is
+    /// known, from where that stopped the last time. Returns for how many seconds that has to be
+    /// paid for.
     fn find(&mut self, subregions: &mut [Subregion], found_at: FoundAt) -> f64 {
         let unused_s = found_at.now_us.saturating_sub(self.paid_until_us) as f64 / 1e6;
         let most_s = unused_s.min(AT_ONCE_S);
@@ -152,7 +159,8 @@ impl TargetRuns {
         most_s - left_s
     }
 
-    /// Puts the runs of tables and of what is joined together, as far as there is room. Returns how many of what is joined are new.
+    /// Puts the runs of tables and of joined subregions together, as far as there is room. Returns
+    /// how many of the joined ones are new.
     fn put_together<'a>(
         &mut self,
         subregions: &[Subregion],
@@ -181,21 +189,22 @@ impl TargetRuns {
 }
 
 impl Subregion {
-    /// Whether its pages are told one by one: they differ, and are not a few parts.
+    /// Whether its pages are told by runs: they differ, and are more than a few parts.
     fn is_told_by_pages(&self) -> bool {
         self.is_mixed() && self.summary.parts().next().is_none()
     }
 
-    /// Something new is known of its pages: what was told of them is to be found again, if they still are told one by one.
+    /// Notes that something new is known of its pages: their runs are to be found again, if they
+    /// are still told by runs.
     pub fn outdate_runs(&mut self) {
         let told = self.told.take().filter(|_| self.is_told_by_pages());
         self.told = told.map(|told| Told { holds: false, ..told });
     }
 
     /// Finds the runs of its pages. Returns how many there are.
-    fn find_runs(&mut self, FoundAt { seconds, now_us, .. }: FoundAt) -> usize {
+    fn find_runs(&mut self, FoundAt { sample_s, now_us, .. }: FoundAt) -> usize {
         let Some(table) = self.table.as_deref() else { return 0 };
-        let chance = self.estimate.chance(seconds);
+        let chance = self.estimate.chance(sample_s);
         let mut runs = Vec::new();
         table.runs(self.range.start, chance, now_us, &mut runs);
         let block = RunBlock::new(&runs).with_used_rate(chance);
@@ -204,8 +213,8 @@ impl Subregion {
     }
 }
 
-/// Finds the runs of these tables, paid for by this share of what may be spent, while there are seconds left for it. Returns where
-/// it stopped, if it did.
+/// Finds the runs of these tables, paid for by this share of the budget, until no seconds are left.
+/// Returns where it stopped, if it did.
 fn find_some<'a>(
     tables: impl Iterator<Item = &'a mut Subregion>,
     share: f64,
@@ -221,12 +230,12 @@ fn find_some<'a>(
     None
 }
 
-/// Brings the rates of tables up to date, whose runs stay as they are. Returns what that takes, in microseconds, and whether any
-/// is another.
-fn update_rates(subregions: &mut [Subregion], FoundAt { seconds, .. }: FoundAt) -> (f64, bool) {
+/// Brings the rates of tables up to date, whose runs stay as they are. Returns what this costs, in
+/// microseconds, and whether any rate differs.
+fn update_rates(subregions: &mut [Subregion], FoundAt { sample_s, .. }: FoundAt) -> (f64, bool) {
     let (mut nr, mut differ) = (0, false);
     for subregion in subregions.iter_mut().filter(|subregion| subregion.is_told_by_pages()) {
-        let chance = subregion.estimate.chance(seconds);
+        let chance = subregion.estimate.chance(sample_s);
         let Some(told) = &mut subregion.told else { continue };
         nr += 1;
         if !told.runs.used_rate().is_some_and(|rate| are_rates_alike(rate, chance)) {
@@ -237,21 +246,23 @@ fn update_rates(subregions: &mut [Subregion], FoundAt { seconds, .. }: FoundAt) 
     (f64::from(nr) * if differ { RATED_BLOCK_US } else { BLOCK_US }, differ)
 }
 
-/// Runs of a target, from below.
+/// The runs of a target as they are put together, by rising address.
 #[derive(Debug, Default)]
 struct Together {
-    /// Those before, as they are by now, and the first of them that is not passed yet.
+    /// The runs told before, as they are by now.
     old: Vec<RunBlock>,
+    /// How many of those are passed.
     passed: usize,
+    /// The runs told now.
     blocks: Vec<RunBlock>,
-    /// Where the last table ends that has runs.
+    /// Where the last table with runs ends.
     behind: u64,
-    /// Runs of what is joined that were not known before.
+    /// Runs of joined subregions that were not known before.
     nr_new: usize,
 }
 
 impl Together {
-    /// Adds what is joined between the last table and `to`.
+    /// Adds the joined subregions between the last table and `to`.
     fn push_joined(
         &mut self,
         joined: &mut std::iter::Peekable<impl Iterator<Item = PageRun>>,
@@ -274,7 +285,7 @@ impl Together {
         }
     }
 
-    /// Adds what is joined as one block: as it was, if nothing else is known.
+    /// Adds joined subregions as one block: as it was before, if nothing else is known.
     fn push_block(&mut self, runs: &[PageRun]) {
         let start = runs[0].range.start;
         self.passed += self.old[self.passed..].iter().take_while(|old| old.start() < start).count();
@@ -288,7 +299,7 @@ impl Together {
     }
 }
 
-/// One of those that were joined, as a run of pages.
+/// A joined subregion as a run of pages.
 fn of_run(run: &Run, now_us: u64) -> PageRun {
     let access_rate = run.mean_chance().clamp(0.0, 1.0);
     let idle_us = now_us.saturating_sub(run.since_us);
@@ -300,7 +311,7 @@ fn are_rates_alike(told: f64, now: f64) -> bool {
     (told - now).abs() <= RATES_ALIKE * told
 }
 
-/// Whether `runs` say what is known of `old` ones.
+/// Whether `runs` say what is known of an `old` block.
 fn are_alike(old: &RunBlock, runs: &[PageRun]) -> bool {
     let is_like = |(old, run): (PageRun, &PageRun)| {
         old.range == run.range
@@ -321,7 +332,7 @@ mod tests {
     const S: u64 = 1_000_000;
 
     fn update_at(target: &mut TargetSubregions, now_us: u64) {
-        let found_at = FoundAt { seconds: 0.005, per_second: 4_500.0, now_us };
+        let found_at = FoundAt { sample_s: 0.005, per_second: 4_500.0, now_us };
         let TargetSubregions { runs, subregions, .. } = target;
         runs.update(subregions, std::iter::empty(), found_at, &mut { MAX_RUNS });
     }

@@ -1,28 +1,32 @@
 //! What page tables tell of others that were armed with them and accessed as they were.
 //!
-//! Once all of a target was armed at once, each page table is read twice, and then not again for some seconds: that
-//! took what there is. Where all pages of a table had come by the first reading, that hardly tells how often they are
-//! accessed: thirty times a second or five hundred. But some were read sooner, and how many of their pages had come
-//! by then tells it of those near by, too.
+//! Once all of a target was armed at once, each page table is read twice, and then not again for
+//! some seconds: the budget is used up. If all pages of a table had *come* (been accessed) by the
+//! first reading, this hardly tells how often they are accessed: thirty times a second or five
+//! hundred. But some tables were read sooner. How many of their pages had come by then tells how
+//! often those of tables near by are accessed, too.
 //!
-//! Memory that is gone over comes table by table. Then some of those that were read sooner had come whole and the
-//! others not at all, and of those that came later the same is true.
+//! Swept memory comes table by table. Then some of the tables that were read sooner had come as a
+//! whole and the others not at all, and the same holds for tables that came later.
 
 use super::estimate::Look;
 use super::subregion::{IDLE_RATE, Subregion};
 use super::target::TargetSubregions;
 
-/// Accesses from which on a table tells for itself. Chosen: where all came by one reading its rate rests on two.
+/// Accesses from which on a table's own estimate is enough. Chosen: where all pages came by one
+/// reading, the rate rests on two.
 const ENOUGH: f64 = 4.0;
-/// How many of the nearest tell of a table. Chosen: of blocks that are used more or less often, most are larger.
+/// How many of the nearest tables tell of a table. Chosen: most blocks that are used more or less
+/// often are larger.
 const NEAREST: usize = 16;
-/// The part of the variance of shares that are all or none from which on pages are taken to come together. Chosen: of 50
-/// pages that come at random times it is a fiftieth.
+/// Memory is swept if the variance of the shares of pages that came is more than this part of what
+/// it would be if each share were all or none. Chosen: of 50 pages that come at random times it is
+/// a fiftieth.
 const TOGETHER: f64 = 0.5;
 
 impl TargetSubregions {
-    /// Lets page tables of which all had been armed at `armed_us` learn from each other. Some were read within `soon_us`
-    /// microseconds, all for the first time within `first_us`.
+    /// Lets page tables that were all armed at `armed_us` learn from each other. Some were read
+    /// within `soon_us` microseconds, all for the first time within `first_us`.
     pub fn learn_from_peers(&mut self, armed_us: u64, soon_us: u64, first_us: u64) {
         let has_counts = |s: &Subregion| {
             s.table.is_some() && s.counts.are_since(armed_us) && s.estimate.rate() >= IDLE_RATE
@@ -31,7 +35,7 @@ impl TargetSubregions {
             |s: &Subregion| if has_counts(s) { s.counts.all_came_by(first_us) } else { None };
         let came_soon = |s: &Subregion| {
             let look = s.counts.look_by(soon_us).filter(|_| has_counts(s))?;
-            // Where most had come they may not have been read with all others.
+            // If most had come, this may not have been the reading of all tables.
             let is_first = all_came_first(s) == Some(true) || 2.0 * look.accessed > look.waiting;
             is_first.then_some(look)
         };
@@ -42,7 +46,7 @@ impl TargetSubregions {
         }
         let first = subregions().filter(|(_, s)| all_came_first(s) == Some(true));
         let waits = first.filter_map(|(_, s)| s.counts.look_by(first_us)).map(|look| look.exposure);
-        // All came within that.
+        // All came within the longest wait: a lower bound on how often a sweep comes by.
         let once = waits.max_by(f64::total_cmp).map(|wait| 1.0 / wait);
         let passes = passes(&soon).zip(once).map(|(rate, once)| rate.max(once));
         for (at, subregion) in self.subregions.iter_mut().enumerate() {
@@ -58,7 +62,7 @@ impl TargetSubregions {
     }
 }
 
-/// How often a second they are gone over, if they are.
+/// How often a second a sweep comes by these tables, if they are swept.
 fn passes(looks: &[(usize, Look)]) -> Option<f64> {
     let mean_of = |of: &dyn Fn(&Look) -> f64| {
         looks.iter().map(|(_, look)| of(look)).sum::<f64>() / looks.len() as f64
@@ -70,7 +74,7 @@ fn passes(looks: &[(usize, Look)]) -> Option<f64> {
     (variance > TOGETHER * mean * (1.0 - mean)).then_some(mean / exposure)
 }
 
-/// Accesses a second, if they come at random times.
+/// Accesses a second of these tables' pages, if they come at random times.
 fn rate_of(looks: &[(usize, Look)]) -> f64 {
     let sum = |of: fn(&Look) -> f64| looks.iter().map(|(_, look)| of(look)).sum::<f64>();
     let waiting = sum(|look| look.waiting);
@@ -78,7 +82,7 @@ fn rate_of(looks: &[(usize, Look)]) -> f64 {
     Look { waiting, accessed: sum(|look| look.accessed), exposure }.rate()
 }
 
-/// Those nearest to an index; `looks` are by rising ones.
+/// The looks at the tables nearest to an index. `looks` are sorted by index.
 fn nearest(looks: &[(usize, Look)], to: usize) -> &[(usize, Look)] {
     let next = looks.partition_point(|(at, _)| *at < to);
     let from = next.saturating_sub(NEAREST / 2).min(looks.len().saturating_sub(NEAREST));

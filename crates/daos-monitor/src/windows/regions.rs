@@ -12,11 +12,13 @@ use super::target::TargetSubregions;
 use crate::fitting::{pieces, slacks};
 use daos_core::{AddrRange, PAGE_SIZE, RegionSnapshot};
 
-/// Shares in use that differ by no more are alike, where pages differ. Chosen.
+/// Where pages differ, shares in use that differ by no more than this part are alike. Chosen.
 const SHARES_ALIKE: f64 = 0.25;
 
-/// Room for regions that is made at once. Chosen: most targets have fewer.
+/// How many regions of a target room is made for at once. Chosen: most targets have fewer.
 const RUNS: usize = 128;
+/// Neighbours whose shares that can't be observed differ by more than this stay apart. Chosen.
+const HIDDEN_ALIKE: f64 = 0.5;
 
 /// Neighbouring subregions that are alike.
 #[derive(Debug, Clone, Copy)]
@@ -27,15 +29,16 @@ pub(super) struct Run {
     is_mixed: bool,
     /// Nothing of it is in memory.
     is_absent: bool,
-    /// Sums over its pages: the chance of an access, and what could not be observed.
+    /// Sum over its pages of the chance of an access in a sampling interval.
     chance: f64,
+    /// Sum over its pages of the shares that could not be observed.
     unobserved: f64,
     /// Pages of its subregions, without the gaps between them.
     pages: f64,
 }
 
 impl Run {
-    /// Whether most of it was.
+    /// Whether most of it could be observed.
     fn is_observed(&self) -> bool {
         self.unobserved <= self.pages / 2.0
     }
@@ -78,7 +81,7 @@ impl Run {
         }
     }
 
-    /// Of an access in a sampling interval.
+    /// The chance that a page is accessed in a sampling interval, on average.
     pub fn mean_chance(&self) -> f64 {
         self.chance / self.pages
     }
@@ -98,10 +101,11 @@ impl Run {
         self.pages += next.pages;
     }
 
-    /// Whether the rates may be the same; with `slack`, also when they differ by no more.
+    /// Whether the rates may be the same. With `slack`, also if the chances differ by no more than
+    /// this.
     fn is_like(&self, next: &Self, slack: f64, now_us: u64) -> bool {
         let hidden = |run: &Self| run.unobserved / run.pages;
-        if slack < 1.0 && (hidden(self) - hidden(next)).abs() > 0.5 {
+        if slack < 1.0 && (hidden(self) - hidden(next)).abs() > HIDDEN_ALIKE {
             return false;
         }
         let (one, other) = (self.mean_chance(), next.mean_chance());
@@ -116,7 +120,7 @@ impl Run {
             return false;
         }
         if one == 0.0 && self.is_absent && next.is_absent {
-            // Since when it is not used tells nothing of what is not there.
+            // Of memory that is not there, it does not matter since when it is idle.
             return true;
         }
         if one == 0.0 {
@@ -126,15 +130,15 @@ impl Run {
     }
 }
 
-/// The regions of each target, in total at least `min` as a rule, and never more than `max`; and runs of pages where
-/// more is known. Those are as old as their number makes them dear.
+/// The regions of each target, in total at least `min` as a rule, and never more than `max`. Also
+/// brings the runs of pages up to date, where more is known.
 pub(super) fn aggregate(
     targets: &mut [TargetSubregions],
     (min, max): (usize, usize),
     found_at: FoundAt,
 ) -> Vec<Vec<RegionSnapshot>> {
-    let FoundAt { seconds, now_us, .. } = found_at;
-    let mut runs: Vec<Vec<Run>> = targets.iter().map(|t| joined(t, seconds, now_us)).collect();
+    let FoundAt { sample_s, now_us, .. } = found_at;
+    let mut runs: Vec<Vec<Run>> = targets.iter().map(|t| joined(t, sample_s, now_us)).collect();
     let total = |runs: &[Vec<Run>]| runs.iter().map(Vec::len).sum::<usize>();
     let known = (total(&runs) > max).then(|| runs.clone());
     // Those that are alike are one already.
@@ -200,14 +204,14 @@ fn joined(target: &TargetSubregions, seconds: f64, now_us: u64) -> Vec<Run> {
     runs
 }
 
-/// Those of `known`, sorted, that were joined to others to become one of `runs`.
+/// Of `known`, sorted: the runs that were joined to others to become one of `runs`.
 fn joined_of<'a>(known: &'a [Run], runs: &'a [Run]) -> impl Iterator<Item = &'a Run> {
     let mut rest = known;
     runs.iter().flat_map(move |run| {
         let parts = rest.partition_point(|k| k.range.start < run.range.end);
         let (inside, behind) = rest.split_at(parts);
         rest = behind;
-        // Of what was not observed nothing is known: it is as the others are.
+        // Of what was not observed nothing is known: it is told with the others.
         if inside.len() > 1 { inside } else { &[] }.iter().filter(|run| run.is_observed())
     })
 }

@@ -10,9 +10,11 @@ use super::together::{LookAtAll, MostlySwept};
 use crate::fitting::pieces;
 use daos_core::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE, TargetId, WorkingSets};
 
-/// Subregions on each side, page tables or as large as one is, that are gone over with it, at most, if they are accessed as often
-/// within this factor. Chosen: what is gone over is some ten mebibytes and more.
-const TOGETHER: usize = 4;
+/// What a look says of a sweep it says of this many subregions on each side, at most, if they are
+/// near. Chosen: what is swept is some ten mebibytes and more.
+const SWEPT_WITH: usize = 4;
+/// And only of those whose access rates differ by less than this factor. Chosen: as for
+/// [`SWEPT_WITH`].
 const ABOUT: f64 = 3.0;
 
 /// Sorted, disjoint subregions that cover what a target has mapped.
@@ -26,17 +28,17 @@ pub(super) struct TargetSubregions {
     /// When all that is mapped was read last; 0 before.
     listed_us: u64,
     pub runs: TargetRuns,
-    /// How much of it is accessed within which time, `None` where regions tell as
-    /// much; and when it is to be added up anew.
+    /// How much of it is accessed within which time; `None` where regions tell as much.
     pub working_sets: Option<WorkingSets>,
+    /// When that is to be added up anew.
     pub working_sets_due_us: u64,
-    /// Whether most of it in use is gone over.
+    /// Whether most of its memory in use is swept.
     mostly_swept: MostlySwept,
-    /// Places drawn from all of it, where it is not known page by page.
+    /// Places drawn evenly from all of it, where it is not known page by page.
     pub survey: Survey,
-    /// When it may be planned to arm it at once.
+    /// From when on it may be planned to arm all of it at once.
     pub at_once_from_us: u64,
-    /// How much of it was filled of late.
+    /// How much of its memory was filled of late.
     pub growth: Growth,
 }
 
@@ -87,7 +89,7 @@ impl TargetSubregions {
         self.ranges.get(at).is_some_and(|r| r.intersect(&range) == Some(range))
     }
 
-    /// The subregion around `address`.
+    /// The index of the subregion around `address`.
     pub fn find(&self, address: u64) -> Option<usize> {
         let at = self.subregions.partition_point(|c| c.range.end <= address);
         self.subregions.get(at).filter(|c| c.range.contains(address)).map(|_| at)
@@ -102,8 +104,8 @@ impl TargetSubregions {
         Some(AddrRange::new(range.start.max(first.start), range.end.min(last.end)))
     }
 
-    /// Makes so many neighbours of `subregions[at]` due: what befell it may have befallen
-    /// them.
+    /// Makes `subregions[at]` and `reach` neighbours on each side due: what changed one may have
+    /// changed the others.
     pub fn make_due_around(&mut self, at: usize, reach: usize, now_us: u64) {
         let end = (at + 1 + reach).min(self.subregions.len());
         for subregion in &mut self.subregions[at.saturating_sub(reach)..end] {
@@ -111,16 +113,16 @@ impl TargetSubregions {
         }
     }
 
-    /// What the last look at a subregion says of whether pages are accessed together, it says of others that are near
-    /// and accessed about as often, too: what is gone over is larger than a page table. And of all of the target, whether most
-    /// of what is in use is gone over.
+    /// Takes in what a look at all pages of a subregion says of whether they are accessed together.
+    /// It says the same of subregions that are near and accessed about as often: what is swept is
+    /// larger than a page table. And it tells whether most memory in use of the target is swept.
     pub fn note_at_all(&mut self, at: usize, look: LookAtAll) {
         let this = &self.subregions[at];
         let (start, rate) = (this.range.start, this.estimate.rate());
-        let reach = TOGETHER as u64 * this.range.len().max(HUGE_PAGE_SIZE);
+        let reach = SWEPT_WITH as u64 * this.range.len().max(HUGE_PAGE_SIZE);
         let is_usual = self.mostly_swept.add(look, rate);
-        let end = (at + 1 + TOGETHER).min(self.subregions.len());
-        for subregion in &mut self.subregions[at.saturating_sub(TOGETHER)..end] {
+        let end = (at + 1 + SWEPT_WITH).min(self.subregions.len());
+        for subregion in &mut self.subregions[at.saturating_sub(SWEPT_WITH)..end] {
             let own = subregion.estimate.rate();
             let is_near = subregion.range.start.abs_diff(start) <= reach;
             if is_near && own.max(rate) < ABOUT * own.min(rate) {
@@ -155,7 +157,7 @@ impl TargetSubregions {
         }
         let (before, now) = (self.bytes(), ranges.iter().map(AddrRange::len).sum());
         if before.abs_diff(now) > before / GROWN {
-            // They were drawn from other memory.
+            // These were drawn from other memory.
             (self.survey, self.mostly_swept) = Default::default();
         }
         let mut fitted = Vec::with_capacity(self.subregions.len() + 16);
@@ -263,7 +265,8 @@ impl TargetSubregions {
         self.subregions[at].range.start = middle;
     }
 
-    /// Merges neighbours that are alike, up to `limit` bytes together; where room is `scarce`, also those that may be.
+    /// Merges neighbours that are alike, up to `limit` bytes together. Where room is `scarce`, also
+    /// merges those that only may be alike.
     pub fn merge_alike(&mut self, limit: u64, scarce: bool, now_us: u64) {
         let are_alike = if scarce { Estimate::is_like } else { Estimate::is_as_good_as };
         let is_like = |left: &Subregion, next: &Subregion| {
@@ -295,8 +298,8 @@ impl TargetSubregions {
 }
 
 impl Subregion {
-    /// A part of this subregion. It keeps the probe if that is in it; else it keeps what is
-    /// known of the whole, for little, until it is looked at.
+    /// A part of this subregion. It keeps the probe if that lies in it. Otherwise it keeps what is
+    /// known of the whole, with little weight, until it is looked at.
     pub fn part(&self, range: AddrRange, now_us: u64) -> Self {
         debug_assert!(self.table.is_none());
         if self.probe.intersect(&range) == Some(self.probe) {

@@ -2,16 +2,17 @@
 
 use super::KEEP_COSTS;
 
-/// Microseconds of samples that are taken to have cost what was predicted, before any did.
-/// Chosen: a few costs say little.
+/// Samples of so many microseconds count as having cost what was predicted, before any did. Chosen:
+/// a few costs say little.
 const PRIOR_US: f64 = 500.0;
 /// Least factor by which real costs correct the prediction. Chosen: less is an error.
 const MIN_FACTOR: f64 = 0.2;
 /// Largest such factor. Chosen: hosts differ by a factor of four, as measured.
 pub(super) const MAX_FACTOR: f64 = 10.0;
 
-/// What reading or arming cost the monitor, tick by tick, against what it was expected to cost: fading sums for
-/// a straight line through both. Whatever is read in a tick, the first of it misses the caches.
+/// What reading or arming cost the monitor, tick by tick, against what it was expected to cost:
+/// fading sums for a straight line through both. Its offset is for cache misses: whatever is read
+/// in a tick, the first of it misses the caches.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Costs {
     ticks: f64,
@@ -52,13 +53,13 @@ impl Costs {
         (self.measured / self.expected).clamp(MIN_FACTOR, MAX_FACTOR)
     }
 
-    /// What a tick with samples costs beside them, in microseconds, and how many times as much as
-    /// expected the samples do: by least squares.
+    /// A tick's cost as a straight line through expected costs, by least squares: its offset, in
+    /// microseconds, and the factor on what is expected.
     pub fn line(&self) -> (f64, f64) {
         let Self { ticks, expected, measured, expected_squared, product } = *self;
         let variance = expected_squared - expected * expected / ticks;
         let slope = (product - expected * measured / ticks) / variance;
-        // At least none beside them.
+        // The offset is at least 0.
         let slope = slope.min(measured / expected).clamp(MIN_FACTOR, MAX_FACTOR);
         ((measured - slope * expected).max(0.0) / ticks, slope)
     }

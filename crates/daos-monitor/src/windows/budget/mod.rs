@@ -3,11 +3,15 @@
 //! A bucket fills at nine tenths of the rate that is allowed, and holds little more than a
 //! second of it; what was spent is taken out. Part of it is kept for when much changes at once.
 //! What a sample will cost the monitor is predicted from the primitive's prices, and the prediction
-//! corrected by what samples really cost: reading and arming each by itself, as what is read is not in the
-//! caches, and by how much that is dearer than it was when prices were measured differs from host to host.
+//! corrected by what samples really cost. Reading and arming are corrected each by itself: what is
+//! read is not in the caches, and what that costs, compared to when prices were measured, differs
+//! from host to host.
 //!
-//! What it costs the targets can come late and all at once: memory that turns hot after
-//! it was armed. It is paid back over the next seconds, so that the monitor is not blind
+//! *Income* is what comes into the bucket. The *reserve* is the share of a full bucket that is
+//! kept; callers pass it as `kept`.
+//!
+//! What monitoring costs the targets can come late and all at once: memory that turns hot after
+//! it was armed. This *debt* is paid back over the next seconds, so that the monitor is not blind
 //! in the very moment in which there is something to see.
 
 mod costs;
@@ -20,77 +24,88 @@ pub(super) use price::Price;
 use costs::{Costs, MAX_FACTOR};
 use daos_core::{CpuCost, Prices};
 
-/// Seconds over which the bound on the overhead is promised, and the same in microseconds.
+/// Time over which the bound on the overhead is promised, in seconds.
 const BOUND_OVER_S: u64 = 10;
+/// The same in microseconds.
 pub(super) const BOUND_OVER_US: u64 = BOUND_OVER_S * 1_000_000;
-/// How long the bucket takes to fill, in microseconds. Chosen: little of the ten seconds over
-/// which the bound is promised, and longer than the time between two rounds, beside what is kept.
+/// How long the bucket takes to fill, in microseconds. Chosen: little of the ten seconds over which
+/// the bound is promised, and longer than the time between two rounds, beside the reserve.
 const FILLS_IN_US: f64 = 1_200_000.0;
 /// The share of a full bucket that is kept for when much changes at once. Chosen: a phase that
-/// begins is seen then, though all else that there is was spent on knowing more.
+/// begins is seen then, though the rest of the bucket was spent on knowing more.
 pub(super) const KEPT_FOR_CHANGE: f64 = 0.4;
-/// The share of it that is there in the beginning. Chosen: the bound holds for the first ten
-/// seconds, too.
+/// The share of a full bucket that is there in the beginning. Chosen: the bound holds for the first
+/// ten seconds, too.
 const FULL_AT_FIRST: f64 = 0.5;
 /// The share of what is allowed that is planned with. Chosen: the rest is for what can't be
 /// planned.
 const PLANNED: f64 = 0.9;
-/// The share of what comes in that repays debt, at least. Chosen: the rest is to see with.
+/// The least share of the income that repays debt. Chosen: the rest is to see with.
 const REPAID: f64 = 0.4;
-/// The same at most. Chosen: a few pages of each page table can be armed and read with the rest.
+/// The largest share of the income that repays debt. Chosen: with the rest, a few pages of each
+/// page table can be armed and read.
 const MOST_REPAID: f64 = 0.7;
-/// In so many microseconds debt is repaid, if it takes no more than that of what comes in, and no less. Chosen: less than those over
-/// which the bound is promised.
-const MAX_DEBT_US: f64 = 8_000_000.0;
-/// The share of a full bucket that has to be there before something is put by. Chosen: half of what is kept; with less,
-/// nothing is read.
+/// Debt is repaid at the pace that clears it in this time (µs), but with at least [`REPAID`] and at
+/// most [`MOST_REPAID`] of the income. Chosen: less than the time over which the bound is promised.
+const REPAY_OVER_US: f64 = 8_000_000.0;
+/// Nothing is put by while less than this share of a full bucket is left. Chosen: half of the
+/// reserve; with less, nothing is read.
 const FIRST: f64 = 0.2;
-/// The share of what comes in that is put by at most while memory that came into use waits to be armed. Chosen: some is, since
-/// of some programs there always is such memory.
+/// The largest share of the income that is put by while memory that came into use waits to be
+/// armed. Chosen: some is put by, since some programs always have such memory.
 const PUT_BY_BESIDE_NEWS: f64 = 0.3;
-/// What was put by comes back at this share of what comes in. Chosen: slowly, so that the bound holds.
+/// What was put by and is not wanted any more comes back at this share of the income. Chosen:
+/// slowly, so that the bound holds.
 const GIVEN_BACK: f64 = 0.1;
-/// The share of what comes in that reading may take while page tables are learned. Chosen: what is known is read more
-/// seldom until all is.
+/// The largest share of the income that reading may take while page tables are learned. Chosen:
+/// what is known is read more seldom until all page tables are.
 const READING_WHILE_LEARNING: f64 = 0.25;
-/// What each tick leaves of the costs before it. Chosen: some twenty count.
+/// What each tick leaves of the costs of those before it, as a share. Chosen: some twenty count.
 const KEEP_COSTS: f64 = 0.95;
-/// What each end of an aggregation interval, and each update of targets, leaves of the costs before it. Chosen: there are
-/// fewer of them than of ticks.
+/// What each end of an aggregation interval, or update of targets, leaves of the costs of those
+/// before it, as a share. Chosen: there are fewer of them than of ticks.
 const KEEP_ENDINGS: f64 = 0.7;
-/// Ticks around such an end: what is done with a snapshot is charged in the tick behind it.
+/// Ticks over which the cost of such an end is charged: what is done with a snapshot is charged in
+/// the tick behind it.
 const TICKS_OF_AN_END: u32 = 2;
-/// Ends that are not usual count as so many times as dear as is known at most. Chosen: one changes little, and ten in a row
-/// all.
+/// An unusual end (see [`Budget::note_ending`]) counts as costing at most this many times what ends
+/// are known to cost. Chosen: one changes little, and ten in a row all.
 const UNUSUAL: f64 = 2.0;
-/// What there is at least before something is armed, in wake-ups. Chosen: besides the one
-/// more that it takes, to go to the target's CPU and back takes as long as two.
+/// Arming begins only if the bucket holds this many wake-ups beside the reserve. Chosen: besides
+/// the one more wake-up that it takes, to go to the target's CPU and back takes as long as two.
 const ARMING_WAKES: f64 = 16.0;
 /// The same when much has just changed. Chosen: what waits then is worth more.
 const ARMING_WAKES_ASTIR: f64 = 8.0;
-/// Microseconds for samples that the bucket holds at least, besides wake-ups. Chosen: some
-/// ten windows are armed and checked.
+/// Arming begins in any case if this share of what the bucket can hold beside the reserve is there.
+/// Chosen.
+const ENOUGH_TO_ARM: f64 = 0.6;
+/// The bucket holds at least so many microseconds for samples, besides wake-ups. Chosen: some ten
+/// windows are armed and checked.
 const LEAST_SAMPLES_US: f64 = 20.0;
 
 /// CPU time in microseconds that may be spent.
 #[derive(Debug, Clone)]
 pub(super) struct Budget {
-    /// Share of one CPU.
+    /// The share of one CPU that is planned with.
     share: f64,
+    /// What the bucket holds; below 0 while more was spent.
     left: f64,
-    /// What the targets spent and was not taken out yet.
+    /// What the targets spent that was not taken out yet.
     debt: f64,
-    /// What is put by to arm all of a target at once, and how much that takes.
+    /// What is put by to arm all of a target at once; negative: lent, still to be put by.
     saved: f64,
+    /// How much is to be put by.
     wanted: f64,
-    /// The share of what comes in, and is not for debt, that is put by until then.
+    /// The share of the income, without what repays debt, that is put by until then.
     put_by: f64,
-    /// Memory turned out to be used otherwise, and was not all armed since to see how often: less is put by.
+    /// Memory turned out to be used in another way, and not all of it was armed since to see how
+    /// often: less is put by.
     pub news_wait: bool,
-    /// What of the targets' side of it was put by.
+    /// Target cost of arming all at once that is already paid for.
     prepaid: f64,
-    /// What was spent, both sides, in each of the last seconds, and which second that was.
+    /// What both sides spent in each of the last seconds, with the number of that second.
     spent: [(u64, f64); BOUND_OVER_S as usize],
+    /// When the bucket was last filled.
     filled_us: u64,
     /// What the next charge is expected to be, by the prices.
     expected: Price,
@@ -98,24 +113,28 @@ pub(super) struct Budget {
     wake: f64,
     /// What the ticks around the end of an aggregation interval cost beside waking up and sampling.
     ending: f64,
-    /// How many are still around such an end, what those before took, and whether that is what ends usually take.
+    /// How many ticks are still to be charged of the last end of an interval.
     near_end: u32,
+    /// What the ticks of that end took so far; NaN if that is not known.
     end_took: f64,
+    /// Whether it is a usual end (see [`Self::note_ending`]).
     is_usual_end: bool,
-    /// What an update of targets takes, and the time from one to the next, in microseconds.
+    /// What an update of targets takes, in microseconds.
     updating: f64,
+    /// The time from one update of targets to the next, in microseconds.
     update_us: f64,
-    /// Whether something was sampled since the last charge.
+    /// Something was sampled since the last charge.
     sampled: bool,
-    /// Whether targets were updated since then, or something was done that is paid for by itself:
-    /// what that costs says nothing of other ticks.
+    /// Targets were updated since the last charge: what that costs says nothing of other ticks.
     updated: bool,
+    /// Something was done since the last charge that is paid for by itself: what that costs says
+    /// nothing of other ticks.
     apart: bool,
-    /// What reading cost the monitor in ticks without arming, against what it was expected to cost, and what arming
-    /// did beside that.
+    /// What reading cost the monitor in ticks without arming, against what it was expected to cost.
     readings: Costs,
+    /// What arming cost the monitor beside that, against what it was expected to cost.
     armings: Costs,
-    /// What reading may take while page tables are learned.
+    /// What reading may take while page tables are learned, in microseconds.
     for_reading: f64,
     prices: Prices,
 }
@@ -156,19 +175,19 @@ impl Budget {
         self.wake = prices.wake;
     }
 
-    /// What arming costs by now: it depends on what the targets do.
+    /// Sets what arming costs by now: this depends on what the targets do.
     pub fn set_arming_prices(&mut self, prices: Prices) {
         self.prices.arm_run = prices.arm_run;
         self.prices.interrupt = prices.interrupt;
         self.prices.arm_target_page = prices.arm_target_page;
     }
 
-    /// Lets time pass.
+    /// Lets time pass: fills the bucket, repays debt and puts by.
     pub fn fill(&mut self, now_us: u64) {
         let passed = now_us.saturating_sub(self.filled_us) as f64;
         self.filled_us = now_us;
         let earned = passed * self.share;
-        let part = (self.debt / (self.share * MAX_DEBT_US)).clamp(REPAID, MOST_REPAID);
+        let part = (self.debt / (self.share * REPAY_OVER_US)).clamp(REPAID, MOST_REPAID);
         let paid = self.debt.min(earned * part);
         self.debt -= paid;
         let may_put_by = match self.left < FIRST * self.capacity() {
@@ -186,17 +205,17 @@ impl Budget {
         let most_for_reading = READING_WHILE_LEARNING * self.capacity();
         let for_reading = self.for_reading + READING_WHILE_LEARNING * earned;
         self.for_reading = for_reading.min(most_for_reading);
-        // What was given out to read with stays, though it is more.
+        // What was handed out to read with stays, though the bucket holds less.
         let most = self.capacity().max(self.left);
         self.left = (self.left + earned - paid - put_by + back).min(most);
     }
 
-    /// Whether the targets spent so much that it takes seconds to repay.
+    /// Whether the targets spent so much that repaying it takes seconds.
     pub fn is_in_debt(&self) -> bool {
         self.debt > self.capacity()
     }
 
-    /// When there is something again, at the earliest.
+    /// When the bucket holds something again, at the earliest.
     pub fn paid_us(&self, now_us: u64) -> u64 {
         now_us + ((-self.available(0.0)).max(0.0) / self.share) as u64
     }
@@ -208,14 +227,14 @@ impl Budget {
 
     /// What the bucket holds when it is full.
     fn capacity(&self) -> f64 {
-        // Whatever the bound, it must hold the wake-ups of a round, and some samples, beside what is
-        // kept.
+        // Whatever the bound, the bucket must hold the wake-ups of a round, and some samples,
+        // beside the reserve.
         let (beside, _) = self.readings.line();
         let least = (3.0 * self.wake + beside + LEAST_SAMPLES_US) / (1.0 - KEPT_FOR_CHANGE);
         (self.share * FILLS_IN_US).max(least)
     }
 
-    /// How many times as much as predicted reading costs the monitor here.
+    /// How many times the predicted cost reading costs the monitor here.
     pub fn factor_of_reading(&self) -> f64 {
         self.readings.line().1
     }
@@ -225,7 +244,7 @@ impl Budget {
         self.armings.ratio()
     }
 
-    /// What a tick may spend but for `kept`, a share of a full bucket.
+    /// What a tick may still spend beside `kept`, a share of a full bucket.
     fn available(&self, kept: f64) -> f64 {
         let (beside, _) = self.readings.line();
         self.left - kept * self.capacity() - self.real(self.expected) - beside
@@ -236,7 +255,7 @@ impl Budget {
         self.available(kept) > 0.0
     }
 
-    /// Whether there is enough for something, and at least the share `kept` left then.
+    /// Whether there is enough for something, with the share `kept` of a full bucket left then.
     pub fn can_afford(&self, price: Price, kept: f64) -> bool {
         self.available(kept) >= self.real(price)
     }
@@ -246,14 +265,15 @@ impl Budget {
         (self.available(0.0) / self.capacity()).clamp(0.0, 1.0)
     }
 
-    /// Whether there is so much, beside the share `kept`, that the wake-ups that arming takes are a
-    /// small part of it, or most of what there can be; less of it where much `is_astir`.
+    /// Whether the bucket holds so much, beside the share `kept`, that the wake-ups for arming are
+    /// a small part of it. Less is enough if much `is_astir`, or if the bucket can't hold more.
     pub fn is_worth_arming(&self, kept: f64, is_astir: bool) -> bool {
         let wakes = if is_astir { ARMING_WAKES_ASTIR } else { ARMING_WAKES };
-        self.available(kept) >= (wakes * self.wake).min(0.6 * (1.0 - kept) * self.capacity())
+        self.available(kept) >= (wakes * self.wake).min(ENOUGH_TO_ARM * (1.0 - kept) * self.capacity())
     }
 
-    /// Takes the price of something out, if it leaves at least the share `kept`.
+    /// Takes the price of something out, if that leaves at least the share `kept`. Returns whether
+    /// it did.
     pub fn reserve(&mut self, price: Price, kept: f64) -> bool {
         let can = self.can_afford(price, kept);
         if can {
@@ -262,7 +282,8 @@ impl Budget {
         can
     }
 
-    /// The same for reading; while page tables are learned, it takes its share of what comes in at most.
+    /// The same for reading. While page tables are learned, reading takes its share of the income
+    /// at most.
     pub fn reserve_reading(&mut self, price: Price, kept: f64, is_learning: bool) -> bool {
         if !is_learning {
             return self.reserve(price, kept);
@@ -274,31 +295,31 @@ impl Budget {
         can
     }
 
-    /// Tells that something is sampled in this tick: it is no mere wake-up.
+    /// Tells that something is sampled in this tick: it costs more than a wake-up.
     pub fn note_sampling(&mut self) {
         self.sampled = true;
     }
 
-    /// Tells that targets are updated in this tick, as they are every so many microseconds.
+    /// Tells that targets are updated in this tick, once in so many microseconds.
     pub fn note_update(&mut self, every_us: u64) {
         (self.updated, self.update_us) = (true, every_us as f64);
     }
 
-    /// Tells that something is done in this tick that is paid for by itself: nothing is learned from what
-    /// that costs.
+    /// Tells that something is done in this tick that is paid for by itself. Nothing is learned
+    /// from what the tick costs.
     pub fn note_apart(&mut self) {
         self.apart = true;
     }
 
-    /// Tells that an aggregation interval ends in this tick; `is_usual`: without what mostly comes seldom, and is
-    /// bounded by itself.
+    /// Tells that an aggregation interval ends in this tick. `is_usual`: no costly search for runs
+    /// of pages was part of it.
     pub fn note_ending(&mut self, is_usual: bool) {
-        // Where each tick ends one, it has what the one before left to do.
+        // If each tick ends an interval, it also bears the rest of the end before.
         self.learn_of_end();
         (self.near_end, self.end_took, self.is_usual_end) = (TICKS_OF_AN_END, 0.0, is_usual);
     }
 
-    /// Takes a price out that must be paid.
+    /// Adds a price that must be paid to what the next charge is expected to be.
     pub fn expect(&mut self, price: Price) {
         self.expected.reading += price.reading;
         self.expected.reading_later += price.reading_later;
@@ -319,7 +340,8 @@ impl Budget {
         let with_samples = if sampled { beside } else { 0.0 };
         let usual = self.wake + with_samples + factor * reading + self.factor_of_arming() * arming;
         let rest = spent.monitor_us - usual;
-        // What an end and an update take together is told by what each takes by itself, as far as is known.
+        // If an end and an update come together, what each takes is told by what the other takes
+        // alone, as far as is known.
         let updating = if updated { self.updating } else { 0.0 };
         if updated && !apart {
             let ending = if near_end { self.ending } else { 0.0 };
@@ -329,7 +351,7 @@ impl Budget {
             self.end_took += if apart { f64::NAN } else { rest - updating };
         }
         if updated || apart || near_end {
-            // What these take says nothing of other ticks.
+            // What such ticks take says nothing of other ticks.
         } else if !sampled {
             self.wake = self.wake * KEEP_COSTS + spent.monitor_us * (1.0 - KEEP_COSTS);
         } else {
@@ -349,18 +371,18 @@ impl Budget {
         self.expected = Price::default();
     }
 
-    /// Learns what the end of an interval took, once that is known, if it is.
+    /// Learns what the end of an interval took, once all of its ticks are charged.
     fn learn_of_end(&mut self) {
         if self.near_end == 0 || self.end_took.is_nan() {
             return;
         }
-        // What comes seldom says little, but it may come each time.
+        // An unusual end says little, but all ends may be unusual.
         let unusual = UNUSUAL * (self.ending + self.wake);
         let most = if self.is_usual_end { f64::MAX } else { unusual };
         learn(&mut self.ending, self.end_took.min(most));
     }
 
-    /// Takes out what was spent beside ticks.
+    /// Takes out what was spent outside of ticks.
     pub fn charge_beside(&mut self, spent: CpuCost) {
         let second = self.filled_us / 1_000_000;
         let lately = &mut self.spent[(second % BOUND_OVER_S) as usize];

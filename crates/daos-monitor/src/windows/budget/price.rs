@@ -1,34 +1,39 @@
-//! What samples are expected to cost, by the prices of the primitive and by what they really cost so far.
+//! What samples are expected to cost: by the primitive's prices, and by what they cost so far.
 
 use super::Budget;
 use daos_core::Prices;
 use daos_core::pages::Pages;
 
-/// Microseconds that it takes us to plan a window and to make something of what was read, and
-/// the same of each page of it. Measured, with cold caches.
+/// Microseconds that it takes us to plan a window and to make something of what was read. Measured,
+/// with cold caches.
 const WINDOW_US: f64 = 0.5;
+/// The same of each page of a window. Measured, with cold caches.
 const PAGE_US: f64 = 0.01;
 
 /// What something costs: microseconds of CPU time, and wake-ups.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(in super::super) struct Price {
-    /// What the monitor reads in this tick, and later on, and what it arms, by the prices.
+    /// What the monitor reads in this tick, by the prices.
     pub reading: f64,
+    /// What it reads later on, by the prices.
     pub reading_later: f64,
+    /// What it arms, by the prices.
     pub arming: f64,
+    /// What the target pays.
     pub target: f64,
+    /// Wake-ups, as a number.
     pub wakes: f64,
 }
 
 impl Price {
-    /// All that it costs the monitor beside waking up.
+    /// All that it costs the monitor, without wake-ups.
     pub fn monitor(&self) -> f64 {
         self.reading + self.reading_later + self.arming
     }
 }
 
 impl Budget {
-    /// What something will really cost, both sides.
+    /// What something will really cost both sides, in microseconds.
     pub fn real(&self, price: Price) -> f64 {
         let reading = self.factor_of_reading() * (price.reading + price.reading_later);
         reading + self.factor_of_arming() * price.arming + price.target + price.wakes * self.wake

@@ -1,51 +1,58 @@
 //! What is put by, or lent, to arm all of a target at once.
+//!
+//! *Lent* is what is spent before it is put by.
 
 use super::{BOUND_OVER_S, Budget};
 
-/// What may be spent in ten seconds if some of it is lent, as a part of what is planned with. Chosen: what a store of a gigabyte takes on an
-/// Intel host, and what two seconds take before.
+/// Largest share of 10 s of budget that may be spent within 10 s if some of it is lent. Chosen:
+/// what a store of a gigabyte takes on an Intel host, and what two seconds take before.
 pub(super) const LENT: f64 = 1.45;
 
 impl Budget {
-    /// Puts by this share of what comes in until there are so many microseconds.
+    /// Puts by this share of the income until `wanted_us` microseconds are put by.
     pub fn save_for(&mut self, wanted_us: f64, share: f64) {
         (self.wanted, self.put_by) = (wanted_us, share);
     }
 
-    /// What was spent in the last seconds over which the bound is promised.
+    /// What both sides spent within the time over which the bound is promised.
     pub(super) fn spent_lately(&self) -> f64 {
         let second = self.filled_us / 1_000_000;
         let is_late = |(at, _): &&(u64, f64)| at + BOUND_OVER_S > second;
         self.spent.iter().filter(is_late).map(|(_, us)| us).sum()
     }
 
-    /// Forgives what was lent as far as more is owed than was spent in the last seconds over which the bound is promised.
+    /// Forgives what was lent as far as loan and debt together exceed what was spent within the
+    /// time over which the bound is promised.
     pub(super) fn forgive(&mut self) {
         let lent = (-self.saved).max(0.0);
         self.saved += (lent + self.debt - self.spent_lately()).clamp(0.0, lent);
     }
 
-    /// Whether so much is put by or left, beside the share `kept` of a full bucket.
+    /// Whether `us` microseconds are put by or left, beside the share `kept` of a full bucket.
     pub fn has_saved(&self, us: f64, kept: f64) -> bool {
         self.saved + self.available(kept).max(0.0) >= us
     }
 
-    /// Whether so much may be spent before it is put by, as little was lately: when monitoring begins, nothing was.
+    /// Whether `us` microseconds may be spent before they are put by, since little was spent
+    /// lately; so it is when monitoring begins.
     pub fn can_lend(&self, us: f64) -> bool {
         self.has_room(us, LENT)
     }
 
-    /// Whether what was spent lately leaves room for so much, up to this part of what may be spent in that time.
+    /// Whether what was spent lately and `us` more are no more than the share `part` of 10 s of
+    /// budget.
     pub fn has_room(&self, us: f64, part: f64) -> bool {
         self.part_of_all(self.spent_lately() + us) <= part
     }
 
-    /// Which part so much is of all that may be spent in the time over which the bound is promised.
+    /// The share that `us` microseconds are of all that may be spent within the time over which the
+    /// bound is promised.
     pub fn part_of_all(&self, us: f64) -> f64 {
         us / (BOUND_OVER_S as f64 * self.per_second())
     }
 
-    /// Gives out what was put by, or will be: so much in all, of which this to the targets, the rest for this tick.
+    /// Hands out what was saved or is lent: `us` in total, `targets_us` of it for the targets, the
+    /// rest for this tick.
     pub fn spend_saved(&mut self, us: f64, targets_us: f64) {
         let left = self.available(0.0).max(0.0);
         let saved = if self.saved + left >= us { us.min(self.saved) } else { us };
