@@ -7,7 +7,7 @@
 
 use daos_core::MonitorAttrs;
 
-/// The mean access rate aimed at: one in twenty-five, as the kernel's tuner does.
+/// The mean access rate to aim at: one in twenty-five, as the kernel's tuner does.
 const AIM: f64 = 0.04;
 /// Means that are off by less than this factor are left alone. Chosen: so that the intervals
 /// settle.

@@ -35,7 +35,8 @@ impl TargetSubregions {
             |s: &Subregion| if has_counts(s) { s.counts.all_came_by(first_us) } else { None };
         let came_soon = |s: &Subregion| {
             let look = s.counts.look_by(soon_us).filter(|_| has_counts(s))?;
-            // If most had come, this may not have been the reading of all tables.
+            // If most had come, this look tells although the table may have missed the first
+            // reading of all.
             let is_first = all_came_first(s) == Some(true) || 2.0 * look.accessed > look.waiting;
             is_first.then_some(look)
         };

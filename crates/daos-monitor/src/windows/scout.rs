@@ -11,30 +11,38 @@ use super::survey::{SURVEYED_US, Visit};
 use super::target::TargetSubregions;
 use daos_core::{AddrRange, Observation, PAGE_SIZE, TargetId, evenly};
 
-/// Pages at a place. Chosen: their entries are two cache lines.
+/// Pages at a place. Chosen: their page-table entries are two cache lines.
 const PAGES: u64 = 16;
-/// How long a scout stays out at most, in microseconds, if nothing was accessed there: eight
-/// pages that are each accessed in two seconds had four accesses by then.
+/// How long a scout stays out at most if nothing was accessed at its place, in microseconds.
+/// Chosen: eight pages that are each accessed once in two seconds had four accesses by then.
 const OUT_US: u64 = 1_000_000;
-/// The same in periods where memory is gone over, and at most: a place that was left alone for three is idle.
+/// The same in swept memory, in periods of the sweep. Chosen: a place that was left alone for three
+/// is idle.
 const PERIODS: f64 = 3.0;
+/// The longest that those periods may be, in microseconds. Chosen.
 const MOST_OUT_US: u64 = 6_000_000;
-/// One in so many scouts that explore waits for what is accessed seldom, too. Chosen: others
-/// may be back within a sampling interval, and so be many times as many.
+/// One exploring scout in this many is *patient*: it also waits for what is accessed seldom.
+/// Chosen: others may be back within a sampling interval, and so be many times as many.
 const PATIENT: u64 = 4;
-/// One in so many is patient whatever it finds. Chosen: every fourth of the patient ones.
+/// One exploring scout in this many surveys: it stays for the same time whatever it finds. Chosen:
+/// every fourth of the patient ones.
 const SURVEY: u64 = 4 * PATIENT;
-/// Accesses that are to be expected where there is something to find: one in twenty has none
-/// by chance.
+/// A place has so many pages that this many accesses are to be expected in a sampling interval if
+/// there is something to find. Chosen: one in twenty has none by chance.
 const ACCESSES_TO_FIND: f64 = 3.0;
-/// Places at a border that are looked at together. Chosen: three quarter it.
+/// Places at a border that are looked at together. Chosen: three quarter the gap.
 const AT_BORDER: u64 = 3;
-/// The part of what there is for scouts that those have that explore. Chosen: where used pages lie among others, there
-/// is no end of borders.
+/// The share of the budget for scouts that borders leave for exploring. Chosen: where used pages
+/// lie among others, there is no end of borders.
 const FOR_EXPLORING: f64 = 0.2;
-/// A border is known well enough when it is known to this part of the smaller neighbour.
-/// Chosen.
+/// A border is known well enough when it is known to one part in this many of the smaller
+/// neighbour. Chosen.
 const BORDER_PART: u64 = 64;
+/// Readings of a scout after it was armed that are paid for beforehand. Chosen: few scouts stay for
+/// longer.
+const READINGS_LATER: f64 = 3.0;
+/// Memory of which more than this share can't be observed is not looked at. Chosen.
+const MOST_HIDDEN: f64 = 0.5;
 
 /// A place that is being looked at.
 #[derive(Debug, Clone)]
@@ -43,11 +51,12 @@ pub(super) struct Scout {
     pub place: Subregion,
     /// When it was sent out.
     pub out_us: u64,
-    /// Whether it is to find a border.
+    /// Whether it is to find a border; otherwise it explores.
     pub at_border: bool,
-    /// Accesses a second that it is to tell from none: it does not wait for less.
+    /// The access rate, in accesses a second, that it is to tell from none: it does not wait for a
+    /// lower one.
     pub sought: f64,
-    /// What it saw, if it stays as long as others like it whatever it finds.
+    /// What it saw, if it surveys.
     survey: Option<Visit>,
 }
 
@@ -57,7 +66,8 @@ impl Scout {
         Self { target, place, out_us: now_us, at_border: false, sought: 0.0, survey: None }
     }
 
-    /// Whether it told what it could of its place in `host`.
+    /// Whether it has told what it can of its place in `host`. `expected`: the rate that it is to
+    /// tell from none.
     pub fn is_back(&self, host: &Subregion, expected: f64, now_us: u64) -> bool {
         let estimate = &self.place.estimate;
         let out_us = now_us.saturating_sub(self.out_us);
@@ -65,13 +75,13 @@ impl Scout {
             return self.place.absent
                 || self.place.whole_read_us >= self.place.armed.at_us + SURVEYED_US;
         }
-        // A few accesses where there should be none may be too few to tell yet.
+        // A few accesses where none are expected may be too few to tell yet.
         let may_differ = !self.at_border
             && host.estimate.rate() < IDLE_RATE
             && estimate.rate() > 0.0
             && host.estimate.is_like(estimate);
         let (expected, most_us) = match host.estimate.is_together() {
-            // What is gone over is nowhere else for most of a period.
+            // A sweep is elsewhere for most of its period.
             true => (expected / AS_ONE, periods_us(host.estimate.rate())),
             false => (expected, OUT_US),
         };
@@ -79,15 +89,15 @@ impl Scout {
         out_us >= most_us || self.place.absent || is_enough
     }
 
-    /// If it is due for a survey, it comes first: late, it would tell little.
+    /// If it surveys and is due, it comes first: a late reading would tell little.
     pub fn hurry(&mut self, now_us: u64) {
         if self.survey.is_some() && self.place.due_us <= now_us {
             self.place.due_us = 0;
         }
     }
 
-    /// Takes in what was found in these of its pages, and plans when it is read next: after twice the time, or when
-    /// it is to tell something.
+    /// Takes in what was found in these of its pages, and plans its next reading: after twice the
+    /// time or, if it surveys, at the next of the times that it tells of.
     pub fn take(&mut self, pages: (u32, u32), seen: &Observation, sample_us: u64, now_us: u64) {
         if seen.present == 0 && seen.unobservable == 0 {
             self.place.absent = true;
@@ -106,7 +116,7 @@ impl Scout {
 }
 
 impl Windows {
-    /// Places to look at next, as many as the budget allows beside the share `kept` of a full one: at
+    /// Sends as many scouts as the budget allows beside the share `kept` of a full bucket: to
     /// borders, then all over.
     pub(super) fn send_scouts(&mut self, now_us: u64, kept: f64) {
         let room = self.max_windows().saturating_sub(self.places.len());
@@ -116,14 +126,15 @@ impl Windows {
         self.explore(most, now_us, kept);
     }
 
-    /// Whether there is enough for a scout at so many pages, which it reads twice; those that stay for longer are few.
+    /// Reserves the price of a scout at so many pages, if the budget has enough: of arming them,
+    /// and of [`READINGS_LATER`] readings.
     fn affords(&mut self, pages: u64, rate: f64, kept: f64) -> bool {
         let mut price = self.budget.sampling(pages, chance(rate, 1.0));
-        price.reading_later *= 3.0;
+        price.reading_later *= READINGS_LATER;
         self.budget.reserve(price, kept)
     }
 
-    /// To borders, up to so many scouts in all.
+    /// Sends scouts to borders, until `most` are out in all.
     fn send_to_borders(&mut self, most: usize, now_us: u64, kept: f64) {
         if self.scouts.len() >= most {
             return;
@@ -133,7 +144,8 @@ impl Windows {
             (1..target.subregions.len()).filter_map(gap).collect::<Vec<_>>()
         };
         let mut borders: Vec<_> = self.targets.iter().enumerate().flat_map(of_target).collect();
-        // Where there is too little for all, others come first in another round.
+        // A random border comes first: where the budget is too small for all, others have their
+        // turn in another round.
         let first = self.rng.below(borders.len().max(1) as u64) as usize;
         borders.rotate_left(first);
         for (at, index, gap) in borders {
@@ -158,24 +170,24 @@ impl Windows {
         }
     }
 
-    /// All over, up to so many in all.
+    /// Sends scouts all over, until `most` are out in all.
     fn explore(&mut self, most: usize, now_us: u64, kept: f64) {
         let mut ends = Vec::new();
         let mut total = 0u64;
         for (at, target) in self.targets.iter().enumerate() {
             for (index, subregion) in target.subregions.iter().enumerate() {
-                // What can't be observed tells nothing, wherever it is looked at.
-                if subregion.may_be_explored() && subregion.unobserved <= 0.5 {
+                // Memory that can't be observed tells nothing, wherever it is looked at.
+                if subregion.may_be_explored() && subregion.unobserved <= MOST_HIDDEN {
                     total += subregion.range.pages();
                     ends.push((total, at, index));
                 }
             }
         }
-        // Where all is as fine as can be, there is nothing to explore.
+        // If subregions are as small as places, there is nothing to explore.
         let fine = total <= ends.len() as u64 * PAGES * 2;
         while !fine && self.scouts.len() < most {
-            // Those that survey are numbered by themselves, and lie between the others: one in so many of these would lie in
-            // a few heaps.
+            // Surveying scouts have a sequence of places of their own, between the others': one in
+            // every few places of one sequence would lie in a few clusters.
             let is_survey = self.explore_place.is_multiple_of(SURVEY);
             let fraction = match is_survey {
                 true => evenly::place(self.explore_place / SURVEY).wrapping_add(1 << 63),
@@ -203,17 +215,17 @@ impl Windows {
         }
     }
 
-    /// Takes in what scouts that are back found.
+    /// Takes in what scouts found that are back.
     pub(super) fn recall_scouts(&mut self, now_us: u64) {
         let mut out = Vec::with_capacity(self.scouts.len());
         for scout in std::mem::take(&mut self.scouts) {
             let Some(at) = self.index_of(scout.target) else { continue };
             let Some(index) = self.targets[at].find(scout.place.range.start) else { continue };
             let host = &self.targets[at].subregions[index];
-            // It was moved else, or a border was since.
+            // The place belongs to `host` still: no border was moved across it.
             let is_there = host.range.intersect(&scout.place.range) == Some(scout.place.range)
                 && host.table.is_none();
-            let can_tell = scout.place.unobserved <= 0.5;
+            let can_tell = scout.place.unobserved <= MOST_HIDDEN;
             if !can_tell || !is_there && scout.survey.is_none() {
                 continue;
             }
@@ -224,7 +236,7 @@ impl Windows {
             if !is_back {
                 out.push(scout);
             } else if !is_there {
-                // It told what it was sent for.
+                // It told the survey what it was sent for.
             } else if scout.at_border && self.take_border(at, &scout) {
                 // It told where the border is not.
             } else if !scout.place.absent {
@@ -234,7 +246,7 @@ impl Windows {
         self.scouts = out;
     }
 
-    /// The rate that a scout is to tell from none.
+    /// The rate that a scout is to tell from none, in accesses a second.
     fn rate_expected(&self, at: usize, index: usize, scout: &Scout) -> f64 {
         let subregions = &self.targets[at].subregions;
         let own = subregions[index].estimate.rate();
@@ -247,8 +259,8 @@ impl Windows {
         own.max(next(index.checked_sub(1))).max(next(Some(index + 1)))
     }
 
-    /// A place from all over: if it is like its subregion that is known better now, else it
-    /// is split out.
+    /// Takes in an explored place. If it is like its subregion, the subregion is known to be alike
+    /// up to there; else the place is split out.
     fn take_explored(&mut self, at: usize, index: usize, scout: Scout, now_us: u64) {
         let host = &mut self.targets[at].subregions[index];
         let place = scout.place;
@@ -266,12 +278,13 @@ impl Windows {
         }
     }
 
-    /// A probe that is not like where it was before tells of where it is now, as a scout does; or, of a page table, that
-    /// it is in use in part. Where it was is to be looked at at once.
+    /// Splits out the present place of a probe that is not like where it was before, as for a
+    /// scout; its former place is to be looked at at once. If all page tables are known one by one,
+    /// notes instead that this one is in use in part.
     pub(super) fn split_where_moved(&mut self, at: usize, start: u64, now_us: u64) {
         let Some(index) = self.targets[at].find(start) else { return };
         if self.fits_tables {
-            // Its pages will tell which.
+            // Its pages, once known one by one, tell which part.
             let subregion = &mut self.targets[at].subregions[index];
             subregion.is_cut = subregion.move_back().is_some();
             return;
@@ -285,8 +298,9 @@ impl Windows {
         }
     }
 
-    /// Splits out of a subregion what lies around a place that is not like it, for which there is room: as far as
-    /// to the next places that were explored, but for half of the way to its probe, which is like the rest.
+    /// Splits out of a subregion what lies around a place that is not like it; there must be room.
+    /// The piece reaches to the next places that were explored, but at most half of the way to the
+    /// subregion's probe, which is like the rest.
     fn split_around(&mut self, at: usize, index: usize, place: Subregion, now_us: u64) {
         let spacing = self.spacing();
         let host = &self.targets[at].subregions[index];
@@ -304,12 +318,13 @@ impl Windows {
         self.targets[at].split_out(index, piece, now_us);
     }
 
-    /// A place at a border: it belongs to the side that it is more like. Says whether it still was at one.
+    /// Takes in a place at a border: it belongs to the side that it is more like. Returns whether
+    /// it still was at a border.
     fn take_border(&mut self, at: usize, scout: &Scout) -> bool {
         let target = &mut self.targets[at];
         let pages = scout.place.range;
-        // The border that it lies at: what is known of one side ends before it, and what is
-        // known of the other begins behind it.
+        // The border at which it lies: what is known of the left side ends before it, and what is
+        // known of the right side begins behind it.
         let left = target.subregions.partition_point(|s| s.known.end <= pages.start);
         let Some(left) = left.checked_sub(1) else { return false };
         let Some([a, b]) = target.subregions.get_mut(left..left + 2) else { return false };
@@ -330,8 +345,8 @@ impl Windows {
         true
     }
 
-    /// Accesses a second that a tenth of the memory in use has, or more: what is found next is
-    /// likely of that rate, and it is found by a short look. 0 if none is known to be in use.
+    /// The access rate that a tenth of the memory in use has, or a higher one; 0 if none is known
+    /// to be in use. What is found next likely has that rate, and a short look finds it.
     pub(super) fn rate_in_use(&self) -> f64 {
         let subregions = self.targets.iter().flat_map(|target| &target.subregions);
         let used = subregions.filter(|s| !s.absent && s.estimate.rate() >= IDLE_RATE);
@@ -346,20 +361,20 @@ impl Windows {
         at.map_or(0.0, |(rate, _)| *rate)
     }
 
-    /// Bytes between two places that were explored, about.
+    /// About how many bytes lie between two places that were explored.
     fn spacing(&self) -> u64 {
         let apart = self.bytes() / (self.nr_explored + 1);
         (apart / PAGE_SIZE).max(1) * PAGE_SIZE
     }
 }
 
-/// How long a scout stays out in memory that is gone over so often a second.
+/// How long a scout stays out in memory that is swept so often a second, in microseconds.
 fn periods_us(rate: f64) -> u64 {
     ((PERIODS / rate * 1e6) as u64).clamp(OUT_US, MOST_OUT_US)
 }
 
-/// Pages at a place at which memory that is accessed so often shows within a sampling interval
-/// of so many seconds, if they are few enough: two cache lines.
+/// How many pages a place needs for memory accessed at this rate to show within a sampling interval
+/// of so many seconds, up to [`PAGES`].
 fn pages_to_find(rate: f64, seconds: f64) -> u64 {
     (ACCESSES_TO_FIND / (rate * seconds)).ceil().clamp(2.0, PAGES as f64) as u64
 }
@@ -369,14 +384,14 @@ fn closer_to_first(one: &Estimate, first: &Estimate, second: &Estimate) -> bool 
     one.distance(first) <= one.distance(second)
 }
 
-/// What is not known to be like either of two neighbours that differ, if it is worth
+/// The gap between what is known to be like either of two neighbours that differ, if it is worth
 /// looking at.
 fn open_border(target: &TargetSubregions, index: usize) -> Option<AddrRange> {
     if !target.touches(index) {
         return None;
     }
     let (left, right) = (&target.subregions[index - 1], &target.subregions[index]);
-    let ready = |s: &Subregion| s.may_be_explored() && s.unobserved < 0.5;
+    let ready = |s: &Subregion| s.may_be_explored() && s.unobserved < MOST_HIDDEN;
     if !(ready(left) && ready(right)) || left.known.end >= right.known.start {
         return None;
     }

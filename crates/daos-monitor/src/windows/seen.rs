@@ -1,37 +1,39 @@
 //! Which share of pages was accessed within a time, by what was seen of them.
 //!
-//! Of memory that is gone over every few seconds no rate tells how much was accessed within the last
-//! one: it depends on where the program is. But pages that waited for an access until they were read
-//! had none, and those that were found accessed had one since the reading before. Only for the time
-//! in which nobody looked it is as usual.
+//! Of memory that is swept every few seconds no rate tells how much was accessed within the last
+//! one: it depends on where the program is. But pages that waited for an access until they were
+//! read had none, and pages that were found accessed had one since the reading before. Only for the
+//! time in which nobody looked, use is taken to be as usual.
 
 use super::curve::Curve;
 use daos_core::WITHIN_US;
 
-/// Shorter times are too short for that, in microseconds. Chosen: page tables are read once in it.
+/// Of shorter times than this it is only told what is usual, and what the last accesses were; in
+/// microseconds. Chosen: page tables are read once within it.
 const SHORT_US: u64 = 1_000_000;
-/// Accesses that are seen so shortly after others, in microseconds, came with those. Chosen: as long as
-/// it takes to pass over a page table slowly.
+/// Accesses that are seen within this time after others came with those, in microseconds. Chosen:
+/// as long as it takes to sweep a page table slowly.
 const AT_ONCE_US: u64 = 320_000;
-/// The share of pages in use that is left after some time from which on it is known how soon those are
-/// accessed. Chosen: half a page of a probe.
+/// How soon the pages in use that are left after some time are accessed is only known if this share
+/// of them is left. Chosen: half a page of a probe.
 const LEAST_LEFT: f32 = 0.05;
 
-/// The share of the pages of a subregion that was accessed when any last were.
+/// The share of a subregion's pages that was accessed when any last were.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Accessed {
     /// 0 to 1.
     pub share: f32,
-    /// Since when they had been waiting for it, in microseconds.
+    /// Since when these pages had waited for the access, in microseconds.
     pub armed_us: u64,
-    /// Between when it came: the readings before it and after it.
+    /// When they were last read before the access, in microseconds.
     pub from_us: u64,
+    /// When they were read after it, in microseconds.
     pub to_us: u64,
 }
 
 impl Accessed {
-    /// With what was accessed before it; `most` is the share that both can be, if they may be of
-    /// different pages.
+    /// Together with what was accessed before, if that came at once with it. `most`: the share that
+    /// both can be together, if they may be of different pages.
     pub fn after(mut self, before: Self, most: Option<f32>) -> Self {
         if self.to_us < before.to_us + AT_ONCE_US {
             let both = most.map_or(0.0, |most| (self.share + before.share).min(most));
@@ -42,8 +44,8 @@ impl Accessed {
         self
     }
 
-    /// The share that had an access in so much of the time in which it came: in proportion, at least;
-    /// more, if it is usual that they have several in that time.
+    /// The share that had an access in `us` of the time in which the accesses came: in proportion,
+    /// or more if pages usually have several accesses in that time.
     fn in_part(&self, us: u64, usual: &Curve) -> f32 {
         let for_us = self.to_us.saturating_sub(self.from_us).max(1);
         let usually = usual.of_used(us) / usual.of_used(for_us).max(f32::MIN_POSITIVE);
@@ -56,42 +58,45 @@ impl Accessed {
 pub(super) struct Waiting {
     /// Their part of those in use, 0 to 1.
     pub part: f32,
-    /// Since when they do, on average, and when they were read last, in microseconds.
+    /// Since when they wait, on average, in microseconds.
     pub since_us: u64,
+    /// When they were last read, in microseconds.
     pub read_us: u64,
 }
 
 impl Waiting {
-    /// The part of them that had an access within so many microseconds before: those that were left for
-    /// so long since may be those that are accessed most seldom, or be due.
+    /// The part of the waiting pages that had an access within `us` before they began to wait.
+    /// Pages that were left alone for so long since may be the most seldom accessed ones; or they
+    /// are due.
     fn had_before(&self, us: u64, usual: &Curve) -> f32 {
         let waits_us = self.read_us.saturating_sub(self.since_us);
         let left = 1.0 - usual.of_used(waits_us);
         let left_then = 1.0 - usual.of_used(waits_us + us);
         let of_those = (1.0 - left_then / left.max(f32::MIN_POSITIVE)).max(0.0);
-        // Where none should be left any more it is as of all.
+        // If no page should be left any more, it is as for all pages in use.
         let is_known = (left / LEAST_LEFT).clamp(0.0, 1.0);
         of_those * is_known + usual.of_used(us) * (1.0 - is_known)
     }
 }
 
-/// What is known of the pages of a subregion at some time.
+/// What is known of a subregion's pages at some time.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Seen {
     pub accessed: Accessed,
     /// When pages were armed last; 0 for never.
     pub armed_us: u64,
-    /// Those that were armed last, and all that they stand for; and others.
+    /// The pages in use that wait: those that were armed last, with all that they stand for; and
+    /// others.
     pub waiting: [Waiting; 2],
     /// The share of its pages that are in use, 0 to 1.
     pub in_use: f32,
-    /// The shares that are accessed within which time, usually.
+    /// The shares that are usually accessed within which time.
     pub usual: Curve,
 }
 
 impl Seen {
-    /// The shares that were accessed within each of [`WITHIN_US`], as of now or, where pages wait, as of
-    /// when they were read last.
+    /// The shares that were accessed within each of [`WITHIN_US`]: as of now or, where pages wait,
+    /// as of their last reading.
     pub fn shares_within(self, now_us: u64) -> impl Iterator<Item = f32> {
         WITHIN_US.into_iter().zip(self.usual.shares).map(move |(us, usual)| {
             let Accessed { share, from_us, to_us, .. } = self.accessed;
@@ -107,11 +112,11 @@ impl Seen {
     fn share_within(&self, us: u64, now_us: u64) -> f32 {
         let Self { accessed: last, armed_us, waiting, in_use, usual } = self;
         if usual.used() <= 0.0 && now_us > last.to_us + us {
-            // As most memory of most targets: it is not worth the rest.
+            // Most memory of most targets is so: it is not worth the rest.
             return 0.0;
         }
         let waits: f32 = waiting.iter().map(|waiting| waiting.part).sum();
-        // Of those that wait it is known until they were read.
+        // Of waiting pages it is known until they were read.
         let read_us = waiting.iter().map(|waiting| waiting.read_us).fold(last.to_us, u64::max);
         let end_us = if waits > 0.5 { read_us } else { now_us };
         let begin_us = end_us.saturating_sub(us);
@@ -119,13 +124,13 @@ impl Seen {
             |from_us: u64, to_us: u64| to_us.min(end_us).saturating_sub(from_us.max(begin_us));
         let accessed = last.in_part(seen_us(last.from_us, last.to_us), usual);
         if *armed_us == 0 {
-            // Nothing is known of those that are looked at now.
+            // Nothing is known yet of the pages that are looked at now.
             return usual.within(us).min(*in_use).max(accessed);
         }
         let unseen_us = us.saturating_sub(seen_us(last.armed_us, last.to_us));
         let had_before = |waiting: &Waiting| {
             let Waiting { since_us, read_us, .. } = *waiting;
-            // Some of the time that was seen they may have waited in.
+            // They may have waited in some of the time that was seen.
             let both_us = seen_us(last.armed_us.max(since_us), last.to_us.min(read_us));
             let waited_us = seen_us(since_us, read_us) - both_us;
             waiting.had_before(unseen_us.saturating_sub(waited_us), usual)
@@ -136,7 +141,7 @@ impl Seen {
         };
 
         let had_one = (in_use * (1.0 - waits)).max(accessed);
-        // Of those that had one in an earlier reading nobody saw whether they had others.
+        // Of pages that had an access in an earlier reading nobody saw whether they had others.
         let earlier = (had_one - last.share).max(0.0);
         let share = accessed
             + earlier * usual.of_used(us)
@@ -161,8 +166,8 @@ mod tests {
         [Waiting { part: 1.0, since_us, read_us }, Waiting::default()]
     }
 
-    /// Gone over every four seconds: accessed between the fourth and the fifth second, armed anew in
-    /// the sixth.
+    /// Gone over every four seconds: accessed between the fourth and the fifth second, armed anew
+    /// in the sixth.
     fn swept() -> Seen {
         Seen {
             accessed: Accessed { share: 1.0, armed_us: 2 * S, from_us: 4 * S, to_us: 5 * S },

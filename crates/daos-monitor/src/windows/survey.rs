@@ -1,29 +1,32 @@
-//! How much of a target is accessed, by places that were drawn from all of it alike.
+//! How much of a target is accessed, from an even sample of all its memory.
 //!
 //! What is known of subregions, added up, tells that best where each is alike. Where used pages lie
-//! singly among others it tells too little: the few pages that stand for a subregion may have none in
-//! use, and once that is so, they are only read. Places that are drawn evenly, and looked at for as
-//! long whatever is found, tell in proportion what they are drawn from (Cochran, "Sampling Techniques",
-//! 1977, chapter 9: clusters of equal size). Few of them tell little, so they only say how
-//! much it is at least.
+//! singly among others it tells too little: the few pages that stand for a subregion may have none
+//! in use, and once that is so, they are only read. Places that are drawn evenly, and looked at for
+//! the same time whatever is found, tell in proportion what they are drawn from (Cochran, "Sampling
+//! Techniques", 1977, chapter 9: clusters of equal size). A few places tell little, so they only
+//! tell how much is accessed at least.
 
 use daos_core::{WITHIN_US, part_come};
 
-/// How long each place is looked at, in microseconds. Chosen: the longest of the times after which what
-/// happened meanwhile still holds.
+/// How long each place is looked at, in microseconds. Chosen: the longest of [`WITHIN_US`] after
+/// which what happened meanwhile still holds.
 pub(super) const SURVEYED_US: u64 = 1_000_000;
-/// Places, and microseconds, after which one counts for `1/e`. Chosen: so many tell a tenth to an eighth, and what was
-/// longer ago may not hold.
+/// Further places after which a place counts for `1/e`. Chosen: so many tell a tenth of memory to
+/// an eighth of it.
 const COUNTS_FOR: f64 = 300.0;
+/// Microseconds after which a place counts for `1/e`. Chosen: what was longer ago may not hold.
 const COUNTS_FOR_US: f64 = 10_000_000.0;
-/// The fewest places that tell anything, and the fewest of them with an access. Chosen: of what is in a few places, too
-/// much depends on chance.
+/// The fewest places that tell anything. Chosen: with fewer, too much depends on chance.
 const FEWEST: f64 = 30.0;
+/// The fewest places with an access that tell anything. Chosen: of what is in a few places, too
+/// much depends on chance.
 const FEWEST_USED: f64 = 10.0;
-/// Standard errors that it may be less. Chosen: one in forty is less by so much, by chance.
+/// By how many standard errors less is told than the places say. Chosen: one time in forty it is
+/// still less, by chance.
 const ERRORS: f64 = 2.0;
 
-/// How many of the times places tell of.
+/// How many of [`WITHIN_US`] places tell of.
 const TIMES: usize = {
     let mut times = 0;
     while times < WITHIN_US.len() && WITHIN_US[times] <= SURVEYED_US {
@@ -32,30 +35,32 @@ const TIMES: usize = {
     times
 };
 
-/// The shares of the pages of a place, 0 to 1, that were accessed within each of the times.
+/// The shares of the pages of a place, 0 to 1, that were accessed within each of these times.
 pub(super) type Shares = [f64; TIMES];
 
-/// What was seen at a place of so many pages, all of which were armed at once: after so many microseconds, which share
-/// had been accessed.
+/// What was seen at a place, all pages of which were armed at once: which share had been accessed
+/// after so many microseconds, by reading.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Visit(Vec<(u64, f64)>);
 
 impl Visit {
     pub fn add(&mut self, us: u64, share: f64) {
-        // Others may have armed some of them anew.
+        // Others may have armed some of the pages anew.
         let before = self.0.last().map_or(0.0, |(_, share)| *share);
         self.0.push((us, share.max(before)));
     }
 
-    /// After how many microseconds it is to be read next, if it was after so many.
+    /// How many microseconds after arming the next reading is, if the last was after `us`.
     pub fn next_us(us: u64) -> u64 {
         WITHIN_US.into_iter().find(|next_us| *next_us > us).unwrap_or(SURVEYED_US)
     }
 
-    /// Between two readings those that came are taken to have come at a constant rate of those that came at all.
+    /// The shares of its `pages` pages accessed within each time. Between two readings, pages are
+    /// taken to have come at a constant rate.
     pub fn shares(&self, pages: u32) -> Shares {
         let all = self.0.last().map_or(0.0, |(_, share)| *share);
-        // How many were left, where all came by a reading: half a page.
+        // The share that was left after a reading by which `share` had come; if all had, half a
+        // page.
         let left = |share: f64| all - share + 0.5 / f64::from(pages);
         std::array::from_fn(|at| {
             let us = WITHIN_US[at];
@@ -71,18 +76,20 @@ impl Visit {
 /// Places that were looked at of late.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Survey {
+    /// When the last one was added.
     at_us: u64,
-    /// How many they are, those before long for less.
+    /// How many there are; those from longer ago count less.
     places: f64,
-    /// Sums of the shares of their pages that were accessed within each time, and of their squares.
+    /// Sums of the shares of their pages that were accessed within each time.
     shares: Shares,
+    /// Sums of the squares of these shares.
     squares: Shares,
-    /// How many had an access in the longest of the times.
+    /// How many had an access within the longest of the times.
     used: f64,
 }
 
 impl Survey {
-    /// What was seen at one more.
+    /// Takes in what was seen at one more place.
     pub fn add(&mut self, seen: Shares, now_us: u64) {
         let keep = self.keep(now_us) * (1.0 - 1.0 / COUNTS_FOR);
         self.at_us = now_us;
@@ -94,12 +101,13 @@ impl Survey {
         }
     }
 
+    /// What the time since the last place leaves of those before, as a share.
     fn keep(&self, now_us: u64) -> f64 {
         libm::exp(-(now_us.saturating_sub(self.at_us) as f64) / COUNTS_FOR_US)
     }
 
-    /// The shares of all of it, 0 to 1, that are accessed within each time at least, from the shortest on; nothing
-    /// where too few places are known.
+    /// The shares of all memory, 0 to 1, that are accessed within each time at least, from the
+    /// shortest time on; nothing if too few places are known.
     pub fn at_least(&self, now_us: u64) -> impl Iterator<Item = f64> {
         let keep = self.keep(now_us);
         let (places, used) = (keep * self.places, keep * self.used);

@@ -5,27 +5,33 @@ use daos_core::access::MAX_WINDOW_PAGES;
 use daos_core::pages::{Pages, page_range};
 use daos_core::{PageRun, Rng};
 
-/// A page that waits for so many times the mean time between accesses is not in use any
-/// more: one in fifty waits that long by chance.
+/// A page that waits for this many times the mean time between accesses is not in use any more: one
+/// in fifty waits that long by chance.
 const WAITS: f64 = 4.0;
-/// Bounds on that time in microseconds: for how long none is given up, and how long a page in use may have been left alone at
-/// most, whatever the rate. Chosen: half an aggregation interval, and a little more than the least age of the
-/// seeds' reclaim scheme.
+/// The shortest such time, whatever the rate, in microseconds: before that, no page is given up.
+/// Chosen: half an aggregation interval.
 const LEAST_WAIT_US: f64 = 50_000.0;
+/// The longest such time, whatever the rate, in microseconds. Chosen: a little more than the least
+/// age of the seeds' reclaim scheme.
 const LONGEST_WAIT_US: f64 = 6_000_000.0;
-/// The same where the rate is 0. Chosen.
+/// That time if the rate is 0, in microseconds. Chosen.
 const NONE_WAIT_US: f64 = 1_000_000.0;
-/// Microseconds in a unit of the times that are kept. Chosen: 32 bits are a year then.
+/// Microseconds in a unit of the times that are kept for each page. Chosen: 32 bits are a year
+/// then.
 const UNIT_US: u64 = 10_000;
-/// First, and longest, time from one arming of all pages in use to the next, in
-/// microseconds. Chosen: it doubles while nothing changes.
+/// First mean time from one arming of all pages in use to the next, in microseconds. Chosen: it
+/// doubles while nothing changes.
 const FIRST_PERIOD_US: u64 = 2_000_000;
+/// Longest such time, in microseconds. Chosen: as for [`FIRST_PERIOD_US`].
 const LONGEST_PERIOD_US: u64 = 16_000_000;
-/// The longest where none is in use, as where all is hidden for as long as the target runs. Chosen: so gigabytes of that take a quarter of
-/// what there is by default.
+/// Longest such time while no page is in use, as where all are hidden for as long as the target
+/// runs, in microseconds. Chosen: so gigabytes of such memory take a quarter of the default budget.
 const LONGEST_PERIOD_OF_NONE_US: u64 = 128_000_000;
-
-/// Most parts that a table is told by, rather than by runs of pages. Chosen: a block that
+/// Much changed if a reading finds more than one page newly in use for this many that were. Chosen.
+const MUCH_NEW: u32 = 4;
+/// The share of pages from which on most are known. A fraction: numerator, denominator. Chosen.
+const MOST_KNOWN: (u32, u32) = (7, 8);
+/// Most parts that a table is told by; with more, it is told by runs of pages. Chosen: a block that
 /// begins or ends in it, or lies in it.
 const MOST_PARTS: usize = 3;
 
@@ -33,31 +39,31 @@ const MOST_PARTS: usize = 3;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TablePart {
     pub is_used: bool,
-    /// By number.
+    /// The first page's number, and the number behind the last page's.
     pub from: u32,
     pub to: u32,
     /// Since when all are idle, where they are.
     pub since_us: u64,
 }
 
-/// What matters of a table when regions are made: kept where it is at hand, since to go
-/// through all tables takes longer than all else.
+/// What regions need to know of a table. It is kept apart from the table, in the subregion: to
+/// touch each table takes longer than all else.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Summary {
     /// Pages in use.
     pub used: u32,
     /// Pages of which anything is known.
     pub known: u32,
-    /// Most are.
+    /// Most pages are known, or known to be unobservable.
     pub is_known: bool,
-    /// When the page that was left alone for the shortest time was last in use.
+    /// When the idle page that was left alone for the shortest time was last in use.
     pub youngest_us: u64,
-    /// Its pages in a few parts; none if they are more.
+    /// Its pages as a few parts; none if they are more.
     parts: [Option<TablePart>; MOST_PARTS],
 }
 
 impl Summary {
-    /// Whether it is of as many pages as are known by now.
+    /// Whether it tells of as many pages as the table knows by now.
     pub fn is_of(&self, table: &Table) -> bool {
         self.known == table.known.len()
     }
@@ -73,7 +79,7 @@ impl Summary {
         self.is_known && self.used > 0 && self.used < self.known
     }
 
-    /// Its pages in a few parts; none if they are more.
+    /// Its pages as a few parts; none if they are more.
     pub fn parts(&self) -> impl Iterator<Item = TablePart> {
         self.parts.into_iter().flatten()
     }
@@ -84,24 +90,26 @@ impl Summary {
 pub(super) struct Table {
     /// Accessed after they had been armed, and not left alone for long since.
     used: Pages,
-    /// Those of which anything is known: armed, or seen to be clear.
+    /// Pages of which anything is known: armed, or seen to be clear.
     known: Pages,
-    /// Those of which nothing can be said.
+    /// Pages that can't be observed.
     unknown: Pages,
-    /// Since when each is known to be left alone, in units of [`UNIT_US`].
+    /// Since when each page is known to be left alone, in units of [`UNIT_US`].
     since: [u32; MAX_WINDOW_PAGES as usize],
-    /// A run of pages that were in use, some of which turned out to be idle: to be armed
-    /// next, to see whether all of them are.
+    /// A run of pages that were in use, some of which turned out to be idle. It is armed next, to
+    /// see whether all of them are.
     pub suspect: Option<(u32, u32)>,
+    /// Mean time from one arming of all pages in use to the next.
     period_us: u64,
-    /// Pages in use when all were armed last.
+    /// Pages in use when all were last armed.
     used_then: Pages,
-    /// Until it is armed for the first time: since when it is idle, as a few of its pages told.
+    /// Since when it is idle, as a few of its pages told, until it is armed for the first time.
     idle_since_us: Option<u64>,
 }
 
 impl Table {
-    /// A table of which nothing is known but, where it is idle as a few of its pages told, since when.
+    /// A table of which nothing is known but, if a few of its pages told that it is idle, since
+    /// when.
     pub fn new(idle_since_us: Option<u64>) -> Self {
         Self {
             idle_since_us,
@@ -119,8 +127,9 @@ impl Table {
         &self.used
     }
 
-    /// Notes that these pages, whose bits were set, are armed now. What was told of them as a whole
-    /// holds for each until it turns out to be in use: to look closer makes nothing younger.
+    /// Notes that these pages, whose bits were set, are armed now. What a few pages told of the
+    /// whole holds for each page until it turns out to be in use: a closer look makes no memory
+    /// younger.
     pub fn arm(&mut self, pages: &Pages, now_us: u64) {
         let since_us = self.idle_since_us.take().unwrap_or(now_us);
         self.set_since(pages, since_us);
@@ -128,8 +137,9 @@ impl Table {
         self.suspect = None;
     }
 
-    /// All pages in use were armed. Returns when to do that next, in microseconds: later if the same
-    /// were in use as last time, and never in time with what comes in turns.
+    /// Notes that all pages in use were armed. Returns when to do that next, in microseconds: later
+    /// if the same pages were in use the last time. Random, so that it never keeps time with what
+    /// comes by turns.
     pub fn armed_all(&mut self, now_us: u64, rng: &mut Rng) -> u64 {
         let differ =
             self.used.without(&self.used_then).len() + self.used_then.without(&self.used).len();
@@ -161,7 +171,7 @@ impl Table {
         let wait_us = if rate > 0.0 {
             (WAITS / rate * 1e6).clamp(LEAST_WAIT_US, LONGEST_WAIT_US)
         } else {
-            // None that was looked at is in use any more.
+            // No page that was looked at is in use any more.
             NONE_WAIT_US
         };
         let given_up: u32 = (now_us.saturating_sub(wait_us as u64) / UNIT_US) as u32;
@@ -169,18 +179,18 @@ impl Table {
         for page in waiting.iter().filter(|page| self.since[*page as usize] < given_up) {
             self.used.0[page as usize / 64] &= !(1 << (page % 64));
         }
-        new.len() * 4 > before
+        new.len() * MUCH_NEW > before
     }
 
-    /// Notes that these pages are not in memory any more, those in use among them no longer.
+    /// Notes that these pages are not in memory any more: they are not in use then.
     pub fn lose(&mut self, absent: &Pages, now_us: u64) {
         let gone = self.used.and(absent);
         self.set_since(&gone, now_us);
         self.used = self.used.without(&gone);
     }
 
-    /// Notes that the pages `from..to`, which were in use, were not accessed when they should
-    /// have been: those that were in use around them are suspect.
+    /// Notes that the pages `from..to`, which were in use, were not accessed when they should have
+    /// been. The pages in use around them become suspect.
     pub fn suspect_around(&mut self, (from, to): (u32, u32), pages: u32) {
         let start = (0..from).rev().take_while(|page| self.used.has(*page)).last();
         let end = (to..pages).take_while(|page| self.used.has(*page)).last();
@@ -188,14 +198,14 @@ impl Table {
         self.suspect = (run != (from, to)).then_some(run);
     }
 
-    /// Notes of which pages, among those that were read, nothing can be said.
+    /// Notes which of the pages that were read can't be observed.
     pub fn set_unknown(&mut self, read: &Pages, unknown: &Pages) {
         self.unknown = self.unknown.without(read).or(unknown);
         self.known = self.known.without(&self.unknown);
         self.used = self.used.without(&self.unknown);
     }
 
-    /// Since when these pages are left alone, on average, in microseconds; `None` of none.
+    /// Since when these pages are left alone, on average, in microseconds; `None` for no pages.
     pub fn mean_since_us(&self, pages: &Pages) -> Option<u64> {
         let sum: u64 = pages.iter().map(|page| u64::from(self.since[page as usize])).sum();
         sum.checked_div(pages.len().into()).map(|mean| mean * UNIT_US)
@@ -207,26 +217,27 @@ impl Table {
         pages.ranges().for_each(|(from, to)| self.since[from as usize..to as usize].fill(now));
     }
 
-    /// What matters of the first `pages` pages, which are all that there are.
+    /// The summary of the first `pages` pages, which are all that there are.
     pub fn summary(&self, pages: u32) -> Summary {
         let known = self.known.len();
+        let (share, of) = MOST_KNOWN;
         let idle = self.known.without(&self.used);
         let youngest = idle.ranges().map(|(from, to)| self.youngest(from, to)).max();
         Summary {
             used: self.used.len(),
             known,
-            is_known: (known + self.unknown.without(&self.known).len()) * 8 >= pages * 7,
+            is_known: (known + self.unknown.without(&self.known).len()) * of >= pages * share,
             youngest_us: u64::from(youngest.unwrap_or(0)) * UNIT_US,
             parts: self.parts(pages),
         }
     }
 
-    /// The last of the times since when pages of `from..to` are left alone, in units.
+    /// Since when the page of `from..to` is left alone that was in use last, in units.
     fn youngest(&self, from: u32, to: u32) -> u32 {
         self.since[from as usize..to as usize].iter().copied().max().unwrap_or(0)
     }
 
-    /// Runs of pages that are known: all in use, or all idle. By rising number.
+    /// Runs of pages that are known, by rising number: each all in use, or all idle.
     fn segments(&self) -> impl Iterator<Item = (bool, u32, u32)> {
         let idle = self.known.without(&self.used);
         let segments = |pages: Pages, is_used| {
@@ -243,8 +254,8 @@ impl Table {
         })
     }
 
-    /// Its pages as a few parts, if they are no more: pages that nothing is known of belong to
-    /// the part before.
+    /// Its pages as a few parts, or none if they are more. Pages of which nothing is known belong
+    /// to the part before.
     fn parts(&self, pages: u32) -> [Option<TablePart>; MOST_PARTS] {
         let mut parts = [None; MOST_PARTS];
         if self.used.runs() > self.known.runs() + MOST_PARTS as u32 {
@@ -273,8 +284,8 @@ impl Table {
         parts
     }
 
-    /// Adds runs of pages that are alike. `start`: the address of the first page; `chance`:
-    /// that one in use is accessed in a sampling interval.
+    /// Adds runs of pages that are alike. `start`: the address of the first page; `chance`: the
+    /// chance that a page in use is accessed in a sampling interval.
     pub fn runs(&self, start: u64, chance: f64, now_us: u64, runs: &mut Vec<PageRun>) {
         let used_rate = chance.max(f64::MIN_POSITIVE);
         for (is_used, from, to) in self.segments() {

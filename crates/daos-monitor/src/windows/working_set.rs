@@ -1,7 +1,8 @@
 //! The working sets of a target: how much of it is accessed within which time.
 //!
-//! What is known of each subregion is added up: what was seen, and where nobody looked for a while, what is usual. What was not
-//! looked at yet is taken to be as what was, and what was filled of late is known by what is resident.
+//! What is known of each subregion is added up: what was seen and, where nobody looked for a while,
+//! what is usual. Memory that was not looked at yet is taken to be used like memory that was. How
+//! much was filled of late is known from resident sizes.
 
 use super::curve::Curve;
 use super::growth::KEPT_US;
@@ -9,41 +10,50 @@ use super::subregion::Subregion;
 use super::target::TargetSubregions;
 use daos_core::{WITHIN_US, WorkingSets};
 
-/// What it costs to add up what is known of a subregion, in microseconds of CPU time. Measured, with
-/// cold caches.
+/// CPU time to add up what is known of a subregion, in microseconds. Measured, with cold caches.
 const ADDING_US: f64 = 0.2;
-/// The share of what may be spent that this may take, and the longest time from one adding up to the
-/// next that it is stretched to, in microseconds. Chosen: the shortest for which they tell what happened,
-/// rather than what usually does.
+/// The share of the budget that adding up may take. Chosen.
 const FOR_WORKING_SETS: f64 = 0.04;
+/// The longest time from one adding up to the next, in microseconds, even if that exceeds the
+/// share. Chosen: the shortest time for which working sets tell what happened, rather than what
+/// usually does.
 const MOST_BETWEEN_US: f64 = 1_000_000.0;
-/// How long memory counts as new, in microseconds, and how many parts of it tell of the others. Chosen: what is filled within so long
-/// is mostly used alike, and of eight parts a share is known to a sixth.
+/// How long memory counts as new, in microseconds. Chosen: what is filled within so long is mostly
+/// used alike.
 const NEW_FOR_US: u64 = 30_000_000;
+/// The fewest subregions that tell how others are used. Chosen: of eight, a share is known to a
+/// sixth.
 const SOME_LOOKED_AT: usize = 8;
-/// The share of the pages of a probe that are in memory from which on it tells how much there is of what it stands for. Chosen.
+/// The share of a probe's pages that are in memory from which on it tells how much of its subregion
+/// is. Chosen.
 const TELLS_HOW_MUCH: f32 = 0.5;
-/// The part of what is resident that may be found nowhere, and the part from which on all that was not found is told to be unseen, in
-/// between ever more of it. Chosen: five programs of which all is found missed a tenth at most.
+/// The share of resident memory that may be found nowhere without being told to be unseen. Chosen:
+/// five programs of which all is found missed a tenth at most.
 const FEW_MISSED: f64 = 0.25;
+/// The share from which on all memory that was not found is told to be unseen; from [`FEW_MISSED`]
+/// on, ever more of it is. Chosen.
 const MUCH_MISSED: f64 = 0.5;
 
-/// How much is in memory as far as page tables and probes tell, in bytes.
+/// How much is in memory, as far as page tables and probes tell, in bytes.
 #[derive(Debug, Default)]
 struct InMemory {
+    /// In all subregions.
     all: f64,
-    /// Where pages are known one by one, or half of a probe and more is there.
+    /// Where pages are known one by one, or half of a probe and more is in memory.
     sure: f64,
-    /// Where less of a probe is, but some; of that, what is accessed; and how much these probes stand for.
+    /// Where less of a probe is in memory, but some.
     thin: f64,
+    /// The accessed part of that.
     thin_accessed: f64,
+    /// The size of the subregions with such probes.
     thin_of: f64,
-    /// How much those stand for of which nothing is.
+    /// The size of the subregions with probes of which nothing is in memory.
     empty_of: f64,
 }
 
 impl InMemory {
-    /// A part of so many bytes that can be observed, of which a share is accessed at any time.
+    /// Adds a subregion: `bytes` of it can be observed, and a share of them is accessed at any
+    /// time.
     fn add(&mut self, subregion: &Subregion, bytes: f64, share_accessed: f32) {
         let there = bytes * f64::from(subregion.present);
         self.all += there;
@@ -58,8 +68,9 @@ impl InMemory {
         }
     }
 
-    /// What was found. Where most probes meet nothing, as in terabytes of reserved addresses in which pages lie singly, one that
-    /// happens to meet some does not tell how many there are; but what is accessed was found.
+    /// How many bytes were found. Where most probes meet nothing, as in terabytes of reserved
+    /// addresses in which pages lie singly, a probe that happens to meet some does not tell how
+    /// many there are; but what is accessed was found.
     fn found(&self) -> f64 {
         self.sure + if self.thin_of >= self.empty_of { self.thin } else { self.thin_accessed }
     }
@@ -69,8 +80,8 @@ impl InMemory {
 type Sets = [f64; WITHIN_US.len()];
 
 impl TargetSubregions {
-    /// Adds up how much of it is accessed within which time, when that is due: all that is known of it has
-    /// to be gone through. `per_second`: microseconds of CPU time that may be spent.
+    /// Adds up how much of it is accessed within which time, when that is due: all that is known of
+    /// it has to be gone through. `per_second`: microseconds of CPU time that may be spent.
     pub fn add_up_working_sets(&mut self, per_second: f64, now_us: u64) {
         if now_us < self.working_sets_due_us {
             return;
@@ -78,7 +89,8 @@ impl TargetSubregions {
         let cost_us = self.subregions.len() as f64 * ADDING_US;
         let between_us = cost_us * 1e6 / (FOR_WORKING_SETS * per_second);
         self.working_sets_due_us = now_us + between_us.min(MOST_BETWEEN_US) as u64;
-        // Of what can be surveyed, and of the rest; and of both, what was filled in the time, or may have been.
+        // Of what can be surveyed, and of the rest; and of both, what was filled in the time, or
+        // may have been.
         let (mut sum, mut rest, mut filled) = (Sets::default(), Sets::default(), Sets::default());
         let (mut surveyed, mut hidden, mut unseen) = (0.0, 0.0, 0.0);
         let mut in_memory = InMemory::default();
@@ -136,8 +148,8 @@ impl TargetSubregions {
         self.working_sets = (self.subregions.len() > 1).then_some(sets);
     }
 
-    /// How many pages in memory of what was not looked at yet are accessed within which time, by what was; `None` if that is little,
-    /// or all was.
+    /// The curve of memory that was not looked at yet, taken from what was looked at; `None` if
+    /// that is little, or all was looked at.
     fn usual_of_unseen(&self, now_us: u64) -> Option<Curve> {
         if !self.subregions.iter().any(Subregion::is_unseen) {
             return None;
@@ -146,8 +158,9 @@ impl TargetSubregions {
         self.mean_shares(tells, now_us)
     }
 
-    /// How many pages of memory that was filled of late are accessed within which time, by those parts of it that were looked at
-    /// since; `None` if these are few, or there are no others. Of the others it is only known that they were accessed once.
+    /// The curve of memory that was filled of late, taken from those subregions of it that were
+    /// looked at since; `None` if these are few, or are all. Of the others it is only known that
+    /// they were accessed once.
     fn usual_of_new(&self, now_us: u64) -> Option<Curve> {
         if !self.subregions.iter().any(Subregion::is_only_filled) {
             return None;
@@ -156,7 +169,7 @@ impl TargetSubregions {
         self.mean_shares(tells, now_us)
     }
 
-    /// How many pages of those that tell are accessed within which time, on average; `None` if they are few.
+    /// The mean curve of the subregions that tell; `None` if they are few.
     fn mean_shares(&self, tells: impl Fn(&Subregion) -> bool, now_us: u64) -> Option<Curve> {
         let (mut sum, mut looked_at) = ([0.0; WITHIN_US.len()], 0);
         for subregion in self.subregions.iter().filter(|subregion| tells(subregion)) {

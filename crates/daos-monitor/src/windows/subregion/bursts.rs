@@ -1,35 +1,38 @@
-//! Use that comes in bursts: memory that is used for a moment, again and again, is in use, though mostly nobody
-//! accesses it just then.
+//! Use that comes in bursts: memory that is used for a moment, again and again, is in use, though
+//! mostly nobody accesses it at a given moment.
 
-/// Bursts that begin further apart are no more than that, each for itself. Chosen: as long as memory has to be idle
-/// for the seeds' reclaim scheme.
+/// Bursts that begin further apart than this count each by itself, in microseconds. Chosen: as long
+/// as memory has to be idle for the seeds' reclaim scheme.
 const MOST_APART_US: u64 = 5_000_000;
-/// Of those that begin closer together some are missed between two looks, so it is not known how often they come. Chosen: three
-/// rounds, as a rule.
+/// Of bursts that begin closer together than this some are missed between two looks, so it is not
+/// known how often they come; in microseconds. Chosen: three rounds, as a rule.
 pub(super) const LEAST_APART_US: u64 = 300_000;
-/// A burst takes no more than one part in so many of the time to the next one. Chosen.
+/// A burst takes no more than one part in this many of the time to the next one. Chosen.
 const PART: u64 = 2;
-/// Use begins where memory turns out to be accessed so many times as often as it was, or at all. Chosen.
+/// Use begins where memory turns out to be accessed more than this many times as often as it was.
+/// Chosen.
 const TIMES_AS_OFTEN: f64 = 4.0;
 
 /// When use began and ended, and how far apart such bursts are.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(in super::super) struct Bursts {
+    /// When the last burst began; 0 if there was none.
     begun_us: u64,
-    /// 0 while it goes on.
+    /// When it ended; 0 while it goes on.
     ended_us: u64,
-    /// From the beginning of the one before to that of the last; 0 if that was the first.
+    /// From the beginning of the burst before to that of the last; 0 if that was the first.
     apart_us: u64,
 }
 
 impl Bursts {
-    /// Whether one does.
+    /// Whether a burst goes on.
     fn go_on(&self) -> bool {
         self.begun_us > 0 && self.ended_us == 0
     }
 
-    /// Takes in what the rate was before a look, and is by it; `quiet_since_us`: since when nothing is accessed, if
-    /// nothing is. Where a burst is over that was not the first, returns how often a second they come.
+    /// Takes in the rate before a look and the rate by it. `quiet_since_us`: since when nothing is
+    /// accessed, or 0. If a burst is over that was not the first, returns how often a second they
+    /// come.
     pub fn note(
         &mut self,
         before: f64,

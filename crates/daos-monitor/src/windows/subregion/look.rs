@@ -8,37 +8,44 @@ use daos_core::access::shifted_pages;
 use daos_core::pages::Pages;
 use daos_core::{Observation, PageBits};
 
-/// The chance from which on an access that did not come is suspicious. Chosen.
+/// If an access was likelier than this and did not come, that is suspicious. Chosen.
 const LIKELY: f64 = 0.6;
-/// Exposure in seconds that is short: few of the pages in use are accessed in it.
+/// An exposure up to this is short, in seconds: few of the pages in use are accessed in it.
 const SHORT: f64 = 0.05;
-/// Accesses that a rate rests on from which on pages are idle by it; until then by this one at most, in accesses a second. Chosen: two
-/// looks at most of a table may have come while its user went over it.
+/// Accesses that a rate must rest on for pages to be given up by it. Chosen: two looks at most of a
+/// table may have come while its user swept it.
 const SURE: f64 = 32.0;
+/// Until then, the highest rate by which pages are given up, in accesses a second. Chosen: as for
+/// [`SURE`].
 const SURE_RATE: f64 = 10.0;
-/// A pass over the same pages may take one part in so many of a period, and so many microseconds at most: what is accessed again later is
-/// used more often. Chosen.
+/// A pass of a sweep over the same pages takes no more than one part in this many of its period:
+/// what is accessed again later is used more often. Chosen.
 const PASS: u64 = 4;
+/// Longest time that such a pass takes, in microseconds. Chosen.
 const MOST_PASS_US: u64 = 300_000;
-/// The share of pages that were accessed from which on a pass came by. Chosen.
+/// A pass came by if more than this share of the pages that waited was accessed. Chosen.
 const PASSED: f32 = 0.9;
-/// Accesses that a rate rests on which is that of bursts, in a probe, and where pages are known one by one. Chosen: it takes about three times as long as they are
-/// apart without one to tell that there are none any more.
+/// Accesses that the rate of bursts rests on, of a probe. Chosen: to tell that there are no bursts
+/// any more takes about three times as long as they are apart.
 const BURSTS_WEIGH: f64 = 8.0;
+/// The same where pages are known one by one. Chosen: as for [`BURSTS_WEIGH`].
 const BURSTS_WEIGH_IN_TABLES: f64 = 64.0;
-/// Pages of a table that a look counts for at most. Chosen: as many as are armed of it, so that a
-/// look at all does not decide what those have told in minutes.
+/// Pages of a table that a look counts for at most. Chosen: as many as are usually armed of it, so
+/// that a look at all of them does not outweigh what those have told in minutes.
 const MOST_PAGES: f64 = 16.0;
+/// The first pages of a table that are found in use after a long exposure are taken to be this
+/// share of all in use: 1 − 1/e, as if the exposure were one mean time between accesses.
+const FIRST_SHARE: f64 = 0.63;
 
 /// What was found in some pages of a probe, by their numbers in it.
 struct Found {
     read: Pages,
-    /// Those that were accessed since their bits were cleared.
+    /// Pages that were accessed since their bits were cleared.
     set: Pages,
     clear: Pages,
-    /// Those that can't be observed.
+    /// Pages that can't be observed.
     unknown: Pages,
-    /// Those that are not in memory, if that is told.
+    /// Pages that are not in memory, if the primitive tells.
     absent: Option<Pages>,
 }
 
@@ -75,7 +82,7 @@ impl Subregion {
         if self.estimate.is_empty() && self.waiting.is_empty() {
             self.since_us = now_us;
         }
-        // What was read of the others is as old as it was.
+        // Of pages that wait already, the last reading is as old as it was.
         if self.waiting.is_empty() {
             self.read_us = now_us;
         }
@@ -110,7 +117,7 @@ impl Subregion {
         let window = self.armed.pages();
         let waiting = self.waiting.and(&found.read).without(&found.unknown);
         let armed = (waiting.and(&window), self.armed.read_us);
-        // Of a table they would be those that are accessed seldom.
+        // In a table, these would mostly be pages that are accessed seldom.
         let others = self.table.is_none().then(|| (waiting.without(&window), self.read_us));
         let fresh = waiting.and(&found.set);
         let (mut at_all, mut changed, mut raised) = (None, false, false);
@@ -153,8 +160,8 @@ impl Subregion {
         Taken { changed, at_all }
     }
 
-    /// Whether accesses are those of the last pass, which goes on, where pages are gone over once in so long: that they are accessed in
-    /// it again says nothing of when the next one comes.
+    /// Whether these accesses belong to the last pass of a sweep, which goes on: that pages are
+    /// accessed again in it says nothing of when the next pass comes.
     fn is_same_pass(&mut self, fresh: &Pages, waiting: &Pages, now_us: u64) -> bool {
         if fresh.is_empty() {
             return false;
@@ -174,7 +181,7 @@ impl Subregion {
             && now_us < self.pass_from_us + pass_us
     }
 
-    /// Notes how much of the probe is in memory, and can be observed, if that is told.
+    /// Notes how much of the probe is in memory and can be observed, if that is told.
     fn note_what_is_there(&mut self, pages: u32, seen: &Observation, found: &Found, now_us: u64) {
         self.was_read = true;
         let is_whole = pages == self.nr_pages();
@@ -191,8 +198,8 @@ impl Subregion {
         }
     }
 
-    /// Takes in what pages that waited from `since_us` on tell of the rate: whether it is another one, and whether it is higher than it
-    /// was known to be at least.
+    /// Takes in what pages that waited since `since_us` tell of the rate. Returns whether it is
+    /// another one, and whether it is higher than a lower bound that was known.
     fn take_rate(
         &mut self,
         group: &Pages,
@@ -201,7 +208,7 @@ impl Subregion {
         found: &Found,
         now_us: u64,
     ) -> (bool, bool) {
-        // Only pages that are in use tell how often those are accessed.
+        // Only pages in use tell how often pages in use are accessed.
         let tell = self.those_in_use(group);
         let (pages, accessed) = (f64::from(tell.len()), f64::from(tell.and(&found.set).len()));
         let (per_page, per_accessed) = if self.table.is_some() {
@@ -209,7 +216,7 @@ impl Subregion {
             let weight = MOST_PAGES / pages.max(MOST_PAGES);
             (weight, weight)
         } else {
-            // Entries for each page that waits, and for each that was accessed.
+            // Page-table entries for each page that waits, and for each that was accessed.
             let (_, entries) = seen.trials();
             let present = f64::from(seen.present.max(1));
             (entries / f64::from(found.read.len()), entries / present)
@@ -230,22 +237,23 @@ impl Subregion {
         (changed, raises)
     }
 
-    /// Where a burst of use is over, and others came before, it is in use still: as often as they come. Returns whether it is so.
+    /// If a burst of use is over, and others came before, memory is still in use: as often as
+    /// bursts come. Returns whether it is so.
     fn note_bursts(&mut self, rate_before: f64, now_us: u64) -> bool {
         let rate = self.estimate.rate();
         let often = self.bursts.note(rate_before, rate, self.quiet_since_us, now_us);
         if let Some(often) = often {
-            // Pages that are known one by one are given up by themselves.
+            // Pages that are known one by one are given up one by one.
             let weigh = if self.table.is_some() { BURSTS_WEIGH_IN_TABLES } else { BURSTS_WEIGH };
             self.estimate.set_rate(often, weigh);
-            // It is for when it is looked at that it is another, and not for where.
+            // Use differs by the time of the look, so this is not because the probe was moved.
             self.moved_from = None;
         }
         often.is_some()
     }
 
-    /// Takes in which pages are in use, where they are known one by one: those of `waiting` that are `fresh`. Returns
-    /// whether others are than were known to be.
+    /// Takes in which pages are in use, where pages are known one by one: those of `waiting` that
+    /// are `fresh`. Returns whether the pages in use changed much.
     fn take_pages(
         &mut self,
         found: &Found,
@@ -259,9 +267,9 @@ impl Subregion {
         let exposure = now_us.saturating_sub(self.armed.at_us) as f64 / 1e6;
         let nr_fresh = f64::from(fresh.len());
         if nr_fresh > 0.0 && self.estimate.rate() < IDLE_RATE {
-            // Of the first that are found in use it is not known whether the others that
-            // were armed with them are used as well, but more seldom.
-            let share = if exposure > SHORT { 0.63 } else { nr_fresh / f64::from(waiting.len()) };
+            // When the first pages are found in use, it is not known whether others that were armed
+            // with them are used as well, but more seldom.
+            let share = if exposure > SHORT { FIRST_SHARE } else { nr_fresh / f64::from(waiting.len()) };
             let waiting = nr_fresh / share;
             let look = Look { waiting, accessed: nr_fresh, exposure };
             self.estimate = Estimate::of_first_in_use(look);
@@ -270,7 +278,7 @@ impl Subregion {
         let rate = self.estimate.rate();
         let sure_rate = if self.estimate.rests_on(SURE) { rate } else { rate.min(SURE_RATE) };
         let differs = table.take(fresh, &found_clear, &found.clear, sure_rate, now_us);
-        // What is found by the first look was not otherwise before.
+        // What the first look finds was not known to be otherwise before.
         let changed = differs && self.summary.is_known;
         table.set_unknown(&found.read, &found.unknown);
         let is_news = Some(*table.used()) != used_before || !found_clear.is_empty();
@@ -281,8 +289,8 @@ impl Subregion {
         changed
     }
 
-    /// What was read of the pages that were armed last and wait, since they were read before, if it is all of
-    /// those in use.
+    /// The reading as a look at all pages in use that were armed last, for the time since they were
+    /// read before; `None` if some of them did not wait.
     fn look_at_all(
         &self,
         waiting: &Pages,
@@ -292,7 +300,7 @@ impl Subregion {
     ) -> Option<LookAtAll> {
         let in_use = self.those_in_use(&self.armed.pages());
         let tell = waiting.and(&in_use);
-        // The pages of a huge page are one.
+        // A huge page has one bit for all its pages.
         if self.huge || self.armed.is_overdue || tell != in_use || tell.is_empty() {
             return None;
         }

@@ -1,5 +1,5 @@
-//! A subregion: a part of a target's memory that is taken to be alike, and the pages of it
-//! that are looked at.
+//! A subregion: a part of a target's memory that is taken to be alike, and those of its pages that
+//! are looked at: its *probe*.
 //!
 //! Subregions are small where there is something to find out and large where there is not,
 //! and they are aggregated into regions.
@@ -21,27 +21,27 @@ use bursts::Bursts;
 use daos_core::pages::Pages;
 use daos_core::{AddrRange, HUGE_PAGE_SIZE};
 
-/// Accesses a second and page below which memory counts as idle. Chosen: one in a minute and
-/// a half.
+/// Accesses a second and page below which memory counts as idle. Chosen: one in a minute and a
+/// half.
 pub(super) const IDLE_RATE: f64 = 0.01;
-/// Ages that differ by no more than this are alike, in microseconds. Chosen: one regions
-/// update interval by default.
+/// Ages that differ by no more than this are alike, in microseconds. Chosen: one regions update
+/// interval by default.
 pub(super) const AGES_ALIKE_US: u64 = 1_000_000;
-/// Microseconds after arming from which on a reading that finds nothing tells whether memory is in use. Chosen: what is used five
-/// times a second is mostly accessed by then.
+/// Time after arming from which on a reading that finds no access tells that memory is not in use,
+/// in microseconds. Chosen: what is used five times a second is mostly accessed by then.
 const TELLS_US: u64 = 200_000;
 
-/// Pages of a probe that were armed last.
+/// The pages of a probe that were armed last.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Armed {
-    /// By number, in the probe.
+    /// The first page's number in the probe, and the number behind the last page's.
     pub from: u32,
     pub to: u32,
-    /// When that was, in microseconds.
+    /// When they were armed, in microseconds.
     pub at_us: u64,
-    /// When they were read last.
+    /// When they were last read, or else armed.
     pub read_us: u64,
-    /// That was since they are overdue: of what comes in turns, their turn is about to come.
+    /// They were armed because they are overdue: of what comes by turns, the turn is about to come.
     pub is_overdue: bool,
 }
 
@@ -57,7 +57,8 @@ impl Armed {
 pub(super) struct Taken {
     /// The rate turned out to be another one.
     pub changed: bool,
-    /// It was at all pages in use that were armed last, none of which had been accessed before.
+    /// The look, if it was at all pages in use that were armed last, and none of them had been
+    /// accessed before.
     pub at_all: Option<LookAtAll>,
 }
 
@@ -70,12 +71,13 @@ pub(super) struct Subregion {
     pub probe: AddrRange,
     /// Pages of the probe whose bits were clear when they were last read or armed.
     pub waiting: Pages,
-    /// When all pages of the probe that wait were last read, and when all of it was.
+    /// When all pages of the probe that wait were last read.
     pub read_us: u64,
+    /// When the whole probe was last read.
     pub whole_read_us: u64,
     /// What was armed last.
     pub armed: Armed,
-    /// Of all its pages or, where each is known, of those in use.
+    /// The access rate of its pages or, where pages are known one by one, of those in use.
     pub estimate: Estimate,
     /// Since when the rate is what it is.
     pub since_us: u64,
@@ -84,70 +86,75 @@ pub(super) struct Subregion {
     pub quiet_since_us: u64,
     /// When it is to be looked at next.
     pub due_us: u64,
-    /// There is nothing to be read of it until it was armed.
+    /// Nothing can be read of it until it is armed.
     pub is_to_be_armed: bool,
-    /// When it was found accessed after it had not been.
+    /// When the current pass of a sweep began: pages were accessed after a pause.
     pub pass_from_us: u64,
-    /// When it was used for a moment, again and again.
+    /// When its use began and ended, if it comes in bursts.
     pub bursts: Bursts,
-    /// When it came into use as a whole, again and again.
+    /// When it came into use, or fell idle, as a whole.
     pub turns: Turns,
-    /// What is known of it does not hold, or too little is: it comes first.
+    /// What is known of it may not hold, or is too little: it is looked at first.
     pub unsure: bool,
-    /// When it was read last nearly all had been accessed, after so long that it says little of
-    /// the rate: it is higher than was thought.
+    /// The last reading found nearly all pages accessed after a long exposure: the rate is higher
+    /// than was thought, and hardly known.
     pub is_saturated: bool,
     /// The part of the range that was seen to be alike.
     pub known: AddrRange,
-    /// As it was before its probe was moved, until it is seen that it is like that where it is now.
+    /// The subregion as it was before its probe was moved, until its new place proves to be like
+    /// the old one.
     pub moved_from: Option<Box<Self>>,
     /// It is in use where its probe is, but not all of it.
     pub is_cut: bool,
     /// Some of it was read at some time, though nothing may have been there.
     pub was_read: bool,
-    /// Nothing is in memory here.
+    /// Nothing of it is in memory.
     pub absent: bool,
     /// A huge page maps the probe.
     pub huge: bool,
     /// The share of the probe that could not be observed, 0 to 1.
     pub unobserved: f64,
-    /// The share of its pages that can be observed that were in memory when all were read last.
+    /// Of the pages of the probe that can be observed, the share that was in memory when all were
+    /// last read.
     pub present: f32,
-    /// Its pages are known one by one: then the probe is all of it.
+    /// What is known of each page, if its pages are known one by one: then the probe is the whole
+    /// range.
     pub table: Option<Box<Table>>,
-    /// Of the table, as it was when it was last read.
+    /// The summary of the table, as of its last reading.
     pub summary: Summary,
-    /// The runs of its pages as they were told, if nothing else is known since.
+    /// The runs of its pages as they were last found.
     pub told: Option<Told>,
     /// How many of the pages that are looked at are accessed within which time, as counted.
     pub counts: Box<Counts>,
-    /// The same of all its pages; the rate when that was worked out last, if it was.
+    /// How many of all its pages are accessed within which time.
     pub curve: Curve,
+    /// The rate for which that was last worked out; infinite if it never was.
     pub curve_of: f64,
     /// Which share of its pages was accessed when any last were, and when that was.
     pub accessed: Accessed,
-    /// Those of its pages in use that wait for an access now: those that were armed last, with all that
-    /// they stand for; and others.
+    /// Its pages in use that wait for an access now: those that were armed last, with all that they
+    /// stand for; and others.
     pub now_waiting: [Waiting; 2],
-    /// When all pages in use of the table are to be armed next; 0 for as soon as can be.
+    /// When all pages in use of the table are to be armed next; 0 for as soon as possible.
     pub arm_all_us: u64,
-    /// When it was not mapped yet, until it is armed; else 0.
+    /// When it was known not to be mapped yet; 0 if it may always have been, or once it was armed.
     pub unmapped_us: u64,
-    /// The same, also afterwards.
+    /// The same, kept after it was armed.
     pub new_since_us: u64,
-    /// When it was last found accessed before it was armed for the first time, so that what was accessed then came into memory; or 0.
+    /// When it was last found accessed before it was first armed: those accesses brought its pages
+    /// into memory. 0 if never.
     pub filled_us: u64,
 }
 
 impl Subregion {
-    /// A subregion of which nothing is known, to be looked at at once: at so many pages of it.
+    /// A subregion of which nothing is known, to be looked at at once, at so many of its pages.
     pub fn new(range: AddrRange, pages: u64, now_us: u64) -> Self {
         Self::mapped_since(0, range, pages, now_us)
     }
 
-    /// The same of memory that was not mapped yet at `unmapped_us`, or for 0 may have been. A page
-    /// that is not there waits for an access as one does that was armed: it is there from the first
-    /// one on.
+    /// The same for memory that was not mapped yet at `unmapped_us`; 0 if it may have been. A page
+    /// that is not there waits for an access as an armed one does: the first access brings it into
+    /// memory.
     pub fn mapped_since(unmapped_us: u64, range: AddrRange, pages: u64, now_us: u64) -> Self {
         debug_assert!(!range.is_empty());
         let mut new = Self {
@@ -202,18 +209,19 @@ impl Subregion {
         self.estimate.is_empty() && self.table.is_none() && !self.absent
     }
 
-    /// Whether nobody looked at it yet. Where somebody did and nothing was there, it is unknown all the same.
+    /// Whether it was never read. If it was read and nothing was there, it is unknown all the same.
     pub fn is_unseen(&self) -> bool {
         self.is_unknown() && !self.was_read
     }
 
-    /// Whether it is known only that it was filled: it was mapped while it was watched, was read, and was not armed since.
+    /// Whether it is known only that it was filled: it was mapped while it was watched, was read,
+    /// and was never armed.
     pub fn is_only_filled(&self) -> bool {
         self.unmapped_us > 0 && self.accessed.to_us > 0
     }
 
-    /// Whether it was mapped no longer than so many microseconds ago, and is known not to be accessed since it was armed for as long
-    /// as tells something, or to be.
+    /// Whether it was mapped no longer than `for_us` ago, was armed since, and a reading after that
+    /// tells how it is used: it found an access, or came late enough for none to say something.
     pub fn was_looked_at_since_filled(&self, for_us: u64, now_us: u64) -> bool {
         let Armed { at_us, read_us, .. } = self.armed;
         let is_new = self.new_since_us > 0 && now_us < self.new_since_us + for_us;
@@ -236,17 +244,18 @@ impl Subregion {
         self.probe.pages() as u32
     }
 
-    /// Those of some pages of the probe that are in use, as far as pages are known one by one; else all of them may be.
+    /// Those of some pages of the probe that are in use, where pages are known one by one;
+    /// elsewhere all of them, since each may be.
     pub fn those_in_use(&self, pages: &Pages) -> Pages {
         self.table.as_ref().map_or(*pages, |table| pages.and(table.used()))
     }
 
-    /// Whether as many pages of the probe as not wait for an access.
+    /// Whether most pages of the probe wait for an access.
     pub fn is_waiting(&self) -> bool {
         self.waiting.len() * 2 > self.nr_pages()
     }
 
-    /// Cuts it to what lies in `range`, of which some does.
+    /// Cuts it to the part that lies in `range`, which must not be empty.
     pub fn clip(&mut self, range: AddrRange, pages: u64) {
         let Some(inside) = self.range.intersect(&range) else { return };
         self.range = inside;
@@ -280,13 +289,13 @@ impl Subregion {
         (self.range, self.known, self.moved_from) = (range, known, None);
     }
 
-    /// Whether places in it are looked at beside its probe.
+    /// Whether scouts may look at places in it beside its probe.
     pub fn may_be_explored(&self) -> bool {
         !self.absent && self.table.is_none() && !self.unsure
     }
 
-    /// Whether all of it lies in the aligned block of so many bytes around `address`, in
-    /// which nothing is in memory.
+    /// Whether all of it lies in the aligned block of `bytes` bytes around `address`, in which
+    /// nothing is in memory.
     pub fn is_in_hole(&self, address: u64, bytes: u64) -> bool {
         bytes > 0
             && address / bytes == self.range.start / bytes

@@ -7,13 +7,14 @@ use super::{Armed, IDLE_RATE, Subregion};
 use daos_core::pages::page_range;
 use daos_core::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE, evenly};
 
-/// So many pages at the end of what is known to be alike may not be. Chosen: as many as there are at a place that is
-/// looked at to find out.
+/// So many pages at each end of what is known to be alike may not be alike. Chosen: as many as a
+/// scout looks at to find out.
 const MARGIN_PAGES: u64 = 16;
 
 impl Subregion {
-    /// Puts the probe, of at most so many pages, near the middle of the range, which stands for most of it: not to the same place in
-    /// each page table, where what is in use at regular distances would be met in all of them, or in none.
+    /// Puts the probe, of at most so many pages, near the middle of the range, which stands for
+    /// most of it. It is not the same place in each page table: what is in use at regular distances
+    /// would be met in all of them, or in none.
     pub fn put_probe_near_middle(&mut self, pages: u64) {
         // Entries of aligned pages are read together.
         let places = self.range.pages().saturating_sub(pages) / pages + 1;
@@ -47,7 +48,7 @@ impl Subregion {
         debug_assert!(self.probe.intersect(&self.range) == Some(self.probe) && start < end);
     }
 
-    /// Puts the probe to another address that may stand for all of it as well.
+    /// Puts the probe to another address that may stand for the whole range as well.
     pub fn move_probe(&mut self, start: u64, pages: u64) {
         let (known, before) = (self.known, self.moved_from.take());
         let is_used = self.estimate.rate() >= IDLE_RATE;
@@ -60,8 +61,8 @@ impl Subregion {
         }
     }
 
-    /// Looks at another place next, where there is one: none of the probe's pages is in memory, or none can be
-    /// observed, so they say nothing of the others.
+    /// Has another place looked at next, if there is one: no page of the probe is in memory, or
+    /// none can be observed, so they say nothing of the others.
     pub fn leave_probe(&mut self) {
         if self.table.is_none() && self.range.pages() > self.probe.pages() {
             (self.waiting, self.now_waiting) = Default::default();
@@ -69,19 +70,19 @@ impl Subregion {
         }
     }
 
-    /// Puts a probe back that turned out not to be like where it was before. Returns what is where it was, if
-    /// that is still of it.
+    /// Puts a probe back that turned out not to be like where it was before. Returns what is at its
+    /// present place, if the former one is still part of the range.
     pub fn move_back(&mut self) -> Option<Self> {
         let before = *self.moved_from.take()?;
         let (range, probe) = (self.range, before.probe);
-        // Borders move, too.
+        // Borders may have moved since.
         if range.intersect(&probe) != Some(probe) {
             return None;
         }
         let mut there = std::mem::replace(self, Self { range, ..before });
         (there.range, there.known) = (there.probe, there.probe);
         if there.accessed.to_us <= there.armed.at_us {
-            // That was where it was before.
+            // These accesses were at its former place.
             there.accessed = Accessed::default();
         }
         self.place_probe(probe.start, probe.pages());
@@ -89,8 +90,9 @@ impl Subregion {
         Some(there)
     }
 
-    /// Where pages lie that may stand for all of it. Of one in use much may not be, as far as it is not
-    /// known yet to be alike, and where that ends is known to a few pages only.
+    /// Where pages lie that may stand for the whole range. If it is in use, much of it may not be,
+    /// where it is not yet known to be alike; and the end of what is known to be alike is known to
+    /// a few pages only.
     pub fn alike(&self) -> AddrRange {
         if self.estimate.rate() < IDLE_RATE {
             return self.range;

@@ -4,23 +4,25 @@ use super::super::curve::Curve;
 use super::super::seen::Seen;
 use super::{IDLE_RATE, Subregion, are_as_old};
 
-/// The share of the pages of a probe that were accessed at once from which on all are taken to be in use. Chosen: all but one of eight.
+/// The share of a probe's pages that were accessed at once from which on all are taken to be in
+/// use. Chosen: all but one of eight.
 const MOST: f32 = 0.85;
-/// How many times as long as it was seen to be idle, memory is told to be. Chosen: idle memory is read when four times as
-/// much time has passed, if there is enough to spend.
+/// Memory is told to be idle for at most this many times as long as it was seen to be. Chosen: idle
+/// memory is read when four times as much time has passed, if the budget allows.
 const HOLDS_FOR: u64 = 4;
 
 impl Subregion {
-    /// The shares of its pages that were accessed within each of [`daos_core::WITHIN_US`], and are in memory still.
+    /// The shares of its pages that were accessed within each of [`daos_core::WITHIN_US`] and are
+    /// still in memory.
     pub fn shares_within(&self, now_us: u64) -> impl Iterator<Item = f32> {
         self.shares_if(self.curve, now_us)
     }
 
-    /// The same if so many are usually.
+    /// The same if use is usually as this curve says.
     pub fn shares_if(&self, usual: Curve, now_us: u64) -> impl Iterator<Item = f32> {
         // A few pages are not all.
         let in_use = if self.table.is_some() { self.summary.used_share() as f32 } else { 1.0 };
-        // Since all were read last, others may have come.
+        // Other pages may have come since all were last read.
         let most = if self.absent { 0.0 } else { self.present.max(in_use) };
         let (armed_us, waiting) = (self.armed.at_us, self.now_waiting);
         let accessed = self.accessed;
@@ -28,24 +30,25 @@ impl Subregion {
         seen.shares_within(now_us).map(move |share| share.min(most))
     }
 
-    /// Accesses a second of a page in use; 0 where there is as good as none.
+    /// Accesses a second of a page in use; 0 if memory is idle.
     pub(super) fn rate_in_use(&self) -> f64 {
         let rate = self.estimate.rate();
         if rate < IDLE_RATE { 0.0 } else { rate }
     }
 
-    /// The same on average over its pages.
+    /// Accesses a second of a page, on average over its pages.
     pub fn mean_rate(&self) -> f64 {
         let rate = self.rate_in_use();
         if self.table.is_some() { rate * self.summary.used_share() } else { rate }
     }
 
-    /// Whether some pages of its probe were accessed while others wait since.
+    /// Whether some pages of its probe were accessed since they were armed while most others still
+    /// wait.
     pub fn is_probe_mixed(&self) -> bool {
         self.table.is_none() && self.is_waiting() && self.accessed.to_us > self.armed.at_us
     }
 
-    /// Whether some of its pages were accessed when others were not.
+    /// Whether some of its pages were accessed and others not.
     pub fn is_seen_mixed(&self) -> bool {
         match self.table {
             Some(_) => self.is_mixed(),
@@ -53,8 +56,8 @@ impl Subregion {
         }
     }
 
-    /// Whether its pages may differ one by one, as far as is known. Where they don't, as in what is gone over, a few tell
-    /// as much as all.
+    /// Whether its pages may differ one by one, as far as is known. Where they don't, as in swept
+    /// memory, a few tell as much as all.
     pub fn may_differ(&self) -> bool {
         match self.table {
             Some(_) => self.summary.parts().next().is_none(),
@@ -69,8 +72,7 @@ impl Subregion {
         if self.table.is_some() { one * self.summary.used_share() } else { one }
     }
 
-    /// Since when it is as it is: where pages are known one by one, since all of those idle
-    /// are.
+    /// Since when it is as it is. Where pages are known one by one and all are idle: since all are.
     pub fn settled_us(&self) -> u64 {
         if self.table.is_some() && self.summary.used == 0 {
             self.summary.youngest_us.max(self.since_us)
@@ -79,8 +81,8 @@ impl Subregion {
         }
     }
 
-    /// Since when pages that are idle since `since_us` are told to be: a look proves that they were until then, and it is taken
-    /// to hold until the next is due, but no longer.
+    /// Since when pages are told to be idle that are idle since `since_us`. A look proves that they
+    /// were until then; that is taken to hold until the next look is due, but no longer.
     pub fn told_since_us(&self, since_us: u64, now_us: u64) -> u64 {
         if self.absent {
             return since_us;
@@ -89,7 +91,8 @@ impl Subregion {
         since_us.max(now_us.saturating_sub(HOLDS_FOR * proven_us))
     }
 
-    /// Whether the memory at its end, or at its beginning, is in use, as far as is known.
+    /// Whether the memory at its end (`end`), or at its beginning, is in use; `None` if that is not
+    /// known.
     pub fn is_used_at(&self, end: bool) -> Option<bool> {
         if self.table.is_some() {
             let mut parts = self.summary.parts();
@@ -104,8 +107,8 @@ impl Subregion {
         !self.huge && self.summary.is_mixed()
     }
 
-    /// Whether both are idle, but one has been so much longer: what turned cold a moment
-    /// ago is not as old as the cold memory around it.
+    /// Whether both are idle, but one has been so for much longer: what turned cold a moment ago is
+    /// not as old as the cold memory around it.
     pub fn is_of_another_age(&self, other: &Self, now_us: u64) -> bool {
         let idle = self.mean_rate() == 0.0 && other.mean_rate() == 0.0;
         idle && !are_as_old(self.settled_us(), other.settled_us(), now_us)
