@@ -7,8 +7,8 @@
 //! are alike make up regions and, where these are mixed, runs of pages.
 //!
 //! A round over all page tables takes a few microseconds for each. Whoever drives it goes on in
-//! small [steps](Projection::step), as far as a bound allows; until the next round is over, the last
-//! holds, and what was idle grows older.
+//! small [steps](Projection::step), as far as a bound allows; until the next round is over, the
+//! last holds, and what was idle grows older.
 //!
 //! | module | holds |
 //! |---|---|

@@ -154,8 +154,8 @@ impl Segments {
         self.all.clear();
     }
 
-    /// Takes in frames from the physical address `start` on, behind all that are there. `of_a_page`:
-    /// what is known of a frame of each kind.
+    /// Takes in frames from the physical address `start` on, behind all that are there.
+    /// `of_a_page`: what is known of a frame of each kind.
     pub fn push(&mut self, start: u64, kinds: &[Kind], of_a_page: &[Sums]) {
         let mut first = 0;
         while let Some(&kind) = kinds.get(first) {

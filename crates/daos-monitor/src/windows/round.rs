@@ -339,8 +339,8 @@ impl Windows {
         Ok(())
     }
 
-    /// Takes in what was found in a window, and plans the next look. Appends the target and the
-    /// start of a probe that is not like where it was before to `moved`.
+    /// Takes in what was found in a window, and plans the next look. A probe that is not like where
+    /// it was before is appended to `moved`: its target, and where it starts.
     fn take(
         &mut self,
         place: Place,
@@ -348,42 +348,41 @@ impl Windows {
         moved: &mut Vec<(usize, u64)>,
         now_us: u64,
     ) {
-        let sample_us = self.attrs.sample_us;
         self.looks += 1;
+        let pages = (place.from, place.to);
         let (at, index) = match place.who {
             Who::Scout(at) => {
-                return self.scouts[at].take((place.from, place.to), seen, sample_us, now_us);
+                return self.scouts[at].take(pages, seen, self.attrs.sample_us, now_us);
             }
             Who::Subregion(at, index) => (at, index),
         };
-        let next_reading_us = self.next_reading_us(now_us);
         let target = &mut self.targets[at];
         let subregion = &mut target.subregions[index];
         if seen.present == 0 && seen.unobservable == 0 {
-            subregion.take((place.from, place.to), seen, now_us);
-            subregion.moved_from = None;
-            if place.to - place.from < subregion.nr_pages() {
-                // Only a look at all pages tells whether any is there.
-                subregion.whole_read_us = 0;
-            }
-            subregion.unsure = false;
-            subregion.absent = subregion.is_in_hole(subregion.probe.start, seen.empty_bytes);
-            subregion.due_us = now_us + BETWEEN_ABSENT_US;
-            if !subregion.absent {
-                subregion.leave_probe();
-            }
-            return;
+            return subregion.take_absent(pages, seen, now_us);
         }
         if std::mem::take(&mut subregion.absent) {
             subregion.unsure = true;
         }
         let (waited, quiet_since_us) = (subregion.waiting.len(), subregion.quiet_since_us);
-        let Taken { changed, at_all } = subregion.take((place.from, place.to), seen, now_us);
+        let Taken { changed, at_all } = subregion.take(pages, seen, now_us);
         self.has_turned |= subregion.note_turn(waited, quiet_since_us, changed, now_us);
         if let Some(look) = at_all {
             target.note_at_all(index, look);
         }
-        let subregion = &mut target.subregions[index];
+        self.plan_next_look(at, index, seen.present > 0, now_us);
+        if changed {
+            self.note_changed(at, index, moved, now_us);
+        } else if seen.accessed > 0 {
+            self.targets[at].subregions[index].moved_from = None;
+        }
+    }
+
+    /// Plans the next look at a subregion that was read now. `is_there`: some of the pages read are
+    /// in memory.
+    fn plan_next_look(&mut self, at: usize, index: usize, is_there: bool, now_us: u64) {
+        let next_reading_us = self.next_reading_us(now_us);
+        let subregion = &mut self.targets[at].subregions[index];
         let is_odd = subregion.estimate.is_odd();
         let waited_us = now_us.saturating_sub(subregion.armed.at_us);
         subregion.unsure = is_odd
@@ -391,36 +390,44 @@ impl Windows {
             || (waited_us < SURE_AFTER_US && !subregion.estimate.is_enough(LEAST_RATE));
         // Page tables change with their neighbours, so each can be looked at more seldom.
         let between_us = if self.fits_tables { BETWEEN_TABLES_US } else { BETWEEN_LOOKS_US };
-        subregion.due_us = subregion.next_due_us(sample_us, between_us, now_us);
+        subregion.due_us = subregion.next_due_us(self.attrs.sample_us, between_us, now_us);
         subregion.due_us = subregion.due_us.max(next_reading_us);
         let pause_us = subregion.due_us.saturating_sub(now_us);
         if now_us >= self.at_once.read_again_us && pause_us > BETWEEN_LOOKS_US {
             // Looks are spread over rounds, so that in each some show whether anything changed.
             subregion.due_us -= self.rng.below(pause_us / SPREAD);
         }
-        if seen.present == 0 {
+        if !is_there {
             subregion.leave_probe();
             subregion.due_us = next_reading_us.max(now_us + BETWEEN_ABSENT_US);
         }
-        if !changed && seen.accessed > 0 {
+    }
+
+    /// Notes that the rate of a subregion turned out to be another one: it and its neighbours are
+    /// looked at at once. Appends it to `moved` if this may be because its probe was moved.
+    fn note_changed(
+        &mut self,
+        at: usize,
+        index: usize,
+        moved: &mut Vec<(usize, u64)>,
+        now_us: u64,
+    ) {
+        let target = &mut self.targets[at];
+        let subregion = &mut target.subregions[index];
+        subregion.arm_all_us = subregion.arm_all_us.min(now_us);
+        (subregion.due_us, subregion.unsure) = (now_us, true);
+        target.make_due_around(index, REACH, now_us);
+        self.changes += 1;
+        (self.wants_round, self.budget.news_wait) = (true, true);
+        let many_change = self.has_much_changed();
+        let subregion = &mut self.targets[at].subregions[index];
+        if many_change {
+            self.astir_until_us = self.astir_until_us.max(now_us + ASTIR_US);
+            self.in_phases_until_us = now_us + BOUND_OVER_US;
+            // Use changed all over, so this is not because the probe was moved.
             subregion.moved_from = None;
-        }
-        if changed {
-            subregion.arm_all_us = subregion.arm_all_us.min(now_us);
-            (subregion.due_us, subregion.unsure) = (now_us, true);
-            target.make_due_around(index, REACH, now_us);
-            self.changes += 1;
-            (self.wants_round, self.budget.news_wait) = (true, true);
-            let many_change = self.has_much_changed();
-            let subregion = &mut self.targets[at].subregions[index];
-            if many_change {
-                self.astir_until_us = self.astir_until_us.max(now_us + ASTIR_US);
-                self.in_phases_until_us = now_us + BOUND_OVER_US;
-                // Use changed all over, so this is not because the probe was moved.
-                subregion.moved_from = None;
-            } else if subregion.moved_from.is_some() {
-                moved.push((at, subregion.probe.start));
-            }
+        } else if subregion.moved_from.is_some() {
+            moved.push((at, subregion.probe.start));
         }
     }
 
@@ -446,5 +453,23 @@ impl Windows {
             let pages = subregion.pages(place.from, place.to);
             Window { target, start: pages.start, pages: pages.pages() as u32 }
         }));
+    }
+}
+
+impl Subregion {
+    /// Takes in a reading of some pages, none of which is in memory, and plans the next look.
+    fn take_absent(&mut self, (from, to): (u32, u32), seen: &Observation, now_us: u64) {
+        self.take((from, to), seen, now_us);
+        self.moved_from = None;
+        if to - from < self.nr_pages() {
+            // Only a look at all pages tells whether any is there.
+            self.whole_read_us = 0;
+        }
+        self.unsure = false;
+        self.absent = self.is_in_hole(self.probe.start, seen.empty_bytes);
+        self.due_us = now_us + BETWEEN_ABSENT_US;
+        if !self.absent {
+            self.leave_probe();
+        }
     }
 }

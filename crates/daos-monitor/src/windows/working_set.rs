@@ -79,9 +79,56 @@ impl InMemory {
 /// Bytes within each of [`WITHIN_US`].
 type Sets = [f64; WITHIN_US.len()];
 
+/// Sums over the subregions of a target, in bytes.
+#[derive(Debug, Default)]
+struct Sums {
+    /// Accessed within each time, where scouts survey.
+    surveyed: Sets,
+    /// Accessed within each time, elsewhere.
+    rest: Sets,
+    /// The part of both that was filled within the time, or may have been.
+    filled: Sets,
+    /// The size of the subregions in which scouts survey.
+    surveyed_of: f64,
+    /// The size of the subregions that were never read.
+    unseen: f64,
+    /// Bytes of subregions not known to be absent that can't be observed.
+    hidden: f64,
+    in_memory: InMemory,
+}
+
+impl Sums {
+    /// Adds a subregion that was read, if use is usually as this curve says.
+    fn add(&mut self, subregion: &Subregion, usual: Curve, now_us: u64) {
+        let bytes = observable_bytes(subregion);
+        let is_surveyed = subregion.may_be_explored();
+        self.surveyed_of += if is_surveyed { bytes } else { 0.0 };
+        let sum = if is_surveyed { &mut self.surveyed } else { &mut self.rest };
+        let mut longest = 0.0;
+        for (at, (sum, share)) in sum.iter_mut().zip(subregion.shares_if(usual, now_us)).enumerate()
+        {
+            let accessed = bytes * f64::from(share);
+            *sum += accessed;
+            longest = share;
+            if subregion.filled_us > 0 && subregion.filled_us + WITHIN_US[at] > now_us {
+                self.filled[at] += accessed;
+            }
+        }
+        if !subregion.absent {
+            self.hidden += subregion.range.len() as f64 - bytes;
+            self.in_memory.add(subregion, bytes, longest);
+        }
+    }
+}
+
+/// The bytes of a subregion that can be observed: shares are of these.
+fn observable_bytes(subregion: &Subregion) -> f64 {
+    subregion.range.len() as f64 * (1.0 - subregion.unobserved)
+}
+
 impl TargetSubregions {
-    /// Adds up how much of it is accessed within which time, when that is due: all that is known of
-    /// it has to be gone through. `per_second`: microseconds of CPU time that may be spent.
+    /// Adds up how much of it is accessed within which time, when that is due: this goes through
+    /// all subregions. `per_second`: microseconds of CPU time that may be spent.
     pub fn add_up_working_sets(&mut self, per_second: f64, now_us: u64) {
         if now_us < self.working_sets_due_us {
             return;
@@ -89,43 +136,20 @@ impl TargetSubregions {
         let cost_us = self.subregions.len() as f64 * ADDING_US;
         let between_us = cost_us * 1e6 / (FOR_WORKING_SETS * per_second);
         self.working_sets_due_us = now_us + between_us.min(MOST_BETWEEN_US) as u64;
-        // Of what can be surveyed, and of the rest; and of both, what was filled in the time, or
-        // may have been.
-        let (mut sum, mut rest, mut filled) = (Sets::default(), Sets::default(), Sets::default());
-        let (mut surveyed, mut hidden, mut unseen) = (0.0, 0.0, 0.0);
-        let mut in_memory = InMemory::default();
         let new = self.usual_of_new(now_us);
         let of_unseen = self.usual_of_unseen(now_us);
+        let mut sums = Sums::default();
         for subregion in &self.subregions {
-            // Shares are of the pages that can be observed.
-            let all = subregion.range.len() as f64;
-            let bytes = all * (1.0 - subregion.unobserved);
             if of_unseen.is_some() && subregion.is_unseen() {
-                unseen += bytes;
+                sums.unseen += observable_bytes(subregion);
                 continue;
             }
-            let is_surveyed = subregion.may_be_explored();
-            surveyed += if is_surveyed { bytes } else { 0.0 };
-            let sum = if is_surveyed { &mut sum } else { &mut rest };
             let of_others = new.filter(|_| subregion.is_only_filled());
-            let usual = of_others.unwrap_or(subregion.curve);
-            let shares = subregion.shares_if(usual, now_us);
-            let mut longest = 0.0;
-            for (at, (sum, share)) in sum.iter_mut().zip(shares).enumerate() {
-                let accessed = bytes * f64::from(share);
-                *sum += accessed;
-                longest = share;
-                if subregion.filled_us > 0 && subregion.filled_us + WITHIN_US[at] > now_us {
-                    filled[at] += accessed;
-                }
-            }
-            if !subregion.absent {
-                hidden += all - bytes;
-                in_memory.add(subregion, bytes, longest);
-            }
+            sums.add(subregion, of_others.unwrap_or(subregion.curve), now_us);
         }
+        let Sums { surveyed: mut sum, rest, mut filled, in_memory, unseen, .. } = sums;
         for (sum, least) in sum.iter_mut().zip(self.survey.at_least(now_us)) {
-            *sum = sum.max(least * surveyed);
+            *sum = sum.max(least * sums.surveyed_of);
         }
         sum.iter_mut().zip(rest).for_each(|(sum, rest)| *sum += rest);
         // What a few pages tell of many may add up to more than there is.
@@ -139,13 +163,19 @@ impl TargetSubregions {
         for (at, us) in WITHIN_US.into_iter().enumerate().filter(|(_, us)| *us <= KEPT_US) {
             sum[at] += (self.growth.within(us) as f64 - filled[at]).max(0.0);
         }
-        let hidden = hidden * (most / (hidden + in_memory.all + unknown).max(1.0)).min(1.0);
+        let all = sums.hidden + in_memory.all + unknown;
+        let hidden = sums.hidden * (most / all.max(1.0)).min(1.0);
         let known = hidden + in_memory.found() + unseen + self.growth.within(KEPT_US) as f64;
-        let missed = self.resident_bytes.map_or(0.0, |bytes| bytes as f64 - known);
-        let much = (missed / most.max(1.0) - FEW_MISSED) / (MUCH_MISSED - FEW_MISSED);
-        let missed = missed * much.clamp(0.0, 1.0);
-        let sets = WorkingSets::new(sum).beside_hidden(hidden + missed);
+        let sets = WorkingSets::new(sum).beside_hidden(hidden + self.missed_bytes(known));
         self.working_sets = (self.subregions.len() > 1).then_some(sets);
+    }
+
+    /// Resident bytes beside `known` ones that are told to be unseen.
+    fn missed_bytes(&self, known: f64) -> f64 {
+        let Some(resident) = self.resident_bytes.map(|bytes| bytes as f64) else { return 0.0 };
+        let missed = resident - known;
+        let much = (missed / resident.max(1.0) - FEW_MISSED) / (MUCH_MISSED - FEW_MISSED);
+        missed * much.clamp(0.0, 1.0)
     }
 
     /// The curve of memory that was not looked at yet, taken from what was looked at; `None` if

@@ -269,7 +269,8 @@ impl Budget {
     /// a small part of it. Less is enough if much `is_astir`, or if the bucket can't hold more.
     pub fn is_worth_arming(&self, kept: f64, is_astir: bool) -> bool {
         let wakes = if is_astir { ARMING_WAKES_ASTIR } else { ARMING_WAKES };
-        self.available(kept) >= (wakes * self.wake).min(ENOUGH_TO_ARM * (1.0 - kept) * self.capacity())
+        self.available(kept)
+            >= (wakes * self.wake).min(ENOUGH_TO_ARM * (1.0 - kept) * self.capacity())
     }
 
     /// Takes the price of something out, if that leaves at least the share `kept`. Returns whether

@@ -84,7 +84,8 @@ fn what_was_lent_is_put_by_later_and_no_more_is_lent_than_was_not_spent() {
 
 #[test]
 fn ends_that_are_dear_each_time_come_less_often() {
-    // Of 10 ms a second each takes 0.9, whether there is a tick behind it or another end, and though it is not usual.
+    // Of 10 ms a second each takes 0.9, whether there is a tick behind it or another end, and
+    // though it is not usual.
     for ticks_behind in [0, 1, 3] {
         let mut budget = Budget::new(0.01 / PLANNED);
         let cost = |monitor_us| CpuCost { monitor_us, target_us: 0.0 };

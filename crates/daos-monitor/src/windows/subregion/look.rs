@@ -269,7 +269,8 @@ impl Subregion {
         if nr_fresh > 0.0 && self.estimate.rate() < IDLE_RATE {
             // When the first pages are found in use, it is not known whether others that were armed
             // with them are used as well, but more seldom.
-            let share = if exposure > SHORT { FIRST_SHARE } else { nr_fresh / f64::from(waiting.len()) };
+            let share =
+                if exposure > SHORT { FIRST_SHARE } else { nr_fresh / f64::from(waiting.len()) };
             let waiting = nr_fresh / share;
             let look = Look { waiting, accessed: nr_fresh, exposure };
             self.estimate = Estimate::of_first_in_use(look);

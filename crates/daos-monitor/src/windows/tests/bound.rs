@@ -106,7 +106,8 @@ proptest! {
             }
             run.until(second as f64);
         }
-        // What turns hot once in ten seconds may all have been armed before (`a_shock_is_paid_back`).
+        // What turns hot once in ten seconds may all have been armed before
+        // (`a_shock_is_paid_back`).
         let shock = if changes { mib(0, 9).pages() as f64 * set_again / 10e6 } else { 0.0 };
         prop_assert!(worst(&run) <= 1.1 * bound + shock, "{} of {bound}", worst(&run));
     }

@@ -184,7 +184,8 @@ fn unobservable_memory_is_told_from_cold() {
 
 #[test]
 fn what_is_used_is_found_beside_what_can_not_tell() {
-    // The middle of the first page table can't be observed, and that of the second is not in memory.
+    // The middle of the first page table can't be observed, and that of the second is not in
+    // memory.
     let (stuck, absent) = (pages(4_096 + 180, 4_096 + 500), pages(4_608 + 180, 4_608 + 500));
     let used = [pages(4_096, 4_096 + 180), pages(4_608, 4_608 + 180)];
     let mut memory = TestMemory::new(&[mib(16, 20)], &used);
@@ -265,8 +266,8 @@ fn the_stream_of_snapshots_is_fixed_by_the_seed() {
     assert_ne!(snapshots(3), snapshots(4));
 }
 
-/// The shares that are told to be accessed within these times, on average, of memory that is gone over in
-/// so many microseconds, again and again; over three seeds.
+/// The shares that are told to be accessed within these times, on average, of memory that is gone
+/// over in so many microseconds, again and again; over three seeds.
 fn told_of_sweep(period_us: u64, bound: f64, within_us: [u64; 2]) -> [f64; 2] {
     let all = [42, 43, 44].map(|seed| told_by(seed, period_us, bound, within_us));
     [0, 1].map(|at| all.iter().map(|told| told[at]).sum::<f64>() / 3.0)
@@ -340,6 +341,7 @@ fn a_block_that_moves_is_followed_where_bits_are_dear_to_set_anew() {
         }
     }
     let mean = shares.iter().sum::<f64>() / shares.len() as f64;
-    // 0.67 where page tables are learned meanwhile, and what comes into use is looked at in its turn.
+    // 0.67 where page tables are learned meanwhile, and what comes into use is looked at in its
+    // turn.
     assert!(mean > 0.75, "{mean}: {shares:?}");
 }

@@ -10,8 +10,8 @@ const HALVES: [AddrRange; 2] =
 /// How long it is the turn of each, in seconds.
 const TURN_S: u64 = 5;
 
-/// Runs for so many turns, and returns for each the shares of both halves that are told to be hot at its end: of the one in use
-/// first.
+/// Runs for so many turns, and returns for each the shares of both halves that are told to be hot
+/// at its end: of the one in use first.
 fn turns(nr: u64) -> (Vec<(f64, f64)>, Run) {
     let mut memory = TestMemory::new(&[mib(16, 528)], &[]);
     // To set the bits of a half anew takes as much as there is to spend in a turn.
