@@ -48,7 +48,7 @@ const AGAIN_US: u64 = 60_000_000;
 const BETWEEN_PLANS_US: u64 = 1_000_000;
 /// The same while too little is known for a plan to be carried out. Chosen.
 const UNTIL_READY_US: u64 = 500_000;
-/// How much more than else arming all at once may take once it is planned, as a factor.
+/// Once it is planned, arming all at once may cost this many times as much as before.
 const SLACK: f64 = 1.1;
 /// A plan is ready if no more than one subregion in this many was never looked at. Chosen: new ones
 /// come all the time.

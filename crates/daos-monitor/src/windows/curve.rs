@@ -379,8 +379,8 @@ impl Counts {
         }
     }
 
-    /// The curve as far as it is counted. For longer times, pages in use that did not come yet, of
-    /// a share `used` of all in use, come at this rate.
+    /// The curve as far as it is counted. For longer times, the pages in use that did not come yet
+    /// come at this rate. `used`: the share of all pages in use, with those that came.
     pub fn curve(&self, rate: f64, used: f64) -> Curve {
         if self.is_over {
             return Curve::default();

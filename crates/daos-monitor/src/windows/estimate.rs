@@ -144,7 +144,7 @@ impl Look {
         self.waiting.powf(1.0 / 3.0).max(1.0).min(self.waiting)
     }
 
-    /// How unlikely a look is at pages that are gone over so many times a second, which are
+    /// How unlikely a look is at pages that are swept so many times a second, which are
     /// accessed all at once.
     fn surprise_of_one(self, rate: f64) -> f64 {
         let share = (self.accessed / self.waiting).clamp(0.0, 1.0);

@@ -125,7 +125,7 @@ const INTERVALS_TUNED: u64 = 10;
 /// The share of a full bucket kept in reserve while little of a large memory is explored, or while
 /// in debt (otherwise `KEPT_FOR_CHANGE`). Chosen.
 const KEPT_WHILE_UNKNOWN: f64 = 0.1;
-/// The longest time after exploring began anew in which that counts as little explored, in
+/// Memory counts as little explored for at most this time after exploring began anew, in
 /// microseconds. Chosen.
 const MOST_UNKNOWN_US: u64 = 30_000_000;
 /// Most times that the aggregation interval is doubled to keep to the budget. Chosen: 6.4 s by
@@ -144,7 +144,8 @@ const FOR_UPDATES: f64 = 0.2;
 /// Room for further subregions is scarce if less than one part in this many of the most that there
 /// may be is left. Chosen.
 const SCARCE_ROOM: usize = 8;
-/// Exploring begins anew once more is mapped than then by more than one part in this many. Chosen.
+/// Exploring begins anew once mapped memory has grown by more than one part in this many since it
+/// last did. Chosen.
 const MUCH_NEW: u64 = 8;
 
 /// Watches targets a page table at a time.
@@ -366,7 +367,7 @@ impl Windows {
         let next_us = (self.start_us + (passed + 1) * part_us).min(self.end_us);
         let offset = self.rng.below((part_us / self.attrs.sample_us).saturating_sub(2).max(1));
         self.round_us = next_us + offset * self.attrs.sample_us;
-        // Nobody is woken for nothing while what was spent is not paid for.
+        // No tick is woken for nothing while what was spent is not paid for.
         self.round_us = self.round_us.max(self.budget.paid_us(now_us).min(self.end_us));
         // What was armed at once is read when that tells most, even if something else called for a
         // round.

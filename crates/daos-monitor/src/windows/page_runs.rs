@@ -75,7 +75,7 @@ pub(super) struct TargetRuns {
     at_us: u64,
     /// No runs are found before this.
     off_until_us: u64,
-    /// When what it cost to find runs is paid for. If it lies back, the time since passed unused.
+    /// When what it cost to find runs is paid for. Once that has passed, the time since is unused.
     paid_until_us: u64,
     /// When new rates are to be told.
     rates_due_us: u64,

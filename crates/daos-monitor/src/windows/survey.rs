@@ -12,8 +12,8 @@ use daos_core::{WITHIN_US, part_come};
 /// How long each place is looked at, in microseconds. Chosen: the longest of [`WITHIN_US`] after
 /// which what happened meanwhile still holds.
 pub(super) const SURVEYED_US: u64 = 1_000_000;
-/// Further places after which a place counts for `1/e`. Chosen: so many tell a tenth of memory to
-/// an eighth of it.
+/// Further places after which a place counts for `1/e`. Chosen: with so many, a share of a tenth is
+/// known to an eighth of itself.
 const COUNTS_FOR: f64 = 300.0;
 /// Microseconds after which a place counts for `1/e`. Chosen: what was longer ago may not hold.
 const COUNTS_FOR_US: f64 = 10_000_000.0;
@@ -22,8 +22,8 @@ const FEWEST: f64 = 30.0;
 /// The fewest places with an access that tell anything. Chosen: of what is in a few places, too
 /// much depends on chance.
 const FEWEST_USED: f64 = 10.0;
-/// By how many standard errors less is told than the places say. Chosen: one time in forty it is
-/// still less, by chance.
+/// Standard errors that are taken off what the places say. Chosen: by chance, the true share is
+/// still lower one time in forty.
 const ERRORS: f64 = 2.0;
 
 /// How many of [`WITHIN_US`] places tell of.

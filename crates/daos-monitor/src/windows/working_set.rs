@@ -21,7 +21,7 @@ const MOST_BETWEEN_US: f64 = 1_000_000.0;
 /// How long memory counts as new, in microseconds. Chosen: what is filled within so long is mostly
 /// used alike.
 const NEW_FOR_US: u64 = 30_000_000;
-/// The fewest subregions that tell how others are used. Chosen: of eight, a share is known to a
+/// The fewest subregions that tell how others are used. Chosen: with eight, a share is known to a
 /// sixth.
 const SOME_LOOKED_AT: usize = 8;
 /// The share of a probe's pages that are in memory from which on it tells how much of its subregion

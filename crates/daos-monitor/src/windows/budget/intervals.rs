@@ -2,20 +2,20 @@
 
 use super::Budget;
 
-/// An aggregation interval must pay for this many wake-ups: it has two, which may take a quarter of
-/// it.
+/// The budget of an aggregation interval must pay for this many wake-ups: it has two, which may
+/// take a quarter.
 const WAKES: f64 = 8.0;
 /// The same while some page tables are still to be learned, which wake-ups delay: they may take
 /// less than a fifth.
 const WAKES_WHILE_LEARNING: f64 = 11.0;
-/// An aggregation interval must pay for this many times what a tick with samples costs beside
-/// these: it has two such ticks, which may take half of it.
+/// The budget of an aggregation interval must pay for this many times what a tick with samples
+/// costs beside these: it has two such ticks, which may take half.
 const BESIDE: f64 = 4.0;
 /// Most doublings of the aggregation interval because its end is expensive. Chosen: 3.2 s by
 /// default, for hundreds of targets; if snapshots come less often, changes show late.
 const MOST_FOR_ENDINGS: u32 = 5;
-/// Ends of intervals have at least the rest of the budget beside this share, even if updates of
-/// targets take more. Chosen.
+/// Updates of targets are counted as taking no more than this share of the budget, so that ends of
+/// intervals keep the rest. Chosen.
 const MOST_FOR_UPDATES: f64 = 0.8;
 /// The largest share of the income that putting by takes from ends of intervals. Chosen: if more is
 /// put by, reading waits rather than snapshots.

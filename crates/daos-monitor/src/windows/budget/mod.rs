@@ -341,8 +341,8 @@ impl Budget {
         let with_samples = if sampled { beside } else { 0.0 };
         let usual = self.wake + with_samples + factor * reading + self.factor_of_arming() * arming;
         let rest = spent.monitor_us - usual;
-        // If an end and an update come together, what each takes is told by what the other takes
-        // alone, as far as is known.
+        // If an end and an update come together, what the one takes is what the other, taken alone,
+        // leaves of it, as far as is known.
         let updating = if updated { self.updating } else { 0.0 };
         if updated && !apart {
             let ending = if near_end { self.ending } else { 0.0 };
@@ -372,7 +372,7 @@ impl Budget {
         self.expected = Price::default();
     }
 
-    /// Learns what the end of an interval took, once all of its ticks are charged.
+    /// Learns what the last end of an interval took, if that is known.
     fn learn_of_end(&mut self) {
         if self.near_end == 0 || self.end_took.is_nan() {
             return;
