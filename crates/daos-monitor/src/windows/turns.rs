@@ -43,6 +43,8 @@ pub(super) struct Turns {
     whole_us: u64,
     /// When some of its pages last came into use, until all did; else 0.
     begun_us: u64,
+    /// How long it was idle before it last came into use, in microseconds.
+    idle_us: u64,
     /// When its use last began or ended.
     changed_us: u64,
     /// Until when it is known by a few of its pages.
@@ -95,6 +97,7 @@ impl Subregion {
         let begins = was_idle && self.quiet_since_us == 0 && are_most(waited);
         if begins {
             self.turns.begun_us = now_us;
+            self.turns.idle_us = now_us - quiet_since_us;
         }
         if changed || begins {
             self.turns.note(now_us);
@@ -150,8 +153,7 @@ impl Windows {
         self.turns_dear_until_us = now_us + DEAR_FOR_US;
         for (at, index) in turned {
             let subregion = &mut self.targets[at].subregions[index];
-            let as_it_was_us = now_us.saturating_sub(subregion.since_us);
-            subregion.turns.stay(as_it_was_us, now_us);
+            subregion.turns.stay(subregion.turns.idle_us, now_us);
             subregion.leave_table();
         }
     }
