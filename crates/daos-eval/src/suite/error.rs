@@ -100,6 +100,9 @@ pub enum SuiteError {
         /// Why not.
         why: String,
     },
+    /// What was changed of the host can't be put back: what is left, and what to do.
+    #[error("cannot put the host back as it was: {0}")]
+    NotPutBack(String),
     /// A workload or its set-up failed.
     #[error("{what} failed ({how}): {said} (see {log})", log = .log.display())]
     Failed {
@@ -156,7 +159,13 @@ pub enum SuiteError {
 impl SuiteError {
     /// Whether all has to end, and not just this run.
     pub(crate) fn ends_all(&self) -> bool {
-        matches!(self, Self::Eval(EvalError::Interrupted) | Self::Write { .. } | Self::Host { .. })
+        matches!(
+            self,
+            Self::Eval(EvalError::Interrupted)
+                | Self::Write { .. }
+                | Self::Host { .. }
+                | Self::NotPutBack(_)
+        )
     }
 
     /// Whether what was asked for is wrong.

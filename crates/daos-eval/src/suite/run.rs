@@ -26,8 +26,9 @@ pub fn for_workload(
         let own = own_schemes::of_workload(store, configuration, &workload.name);
         return Ok(own.unwrap_or_else(|| configuration.clone()));
     };
-    let _policy = HugePagePolicy::set(Path::new("/"), configuration.huge_pages)?;
+    let policy = HugePagePolicy::set(Path::new("/"), configuration.huge_pages)?;
     let found = tuning::scheme(plan, store, workload, &configuration.name, scheme)?;
+    policy.put_back()?;
     Ok(configuration.with_tuned(found))
 }
 

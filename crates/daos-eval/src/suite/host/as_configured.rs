@@ -13,8 +13,8 @@ use std::process::Command;
 /// The host as a configuration asks for it, until this is dropped.
 #[derive(Debug)]
 pub struct HostAsConfigured {
-    _policy: HugePagePolicy,
-    _file_swap: Option<FileSwap>,
+    policy: HugePagePolicy,
+    file_swap: Option<FileSwap>,
     zram: Option<GuardedSwap>,
 }
 
@@ -33,11 +33,14 @@ impl HostAsConfigured {
             GuardedSwap::set_up_by(Command::new(&plan.daos), SwapOptions::new(plan.zram_bytes))
         });
         let (file_swap, zram) = (file_swap.transpose()?, zram.transpose()?);
-        Ok(Self { _policy: policy, _file_swap: file_swap, zram })
+        Ok(Self { policy, file_swap, zram })
     }
 
     /// Puts all back, and says what goes wrong.
-    pub fn put_back(mut self) -> Result<(), SuiteError> {
-        Ok(self.zram.take().map_or(Ok(()), GuardedSwap::take_away)?)
+    pub fn put_back(self) -> Result<(), SuiteError> {
+        let policy = self.policy.put_back();
+        let file_swap = self.file_swap.map_or(Ok(()), FileSwap::put_back);
+        self.zram.map_or(Ok(()), GuardedSwap::take_away)?;
+        file_swap.and(policy)
     }
 }

@@ -11,13 +11,14 @@ use std::path::{Path, PathBuf};
 
 /// Below `/`.
 const ENABLED: &str = "sys/kernel/mm/transparent_hugepage/enabled";
-const PUT_BACK: &str = "read -r _; printf %s \"$1\" >\"$0\"";
+const PUT_BACK: &str = "read -r _
+why=$(printf %s \"$1\" 2>&1 >\"$0\") || fail \"$why; run 'echo $1 >$0'\"";
 
 /// The policy that is in force, until this is dropped.
 #[derive(Debug)]
 pub struct HugePagePolicy {
     /// `None` where it was in force already.
-    _guard: Option<ShellGuard>,
+    guard: Option<ShellGuard>,
 }
 
 impl HugePagePolicy {
@@ -32,20 +33,25 @@ impl HugePagePolicy {
         let all = match fs::read_to_string(&path) {
             Ok(all) => all,
             // A kernel without huge pages has none by either policy.
-            Err(_) if policy == HugePages::Madvise => return Ok(Self { _guard: None }),
+            Err(_) if policy == HugePages::Madvise => return Ok(Self { guard: None }),
             Err(err) => return Err(failed(err.to_string())),
         };
         let Some(before) = in_force(&all) else {
             return Err(failed(format!("none of {:?} is in force", all.trim())));
         };
         if before == wanted {
-            return Ok(Self { _guard: None });
+            return Ok(Self { guard: None });
         }
         let guard = ShellGuard::start(PUT_BACK, &path, before);
         let guard = guard.map_err(|err| failed(err.to_string()))?;
-        let set = Self { _guard: Some(guard) };
+        let set = Self { guard: Some(guard) };
         fs::write(&path, wanted).map_err(|err| failed(err.to_string()))?;
         Ok(set)
+    }
+
+    /// Puts back the one that was in force.
+    pub fn put_back(self) -> Result<(), SuiteError> {
+        self.guard.map_or(Ok(()), ShellGuard::put_back).map_err(SuiteError::NotPutBack)
     }
 }
 
@@ -82,12 +88,23 @@ mod tests {
     }
 
     #[test]
+    fn what_cannot_be_put_back_is_told() {
+        let root = host("always [madvise] never\n");
+        let set = HugePagePolicy::set(root.path(), HugePages::Always).unwrap();
+        let path = root.path().join(ENABLED);
+        fs::remove_file(&path).unwrap();
+        std::os::unix::fs::symlink("/dev/full", &path).unwrap();
+        let error = set.put_back().unwrap_err().to_string();
+        assert!(error.contains("run 'echo madvise >"), "{error}");
+    }
+
+    #[test]
     fn it_is_put_back_when_its_user_is_killed() {
         let root = host("always [madvise] never\n");
         let path = root.path().join(ENABLED);
         let mut set = HugePagePolicy::set(root.path(), HugePages::Always).unwrap();
         // All that is left of a user that was killed is that nobody holds the other end.
-        let guard = set._guard.take().unwrap();
+        let guard = set.guard.take().unwrap();
         drop(set);
         assert_eq!(fs::read_to_string(&path).unwrap(), "always");
         drop(guard);
@@ -98,7 +115,7 @@ mod tests {
     fn what_is_in_force_is_left() {
         let root = host("[always] madvise never\n");
         let set = HugePagePolicy::set(root.path(), HugePages::Always).unwrap();
-        assert!(set._guard.is_none());
+        assert!(set.guard.is_none());
         let none = tempfile::tempdir().unwrap();
         assert!(HugePagePolicy::set(none.path(), HugePages::Madvise).is_ok());
         let error = HugePagePolicy::set(none.path(), HugePages::Always).unwrap_err();
