@@ -189,6 +189,7 @@ impl ActiveSchemes {
     ) -> Result<Vec<Done>, S::Error> {
         match &mut self.dry_run {
             Some(counted) => {
+                counted.forget_ended(snapshot);
                 let mut counting = DryRun::new(sink, counted);
                 self.engine.pass(snapshot, &mut counting, metrics)?;
                 // Nothing was done that a record could hold.

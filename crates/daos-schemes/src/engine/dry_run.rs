@@ -4,10 +4,10 @@ use super::interval_map::IntervalMap;
 use super::proof::sample;
 use daos_core::{
     AccessCheck, Action, ActionReport, ActionSink, AddrRange, Capabilities, Mapping, Observation,
-    OwnedMemory, PAGE_SIZE, Prices, Residence, Target, TargetId, TargetInfo, TargetSnapshot,
-    Window,
+    OwnedMemory, PAGE_SIZE, Prices, Residence, Snapshot, Target, TargetId, TargetInfo,
+    TargetSnapshot, Window,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Samples what it wraps, and counts instead of acting: memory that would be acted on
 /// several times, once.
@@ -20,6 +20,24 @@ pub struct DryRun<'a, S> {
 /// What was counted so far.
 #[derive(Debug, Clone, Default)]
 pub struct Counted(BTreeMap<(Action, TargetId), IntervalMap>);
+
+impl Counted {
+    /// Forgets the targets that have ended: those that are not in the last snapshot of the monitor.
+    pub fn forget_ended(&mut self, snapshot: &Snapshot) {
+        let live = ids(&snapshot.targets);
+        self.0.retain(|(_, id), _| id.is_file() || live.contains(id));
+    }
+
+    /// The same of files that nobody maps, of which these are left.
+    fn forget_files(&mut self, left: &[TargetSnapshot]) {
+        let left = ids(left);
+        self.0.retain(|(_, id), _| !id.is_file() || left.contains(id));
+    }
+}
+
+fn ids(targets: &[TargetSnapshot]) -> BTreeSet<TargetId> {
+    targets.iter().map(|target| target.id).collect()
+}
 
 impl<'a, S: ActionSink> DryRun<'a, S> {
     /// Counts in `counted` what would be done to the memory behind `real`.
@@ -64,7 +82,9 @@ impl<S: ActionSink> ActionSink for DryRun<'_, S> {
     }
 
     fn unmapped_files(&mut self) -> Result<Vec<TargetSnapshot>, S::Error> {
-        self.real.unmapped_files()
+        let files = self.real.unmapped_files()?;
+        self.counted.forget_files(&files);
+        Ok(files)
     }
 
     fn clock_us(&self) -> f64 {

@@ -4,7 +4,8 @@ use super::toy::{INTERVAL_US, Plenty, SECOND, Toy, hot, idle, pages};
 use crate::engine::dry_run::Counted;
 use crate::{Bounds, DryRun, Engine, Filter, FilterType, Pattern, Rate, Scheme};
 use daos_core::{
-    Action, Mapping, MonitorAttrs, PAGE_SIZE, PageRun, Refusal, SchemeStats, Target, TargetId,
+    Action, ActionSink, Mapping, MonitorAttrs, PAGE_SIZE, PageRun, Refusal, SchemeStats, Snapshot,
+    Target, TargetId,
 };
 use daos_monitor::{AnyMonitor, Monitor, MonitorKind, MonitorOptions};
 
@@ -281,6 +282,22 @@ fn a_dry_run_counts_what_is_there_once_and_does_nothing() {
     }
     assert!(toy.log.is_empty());
     assert_eq!(stats(&engine).applied_bytes, 900 * PAGE_SIZE, "nobody touches the used ones here");
+}
+
+#[test]
+fn a_dry_run_forgets_targets_that_have_ended() {
+    let mut toy = Toy::new(100);
+    let target = toy.snapshot().targets[0].id;
+    let mut counted = Counted::default();
+    let applied = |toy: &mut Toy, counted: &mut Counted| {
+        let mut dry = DryRun::new(&mut toy.memory, counted);
+        dry.apply(Action::Pageout, target, &[pages(0, 100)]).unwrap().applied_bytes
+    };
+    assert_eq!(applied(&mut toy, &mut counted), 100 * PAGE_SIZE);
+    counted.forget_ended(&toy.snapshot());
+    assert_eq!(applied(&mut toy, &mut counted), 0, "it lives, and counts once");
+    counted.forget_ended(&Snapshot { targets: Vec::new(), ..toy.snapshot() });
+    assert_eq!(applied(&mut toy, &mut counted), 100 * PAGE_SIZE, "another of its number");
 }
 
 /// Others may read a file that is mapped to be shared, without mapping it.
