@@ -304,9 +304,13 @@ impl Refaults {
         self.targets.values().map(of_target).max().unwrap_or(min_us)
     }
 
-    /// Drops what is known of targets that have ended.
-    pub(super) fn forget(&mut self, lives: impl Fn(&TargetId) -> bool) {
+    /// Drops what is known of targets that have ended, and of files that nobody maps what was
+    /// dropped long ago: of them nothing tells that pages will not come back.
+    pub(super) fn forget(&mut self, now_us: u64, lives: impl Fn(&TargetId) -> bool) {
         self.targets.retain(|id, _| lives(id));
+        for (_, of) in self.targets.iter_mut().filter(|(id, _)| id.is_file()) {
+            of.out.retain(|_, out| now_us < out.last_us + MOST_AGE_US);
+        }
     }
 }
 

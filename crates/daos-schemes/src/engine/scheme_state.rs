@@ -183,7 +183,7 @@ impl SchemeState {
 
     /// Drops what no longer matters, of targets that live, and all of others.
     pub(super) fn forget(&mut self, now_us: u64, lives: impl Fn(&TargetId) -> bool) {
-        self.refaults.forget(&lives);
+        self.refaults.forget(now_us, &lives);
         self.examined.retain(|id, _| lives(id));
         for examined in self.examined.values_mut() {
             examined.retain(|at_us| now_us < at_us + EXAMINED_FOR_US);

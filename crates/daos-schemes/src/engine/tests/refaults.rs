@@ -4,7 +4,7 @@ use super::toy::{INTERVAL_US, Known, Plenty, SECOND, Toy, idle, pages};
 use crate::engine::dry_run::Counted;
 use crate::engine::refaults::Refaults;
 use crate::{DryRun, Engine, RefaultBound, Scheme};
-use daos_core::{Action, PAGE_SIZE};
+use daos_core::{Action, PAGE_SIZE, TargetId};
 
 /// Pages of a block of 2 MiB.
 const BLOCK: u64 = 512;
@@ -61,6 +61,26 @@ fn what_is_paged_out_again_came_back_also_if_nobody_saw_it() {
     refaults.asked(id, pages(0, BLOCK), 5 * SECOND, 40 * SECOND, &mut asked);
     // They had been away for 29.5 s on average, after five.
     assert!((68 * SECOND..70 * SECOND).contains(&asked[0].1), "{asked:?}");
+}
+
+#[test]
+fn pages_of_files_that_do_not_come_back_are_forgotten() {
+    let bound = RefaultBound { share: 0.002, per_us: MINUTE };
+    let mut toy = Toy::new(BLOCK);
+    for (id, back) in [(TargetId::of_file(1), 0), (TargetId(1), BLOCK * PAGE_SIZE)] {
+        let mut refaults = Refaults::default();
+        let mut snapshot = toy.snapshot();
+        snapshot.targets[0].id = id;
+        refaults.begin_pass(&bound, 5 * SECOND, &snapshot, &mut toy.memory).unwrap();
+        let out = |refaults: &mut Refaults, at_us: u64| {
+            refaults.note_out(id, &[pages(0, BLOCK)], 5 * SECOND, at_us)
+        };
+        out(&mut refaults, 10 * SECOND);
+        refaults.forget(50 * MINUTE, |_| true);
+        assert_eq!(out(&mut refaults, 50 * MINUTE), BLOCK * PAGE_SIZE);
+        refaults.forget(111 * MINUTE, |_| true);
+        assert_eq!(out(&mut refaults, 111 * MINUTE), back, "{id:?}");
+    }
 }
 
 #[test]
