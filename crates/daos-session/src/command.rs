@@ -140,12 +140,16 @@ impl Started {
             user::end_with_me(&mut builder);
         }
         let began = Instant::now();
-        let child = builder.spawn().map_err(|source| {
+        let mut child = builder.spawn().map_err(|source| {
             let whose = user.map_or(String::new(), |user| format!(" as {}", user.name()));
             CommandError::Start { program: program.clone(), whose, source }
         })?;
-        let pidfd = pidfd_open(Pid::from_child(&child), PidfdFlags::empty())
-            .map_err(|errno| failed("taking hold of")(errno.into()))?;
+        let pidfd = pidfd_open(Pid::from_child(&child), PidfdFlags::empty()).map_err(|errno| {
+            // Nobody could follow it. It has only begun.
+            let _ = child.kill();
+            let _ = child.wait();
+            failed("taking hold of")(errno.into())
+        })?;
         Ok(Self { child, pidfd, name: program.clone(), began, apart, asked: false, done: false })
     }
 
