@@ -4,7 +4,7 @@ use crate::scheme_source::{SchemeSource, SchemeSourceError};
 use daos_core::{ActionSink, Done, Metrics, SchemeStats, Snapshot};
 use daos_schemes::engine::dry_run::Counted;
 use daos_schemes::{DryRun, Engine, Scheme};
-use std::io::IsTerminal;
+use std::io::{IsTerminal, stderr, stdin, stdout};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -58,8 +58,8 @@ pub struct ActiveSchemes {
     dry_run: Option<Counted>,
     hangup: Arc<AtomicBool>,
     checked: Instant,
-    /// Whether there was a terminal at the start, and whether it was closed.
-    had_terminal: bool,
+    /// Which of the standard streams were a terminal at the start, and whether that was closed.
+    terminals: [bool; 3],
     abandoned: bool,
 }
 
@@ -93,7 +93,7 @@ impl ActiveSchemes {
             dry_run: None,
             hangup: Arc::default(),
             checked: Instant::now(),
-            had_terminal: std::io::stderr().is_terminal(),
+            terminals: terminals(),
             abandoned: false,
         }
     }
@@ -167,7 +167,7 @@ impl ActiveSchemes {
             return Ok(false);
         }
         // The same signal says that the terminal was closed.
-        self.abandoned |= asked && self.had_terminal && !std::io::stderr().is_terminal();
+        self.abandoned |= asked && is_one_gone(self.terminals, terminals());
         self.checked = Instant::now();
         if !asked && !self.sources.iter().any(SchemeSource::changed_since_last_read) {
             return Ok(false);
@@ -198,6 +198,16 @@ impl ActiveSchemes {
             None => self.engine.pass(snapshot, sink, metrics),
         }
     }
+}
+
+/// Which of the standard streams are a terminal that is there.
+fn terminals() -> [bool; 3] {
+    [stdin().is_terminal(), stdout().is_terminal(), stderr().is_terminal()]
+}
+
+/// Whether a stream was a terminal, and is none any more.
+fn is_one_gone(before: [bool; 3], now: [bool; 3]) -> bool {
+    before.into_iter().zip(now).any(|(was, is)| was && !is)
 }
 
 /// Reads all of them also when one is bad, so that each is read once for each change.
