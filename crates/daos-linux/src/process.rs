@@ -1,6 +1,6 @@
 //! A process, held by a pidfd: never touched again once its number is another's.
 
-use crate::census::stat::Stat;
+use crate::census::stat::{Stat, TICKS};
 use crate::cgroup::CgroupPaths;
 use crate::clear_refs::ClearRefs;
 use crate::host;
@@ -15,6 +15,7 @@ use daos_core::{AddrRange, Mapping};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::time::{ClockId, clock_gettime};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -327,6 +328,22 @@ pub fn name(proc: &Path, pid: u32) -> String {
     }
 }
 
+/// The same of the process that had the number at a time, in [clock ticks](ticks_now); `None` if
+/// that has ended, though another may have its number now, or is not known in a PID namespace other
+/// than the host's, by which the kernel numbers processes.
+pub fn name_at(proc: &Path, pid: u32, ticks: u64) -> Option<String> {
+    let name = name(proc, pid);
+    // Read after the name: who had the number at that time has it still.
+    let started = start_ticks(proc, pid)?;
+    (started <= ticks && is_of_host(proc)).then_some(name)
+}
+
+/// Clock ticks since the machine was started, as in [`start_ticks`].
+pub fn ticks_now() -> u64 {
+    let now = clock_gettime(ClockId::Boottime);
+    now.tv_sec as u64 * TICKS + now.tv_nsec as u64 * TICKS / 1_000_000_000
+}
+
 /// The processes that the threads of process `pid` have started and that were not waited for.
 pub fn children(proc: &Path, pid: u32) -> Vec<u32> {
     let tasks = fs::read_dir(proc.join(pid.to_string()).join("task")).into_iter().flatten();
@@ -413,6 +430,8 @@ mod tests {
         while process.name() != "sleep 60" {
             std::thread::yield_now();
         }
+        let age = ticks_now() - start_ticks(Path::new(PROC), child.id()).unwrap();
+        assert!(age < 6000, "{age} ticks");
         assert!(process.mappings().unwrap().iter().any(|m| m.name == "[stack]"));
         child.kill().unwrap();
         child.wait().unwrap();
@@ -433,6 +452,9 @@ mod tests {
         assert_eq!(start_ticks(proc.path(), 7), Some(4711));
         assert_eq!(ProcessMemory::read(proc.path(), 7).unwrap().resident_bytes, 8192);
         assert_eq!(name(proc.path(), 7), "caf\u{fffd}");
+        assert_eq!(name_at(proc.path(), 7, 4711), Some("caf\u{fffd}".to_owned()));
+        assert_eq!(name_at(proc.path(), 7, 4710), None, "another had the number then");
+        assert_eq!(name_at(proc.path(), 8, 4711), None);
         assert!(children(proc.path(), 7).is_empty());
     }
 

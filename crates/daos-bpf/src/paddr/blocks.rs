@@ -36,6 +36,8 @@ struct Block {
     range: AddrRange,
     /// Who had how much of it at the last look.
     shares: Shares<Holder>,
+    /// When that was, in clock ticks since the machine was started.
+    looked_ticks: u64,
 }
 
 /// What is known of each block.
@@ -63,7 +65,8 @@ impl Blocks {
         max_overhead: f64,
     ) -> Result<Self, BpfError> {
         let blocks = ram.iter().flat_map(|range| range.blocks(HUGE_PAGE_SIZE));
-        let blocks: Vec<_> = blocks.map(|range| Block { range, shares: Shares::new() }).collect();
+        let blocks: Vec<_> =
+            blocks.map(|range| Block { range, shares: Shares::new(), looked_ticks: 0 }).collect();
         let allowance = Allowance::new(SHARE * max_overhead);
         let mut all = Self {
             blocks,
@@ -105,8 +108,16 @@ impl Blocks {
         }
         self.told_us = now_us;
         let mut held: HashMap<Holder, u64> = HashMap::new();
-        for &(holder, bytes) in self.blocks.iter().flat_map(|block| &block.shares) {
-            *held.entry(holder).or_default() += bytes;
+        // Since when a process has what it was last seen to have, at least.
+        let mut since: HashMap<u32, u64> = HashMap::new();
+        for block in &self.blocks {
+            for &(holder, bytes) in &block.shares {
+                *held.entry(holder).or_default() += bytes;
+                if let Holder::Process(pid) = holder {
+                    let first = since.entry(pid).or_insert(u64::MAX);
+                    *first = block.looked_ticks.min(*first);
+                }
+            }
         }
         if !is_first && !ownership::differs(&self.told, &held) {
             return None;
@@ -116,8 +127,9 @@ impl Blocks {
         let names = &mut self.names;
         let mut name = |pid| {
             let known = names.entry(pid).or_default();
-            let name = process::name(Path::new("/proc"), pid);
-            if !name.is_empty() {
+            // Of one whose number is another's by now, what was known before stays.
+            let name = process::name_at(Path::new("/proc"), pid, since[&pid]);
+            if let Some(name) = name.filter(|name| !name.is_empty()) {
                 *known = name;
             }
             known.clone()
@@ -134,6 +146,7 @@ impl Blocks {
         let mut windows = Vec::new();
         let mut of = Vec::new();
         let mut is_free = vec![false; these.len()];
+        let now_ticks = process::ticks_now();
         let starts: Vec<_> = these.iter().map(|block| window(block.range.start)).collect();
         frames::read(
             reader,
@@ -147,6 +160,7 @@ impl Blocks {
         )?;
         for (at, block) in these.iter_mut().enumerate() {
             block.shares.clear();
+            block.looked_ticks = now_ticks;
             if is_free[at] {
                 continue;
             }

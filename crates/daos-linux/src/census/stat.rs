@@ -8,7 +8,7 @@ use std::path::Path;
 /// The flag of a kernel thread.
 const PF_KTHREAD: u64 = 0x0020_0000;
 /// Clock ticks in a second, as user space sees them on x86-64, whatever the kernel's own.
-const TICKS: f64 = 100.0;
+pub(crate) const TICKS: u64 = 100;
 
 /// What is needed of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +54,7 @@ impl Stat {
 pub(crate) fn ticks_since_start(root: &Path) -> u64 {
     let uptime = fs::read_to_string(root.join("proc/uptime")).unwrap_or_default();
     let seconds = uptime.split(' ').next().and_then(|seconds| seconds.parse::<f64>().ok());
-    seconds.map_or(u64::MAX, |seconds| (seconds * TICKS).round() as u64)
+    seconds.map_or(u64::MAX, |seconds| (seconds * TICKS as f64).round() as u64)
 }
 
 /// Who process `pid` acts as.
