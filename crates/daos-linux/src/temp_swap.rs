@@ -13,9 +13,11 @@ use crate::process::start_ticks;
 use crate::swap::{self, SwapError};
 use crate::swap_header::{Header, Uuid};
 use crate::zram::{self, Usage, Zram};
+use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// What swap is asked for.
@@ -301,7 +303,7 @@ impl TempSwap {
     fn write_down(&self, root: &Path) -> Result<bool, SwapError> {
         let path = self.file(root);
         let failed = |err| SwapError::io(format!("writing {}", path.display()), err);
-        fs::create_dir_all(dir(root)).map_err(failed)?;
+        let _locked = locked_dir(root).map_err(failed)?;
         let mut file = File::create_new(&path);
         if matches!(&file, Err(err) if err.kind() == io::ErrorKind::AlreadyExists) {
             if Self::read(&path).is_some_and(|other| other.is_held(root) || other.is_there(root)) {
@@ -315,13 +317,16 @@ impl TempSwap {
         Ok(true)
     }
 
+    /// Removes what was written down, unless another has the device by now.
     fn forget(&self, root: &Path) -> Result<(), SwapError> {
         let path = self.file(root);
-        match fs::remove_file(&path) {
-            Err(err) if err.kind() != io::ErrorKind::NotFound => {
-                return Err(SwapError::io(format!("removing {}", path.display()), err));
+        let failed = |err| SwapError::io(format!("removing {}", path.display()), err);
+        let _locked = locked_dir(root).map_err(failed)?;
+        if Self::read(&path).is_none_or(|written| written == *self) {
+            match fs::remove_file(&path) {
+                Err(err) if err.kind() != io::ErrorKind::NotFound => return Err(failed(err)),
+                _ => {}
             }
-            _ => {}
         }
         // It stays while there is another file in it.
         let _ = fs::remove_dir(dir(root));
@@ -331,6 +336,24 @@ impl TempSwap {
 
 fn dir(root: &Path) -> PathBuf {
     root.join("run/daos")
+}
+
+/// The directory, which only one at a time writes to: what another has begun to write down is not
+/// taken for what nobody cares for any more.
+fn locked_dir(root: &Path) -> io::Result<File> {
+    loop {
+        fs::create_dir_all(dir(root))?;
+        // Who has it may remove it, before it is opened or after.
+        let locked = match File::open(dir(root)) {
+            Err(err) if err.kind() == io::ErrorKind::NotFound => continue,
+            opened => opened?,
+        };
+        flock(&locked, FlockOperation::LockExclusive)?;
+        let number = fs::metadata(dir(root)).map(|found| found.ino()).ok();
+        if number == Some(locked.metadata()?.ino()) {
+            return Ok(locked);
+        }
+    }
 }
 
 fn boot(root: &Path) -> String {
@@ -524,5 +547,26 @@ mod tests {
         left(root, NOBODY, NOBODY);
         set_size(root, "0\n");
         assert!(swap.write_down(root).unwrap(), "nothing is left of the other's");
+    }
+
+    #[test]
+    fn what_another_has_begun_to_write_down_is_waited_for() {
+        let root = host("a\n");
+        let (root, me) = (root.path(), std::process::id());
+        let swap = left(root, me, NOBODY);
+        set_size(root, "0\n");
+        let locked = locked_dir(root).unwrap();
+        let text = fs::read(swap.file(root)).unwrap();
+        fs::write(swap.file(root), "").unwrap();
+        std::thread::scope(|scope| {
+            let other = scope.spawn(|| swap.write_down(root).unwrap());
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            fs::write(swap.file(root), text).unwrap();
+            drop(locked);
+            assert!(!other.join().unwrap(), "it is the first one's");
+        });
+        let other = TempSwap { uuid: Uuid::default(), ..swap.clone() };
+        other.forget(root).unwrap();
+        assert_eq!(TempSwap::of_guard(root, NOBODY), Some(swap), "it is none of the other's");
     }
 }
