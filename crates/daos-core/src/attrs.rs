@@ -2,6 +2,10 @@
 
 use thiserror::Error;
 
+/// Bound on the overhead of monitoring unless the user says otherwise, as a share of one CPU.
+/// Chosen: half of what the paper's monitor takes on average.
+pub const DEFAULT_MAX_OVERHEAD: f64 = 0.005;
+
 /// How closely and how often to look. The defaults are the paper's.
 ///
 /// Time is counted in ticks of one sampling interval, as the kernel does since

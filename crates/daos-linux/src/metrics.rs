@@ -3,13 +3,9 @@
 use crate::host;
 use crate::memory::ProcessMemory;
 use crate::targets_memory::TargetsMemory;
-use daos_core::{Metric, Metrics};
+use daos_core::{DEFAULT_MAX_OVERHEAD, Metric, Metrics};
 use std::fs;
 use std::path::{Path, PathBuf};
-
-/// The bound on the overhead unless another is given, as a share of one CPU. Chosen: that of
-/// the default monitor.
-const MAX_OVERHEAD: f64 = 0.005;
 
 /// Reads metrics from `/proc`, each time anew.
 ///
@@ -36,7 +32,8 @@ impl HostMetrics {
 
     /// Of a tree like `/proc`.
     pub fn at(proc: &Path) -> Self {
-        Self { proc: proc.to_owned(), targets: TargetsMemory::new(MAX_OVERHEAD), of_machine: false }
+        let targets = TargetsMemory::new(DEFAULT_MAX_OVERHEAD);
+        Self { proc: proc.to_owned(), targets, of_machine: false }
     }
 
     /// The bound on what watching costs in all, as a share of one CPU, 0.5 % unless this is

@@ -92,9 +92,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use target::TargetSubregions;
 
-/// Bound on the overhead unless the user says otherwise, as a share of one CPU. Chosen:
-/// half of what the paper's monitor takes on average.
-pub const DEFAULT_MAX_OVERHEAD: f64 = 0.005;
+pub use daos_core::DEFAULT_MAX_OVERHEAD;
 
 /// Pages in the probe of a subregion of which nothing is known, or which is idle. Chosen: their
 /// page-table entries are one cache line, which costs as much to read as one entry.
