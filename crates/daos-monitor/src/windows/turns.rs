@@ -102,6 +102,8 @@ impl Subregion {
         if changed || begins {
             self.turns.note(now_us);
         }
+        // In the first seconds of monitoring all of it may just have been filled: what follows is
+        // another phase as likely as not.
         let has_just_begun = now_us < self.turns.begun_us + BEGINS_IN_US;
         if !has_just_begun || !are_most(all - self.waiting.len()) {
             return false;
@@ -128,10 +130,10 @@ impl Windows {
     pub(super) fn leave_what_turns(&mut self, now_us: u64) {
         let is_turned = |target: &TargetSubregions, index: usize| {
             let subregion = &target.subregions[index];
-            // Where a few pages tell of a page table at an edge, not all of it may be in use.
-            subregion.turns.was_whole_lately(now_us)
-                && !subregion.turns.go_on(now_us)
-                && (subregion.table.is_some() || !target.is_edge(index))
+            // When all is armed at once, the pages of those that go on are known, too. Where a few
+            // tell of a page table at an edge, not all of it may be in use.
+            let is_new = || !subregion.turns.go_on(now_us) && !target.is_edge(index);
+            subregion.turns.was_whole_lately(now_us) && (subregion.table.is_some() || is_new())
         };
         let mut turned = Vec::new();
         for (at, target) in self.targets.iter().enumerate() {

@@ -26,6 +26,13 @@ fn turns(nr: u64) -> (Vec<(f64, f64)>, Run) {
     (told.collect(), run)
 }
 
+/// The share of the page tables that are known page by page.
+fn known(run: &Run) -> f64 {
+    let subregions = &run.monitor.targets[0].subregions;
+    let known = subregions.iter().filter(|subregion| subregion.table.is_some()).count();
+    known as f64 / subregions.len() as f64
+}
+
 #[test]
 fn what_turns_as_a_whole_is_followed_though_it_is_dear() {
     let (told, run) = turns(16);
@@ -37,12 +44,22 @@ fn what_turns_as_a_whole_is_followed_though_it_is_dear() {
 }
 
 #[test]
+fn what_is_armed_at_once_while_it_turns_is_left_again() {
+    let (_, mut run) = turns(8);
+    let target = &mut run.monitor.targets[0];
+    let now_us = 8 * TURN_S * 1_000_000;
+    for subregion in &mut target.subregions {
+        let pages = subregion.range.pages() as u32;
+        subregion.make_table();
+        subregion.arm(0, pages, now_us);
+    }
+    run.memory.set_used(&[HALVES[0]]);
+    run.until((8 * TURN_S + 4) as f64);
+    assert!(known(&run) < 0.25, "{}", known(&run));
+}
+
+#[test]
 fn what_has_settled_is_known_page_by_page_again() {
-    let known = |run: &Run| {
-        let subregions = &run.monitor.targets[0].subregions;
-        let known = subregions.iter().filter(|subregion| subregion.table.is_some()).count();
-        known as f64 / subregions.len() as f64
-    };
     let (_, mut run) = turns(8);
     assert!(known(&run) < 0.25, "{}", known(&run));
     run.until(140.0);
