@@ -4,6 +4,7 @@
 //! from there to the file, on file systems whose handles hold nothing but the inode and its
 //! generation: ext4, XFS and F2FS do, Btrfs and those over others (overlayfs) don't.
 
+use crate::host::unescaped;
 use daos_core::AddrRange;
 use rustix::fs::{Advice, Mode, OFlags, fadvise, major, minor, open};
 use std::ffi::c_int;
@@ -143,18 +144,6 @@ impl Handle {
         self.id[split..split + 4].copy_from_slice(&file.generation.to_le_bytes());
         Ok(())
     }
-}
-
-/// A path whose blanks are written as `\040`.
-fn unescaped(path: &str) -> Option<String> {
-    let mut parts = path.split('\\');
-    let mut plain = parts.next()?.to_owned();
-    for part in parts {
-        let (code, rest) = part.split_at_checked(3)?;
-        plain.push(char::from(u8::from_str_radix(code, 8).ok()?));
-        plain.push_str(rest);
-    }
-    Some(plain)
 }
 
 /// What an open file is called now.

@@ -52,6 +52,18 @@ pub(crate) fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     Some(value.trim())
 }
 
+/// A path of a list of the kernel, which writes blanks as `\040`.
+pub(crate) fn unescaped(path: &str) -> Option<String> {
+    let mut parts = path.split('\\');
+    let mut plain = parts.next()?.to_owned();
+    for part in parts {
+        let (code, rest) = part.split_at_checked(3)?;
+        plain.push(char::from(u8::from_str_radix(code, 8).ok()?));
+        plain.push_str(rest);
+    }
+    Some(plain)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -50,8 +50,9 @@ impl MapsReading {
         Ok(Self::of(File::open(path)?, MAX_BYTES))
     }
 
-    /// The same without mappings of more than so many bytes that nobody may access: where that is more than is resident of the
-    /// process, they are reserved addresses, hardly any of which are in memory.
+    /// The same without mappings of more than so many bytes that nobody may access: where that is
+    /// more than is resident of the process, they are reserved addresses, hardly any of which are in
+    /// memory.
     pub fn without_reserved(self, most_reserved: u64) -> Self {
         Self { most_reserved, ..self }
     }
@@ -85,13 +86,13 @@ impl MapsReading {
         }
         let whole = self.text.iter().rposition(|&b| b == b'\n').map_or(0, |end| end + 1);
         for line in self.text[..whole].split(|&b| b == b'\n').filter(|line| !line.is_empty()) {
-            let (mut mapping, is_reserved) = parse(line).ok_or_else(|| {
+            let (mapping, is_reserved) = parse(line).ok_or_else(|| {
                 let line = String::from_utf8_lossy(line);
                 io::Error::new(io::ErrorKind::InvalidData, format!("not a mapping: {line:?}"))
             })?;
-            // What changes while it is read may be in it twice, as it was and as it is.
-            if mapping.name != "[vsyscall]" && mapping.range.end > self.told {
-                mapping.range.start = mapping.range.start.max(self.told);
+            if mapping.name != "[vsyscall]"
+                && let Some(mapping) = behind(self.told, mapping)
+            {
                 self.told = mapping.range.end;
                 if !(is_reserved && mapping.range.len() > self.most_reserved) {
                     mappings.push(mapping);
@@ -103,7 +104,15 @@ impl MapsReading {
     }
 }
 
-/// `start-end perms offset dev inode   name`; the name may hold spaces or be missing. And whether nobody may access it.
+/// What of a mapping lies behind `told`, where the one before it ends: what changes while mappings
+/// are read may be told twice, as it was and as it is.
+pub(crate) fn behind(told: u64, mapping: Mapping) -> Option<Mapping> {
+    let range = AddrRange::new(mapping.range.start.max(told), mapping.range.end.max(told));
+    (!range.is_empty()).then_some(Mapping { range, ..mapping })
+}
+
+/// `start-end perms offset dev inode   name`; the name may hold spaces or be missing. And whether
+/// nobody may access it.
 fn parse(line: &[u8]) -> Option<(Mapping, bool)> {
     let line = String::from_utf8_lossy(line);
     let mut fields = line.splitn(6, ' ');

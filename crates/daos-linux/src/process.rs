@@ -148,8 +148,8 @@ impl Process {
         })
     }
 
-    /// A reading of what it has mapped, without what nobody may access and is larger than `most_reserved` bytes, and its first part;
-    /// `None` when it has ended.
+    /// A reading of what it has mapped, without what nobody may access and is larger than
+    /// `most_reserved` bytes, and its first part; `None` when it has ended.
     pub fn read_mappings(&self, most_reserved: u64) -> Option<(MapsReading, Vec<Mapping>)> {
         self.of_a_live_thread(|dir| {
             let mut first = Vec::new();

@@ -121,14 +121,10 @@ impl MappingLookup {
     }
 }
 
-/// Appends a mapping, without what was found before: each answer is of its own moment, and a mapping
-/// may have grown since the last.
-fn push_behind(found: &mut Vec<Mapping>, mut mapping: Mapping) {
+/// Appends a mapping, without what was found before: each answer is of its own moment.
+fn push_behind(found: &mut Vec<Mapping>, mapping: Mapping) {
     let told = found.last().map_or(0, |last| last.range.end);
-    mapping.range.start = mapping.range.start.max(told);
-    if !mapping.range.is_empty() {
-        found.push(mapping);
-    }
+    found.extend(maps::behind(told, mapping));
 }
 
 #[cfg(test)]

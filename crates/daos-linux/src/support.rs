@@ -118,7 +118,8 @@ impl SwapDevice {
         let swaps = fs::read_to_string(proc.join("swaps")).unwrap_or_default();
         let device = |line: &str| {
             let mut fields = line.split_whitespace();
-            let name = fields.next()?.to_owned();
+            let name = fields.next()?;
+            let name = host::unescaped(name).unwrap_or_else(|| name.to_owned());
             let mut kib = fields.skip(1).map(|field| field.parse::<u64>().ok());
             let size_bytes = kib.next()?? * 1024;
             Some(Self { name, size_bytes, used_bytes: kib.next()?? * 1024 })

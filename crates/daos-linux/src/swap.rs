@@ -160,7 +160,8 @@ pub(crate) fn used_bytes(root: &Path, device: &Path) -> Option<u64> {
     Some(in_use(root, device)?.used_bytes)
 }
 
-fn in_use(root: &Path, device: &Path) -> Option<SwapDevice> {
+/// A device or file as swap that is on; `None` if it is off.
+pub fn in_use(root: &Path, device: &Path) -> Option<SwapDevice> {
     let devices = SwapDevice::all(&root.join("proc"));
     devices.into_iter().find(|swap| Path::new(&swap.name) == device)
 }

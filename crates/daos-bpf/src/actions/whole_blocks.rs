@@ -48,8 +48,8 @@ impl WholeBlocks {
     }
 }
 
-/// The blocks, by their starts, that the kernel leaves, as locked memory: it would make huge pages of
-/// them, and then not page them out. It refuses as well to have a page of them taken first.
+/// The blocks, by their starts, that the kernel leaves, as locked memory: it would make huge pages
+/// of them, and then not page them out. It refuses as well to have a page of them taken first.
 fn locked(space: &Space, blocks: &[u64]) -> HashSet<u64> {
     let first_page = |start: &u64| AddrRange::new(*start, start + PAGE_SIZE);
     let pages: Vec<_> = blocks.iter().map(first_page).collect();

@@ -108,22 +108,15 @@ impl Blocks {
         }
         self.told_us = now_us;
         let mut held: HashMap<Holder, u64> = HashMap::new();
-        // Since when a process has what it was last seen to have, at least.
-        let mut since: HashMap<u32, u64> = HashMap::new();
-        for block in &self.blocks {
-            for &(holder, bytes) in &block.shares {
-                *held.entry(holder).or_default() += bytes;
-                if let Holder::Process(pid) = holder {
-                    let first = since.entry(pid).or_insert(u64::MAX);
-                    *first = block.looked_ticks.min(*first);
-                }
-            }
+        for &(holder, bytes) in self.blocks.iter().flat_map(|block| &block.shares) {
+            *held.entry(holder).or_default() += bytes;
         }
         if !is_first && !ownership::differs(&self.told, &held) {
             return None;
         }
         self.names.retain(|&pid, _| held.contains_key(&Holder::Process(pid)));
         self.told = held;
+        let since = self.held_since();
         let names = &mut self.names;
         let mut name = |pid| {
             let known = names.entry(pid).or_default();
@@ -136,6 +129,20 @@ impl Blocks {
         };
         let blocks = self.blocks.iter().map(|block| (block.range, &block.shares));
         Some(Ownership::of_blocks(blocks, |holder: Holder| holder.owner(&mut name)))
+    }
+
+    /// Since when, at least, each process has what it was last seen to have, in clock ticks.
+    fn held_since(&self) -> HashMap<u32, u64> {
+        let mut since = HashMap::new();
+        for block in &self.blocks {
+            for (holder, _) in &block.shares {
+                if let Holder::Process(pid) = *holder {
+                    let first = since.entry(pid).or_insert(u64::MAX);
+                    *first = block.looked_ticks.min(*first);
+                }
+            }
+        }
+        since
     }
 
     fn step(&mut self, owners: &mut Owners, own_pgd: u64) -> Result<(), BpfError> {

@@ -25,7 +25,8 @@ use crate::to_arm::ToArm;
 use crate::upkeep::Upkeep;
 use daos_core::access::MAX_WINDOW_PAGES;
 use daos_core::{
-    AccessCheck, AddrRange, Capabilities, Observation, Prices, Target, TargetId, TargetInfo, Window,
+    AccessCheck, AddrRange, Capabilities, DEFAULT_MAX_OVERHEAD, Observation, Prices, Target,
+    TargetId, TargetInfo, Window,
 };
 use daos_linux::census::Protection;
 use daos_linux::cgroup::CgroupPaths;
@@ -37,9 +38,6 @@ use std::collections::BTreeSet;
 use std::os::fd::AsFd;
 use std::path::Path;
 
-/// The bound on the overhead unless another is given, as a share of one CPU. Chosen: that of
-/// the default monitor.
-const MAX_OVERHEAD: f64 = 0.005;
 /// Regions updates after which mappings that could not be armed are tried again. Chosen: seldom, as to try again costs a
 /// call that fails for each of them.
 const UPDATES_BETWEEN_TRIES: u64 = 10;
@@ -107,7 +105,7 @@ impl VirtualMemory {
             has_lru_generations: support::has_lru_generations(Path::new("/sys")),
             placement: Placement::new(),
             updates: 0,
-            upkeep: Upkeep::new(MAX_OVERHEAD),
+            upkeep: Upkeep::new(DEFAULT_MAX_OVERHEAD),
             keep_up_from: 0,
             nr_left_out: 0,
             everyone: None,

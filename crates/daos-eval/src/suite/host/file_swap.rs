@@ -4,7 +4,7 @@
 
 use super::shell_guard::ShellGuard;
 use crate::suite::error::SuiteError;
-use daos_linux::support::SwapDevice;
+use daos_linux::swap;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -32,7 +32,7 @@ impl FileSwap {
             value: format!("{} MiB of swap", bytes >> 20),
             why,
         };
-        if is_on(Path::new("/proc"), path) {
+        if is_on(Path::new("/"), path) {
             let path = path.display();
             return Err(failed(format!("it is on already; run 'swapoff {path} && rm {path}'")));
         }
@@ -57,11 +57,8 @@ impl FileSwap {
 }
 
 /// Whether there is swap on this file, as after one that was killed with its guard.
-fn is_on(proc: &Path, path: &Path) -> bool {
-    let Ok(path) = fs::canonicalize(path) else { return false };
-    // As the kernel writes it.
-    let name = path.to_string_lossy().replace(' ', "\\040");
-    SwapDevice::all(proc).iter().any(|swap| swap.name == name)
+fn is_on(root: &Path, path: &Path) -> bool {
+    fs::canonicalize(path).is_ok_and(|path| swap::in_use(root, &path).is_some())
 }
 
 #[cfg(test)]
@@ -80,10 +77,12 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a swap");
         let line = format!("{}/a\\040swap file 1024 0 32767", dir.path().display());
-        fs::write(dir.path().join("swaps"), format!("Filename Type Size Used\n{line}\n")).unwrap();
+        fs::create_dir(dir.path().join("proc")).unwrap();
+        let swaps = dir.path().join("proc/swaps");
+        fs::write(&swaps, format!("Filename Type Size Used\n{line}\n")).unwrap();
         assert!(!is_on(dir.path(), &path), "it is another one that has no name any more");
         fs::write(&path, "").unwrap();
         assert!(is_on(dir.path(), &path));
-        assert!(!is_on(dir.path(), &dir.path().join("swaps")));
+        assert!(!is_on(dir.path(), &swaps));
     }
 }
