@@ -14,9 +14,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("{:?}", memory.prices());
     let target = memory.targets()?.remove(0);
     let blocks = target.ranges.iter().flat_map(|range| range.blocks(HUGE_PAGE_SIZE));
-    let windows: Vec<_> = blocks
-        .map(|part| Window { target: target.id, start: part.start, pages: part.pages() as u32 })
-        .collect();
+    let windows: Vec<_> = blocks.map(|part| Window::over(target.id, part)).collect();
     let mut found: Vec<Observation> = Vec::new();
     for _ in 0..3 {
         found.clear();

@@ -105,12 +105,7 @@ impl VirtualMemory {
         let id = space.id;
         let armed_pages = &mut self.armed_pages;
         let blocks = space.seen.ranges.iter().flat_map(|range| range.blocks(HUGE_PAGE_SIZE));
-        let window = |block: AddrRange| Window {
-            target: id,
-            start: block.start,
-            pages: block.pages() as u32,
-        };
-        let windows: Vec<Window> = blocks.map(window).collect();
+        let windows: Vec<_> = blocks.map(|block| Window::over(id, block)).collect();
         let mut before = Before::default();
         let all = windows.iter().copied();
         let there = reader.read(&task, all, Facts::None, |part, answer| match answer {
@@ -217,9 +212,7 @@ mod tests {
     /// How many of its pages are in memory, and how many of those were accessed.
     fn check(memory: &mut VirtualMemory, id: TargetId, target: &Target) -> (u32, u32) {
         let blocks = target.memory.blocks(HUGE);
-        let windows: Vec<Window> = blocks
-            .map(|block| Window { target: id, start: block.start, pages: block.pages() as u32 })
-            .collect();
+        let windows: Vec<_> = blocks.map(|block| Window::over(id, block)).collect();
         let mut found = Vec::new();
         memory.check(&windows, &mut found).expect("the programs run");
         let sum = |of: fn(&daos_core::Observation) -> u32| found.iter().map(of).sum();

@@ -23,10 +23,8 @@ impl PageFrames for VirtualMemory {
         let Some(at) = self.place_of(target) else { return Ok(()) };
         let Some(task) = self.task(at)? else { return Ok(()) };
         let frame_mask = self.reader.layout.frame_mask;
-        let window =
-            |part: AddrRange| Window { target, start: part.start, pages: part.pages() as u32 };
         let parts = ranges.iter().flat_map(|range| range.blocks(HUGE_PAGE_SIZE));
-        let mut windows = parts.map(window).peekable();
+        let mut windows = parts.map(|part| Window::over(target, part)).peekable();
         debug_assert_eq!(u64::from(MAX_WINDOW_PAGES) * PAGE_SIZE, HUGE_PAGE_SIZE);
         while windows.peek().is_some() {
             let mut hole_end = 0;

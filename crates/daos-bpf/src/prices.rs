@@ -160,11 +160,7 @@ impl<'a> PageArmer<'a> {
 
     /// Reads what is young there and clears it, as an arming does. Returns microseconds.
     fn arm(&mut self, ranges: &[AddrRange]) -> Option<f64> {
-        let windows = ranges.iter().map(|r| Window {
-            target: Default::default(),
-            start: r.start,
-            pages: r.pages() as u32,
-        });
+        let windows = ranges.iter().map(|range| Window::over(Default::default(), *range));
         let began = Instant::now();
         self.reader.read(&self.me, windows, Facts::OfYoung { most_gap: 2 }, |_, _| {}).ok()??;
         clear(self.pidfd.as_fd(), ranges)?;

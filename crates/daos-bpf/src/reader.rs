@@ -170,8 +170,7 @@ impl Reader {
     ) -> Result<bool, BpfError> {
         let mut expected = first;
         let mut in_a_row = true;
-        let window =
-            Window { target: Default::default(), start: range.start, pages: range.pages() as u32 };
+        let window = Window::over(Default::default(), range);
         let there = self.read(task, std::iter::once(window), Facts::None, |_, answer| {
             let Answer::Pages(ptes, ..) = answer else { return in_a_row = false };
             for &pte in ptes {

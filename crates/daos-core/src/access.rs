@@ -23,6 +23,11 @@ pub struct Window {
 }
 
 impl Window {
+    /// The window that covers a range: page-aligned, and no more pages than a window has.
+    pub fn over(target: TargetId, range: AddrRange) -> Self {
+        Self { target, start: range.start, pages: range.pages() as u32 }
+    }
+
     /// The addresses that the window covers.
     pub fn range(&self) -> AddrRange {
         AddrRange::new(self.start, self.start + u64::from(self.pages) * PAGE_SIZE)

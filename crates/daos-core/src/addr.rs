@@ -9,6 +9,11 @@ pub const PAGE_SIZE: u64 = 4096;
 /// Bytes that one huge page maps, and one page of page table: 512 pages, as on x86-64.
 pub const HUGE_PAGE_SIZE: u64 = 512 * PAGE_SIZE;
 
+/// Where the huge page that would map an address begins, and what its page of page table maps.
+pub fn huge_page_start(addr: u64) -> u64 {
+    addr / HUGE_PAGE_SIZE * HUGE_PAGE_SIZE
+}
+
 /// A half-open range of addresses, `start..end`, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -92,7 +97,8 @@ impl AddrRange {
         joined
     }
 
-    /// The smallest page-aligned range around this one; without the last page that there could be, which has no end.
+    /// The smallest page-aligned range around this one; without the last page of all addresses,
+    /// whose end would not fit into 64 bits.
     pub fn page_aligned(&self) -> AddrRange {
         let end = self.end.checked_next_multiple_of(PAGE_SIZE);
         let end = end.unwrap_or(u64::MAX / PAGE_SIZE * PAGE_SIZE);

@@ -61,7 +61,7 @@ pub mod working_sets;
 
 pub use access::{AccessCheck, Capabilities, CpuCost, Observation, PageBits, Prices, Window};
 pub use action::{Action, Done, Refusal, SchemeStats};
-pub use addr::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE};
+pub use addr::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE, huge_page_start};
 pub use attrs::{AttrsError, DEFAULT_MAX_OVERHEAD, MonitorAttrs};
 pub use checks::Checks;
 pub use frames::{MappedFrames, PageFrames};

@@ -545,8 +545,7 @@ impl AccessCheck for SimSpace {
         let before = self.counters;
         for range in self.mapped.clone() {
             for block in range.blocks(BLOCK_SIZE) {
-                let pages = block.pages() as u32;
-                self.arm_window(&Window { target, start: block.start, pages });
+                self.arm_window(&Window::over(target, block));
             }
         }
         // It has a price of its own; the bits that come to light meanwhile were set anew before.

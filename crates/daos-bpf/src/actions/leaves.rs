@@ -51,11 +51,7 @@ pub(crate) fn for_each(
     with: Facts,
     mut each: impl FnMut(Leaf<'_>),
 ) -> Result<bool, BpfError> {
-    let window = |range: &AddrRange| Window {
-        target: TargetId::default(),
-        start: range.start,
-        pages: range.pages() as u32,
-    };
+    let window = |range: &AddrRange| Window::over(TargetId::default(), *range);
     let no_facts = FrameFacts::default();
     let there = reader.read(task, ranges.iter().map(window), with, |part, answer| {
         let whole = |entry, level, facts| Leaf { range: part.range, level, entry, facts };

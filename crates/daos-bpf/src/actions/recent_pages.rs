@@ -1,6 +1,6 @@
 //! Which pages were asked for not long ago, to be left in peace meanwhile.
 
-use daos_core::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE, PageBits};
+use daos_core::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE, PageBits, huge_page_start};
 use std::collections::HashMap;
 
 /// Remembers pages for a time, a bit each; the default for none.
@@ -25,7 +25,7 @@ impl RecentPages {
     pub(crate) fn add_range(&mut self, range: AddrRange, now_us: u64) -> bool {
         let mut any_new = false;
         for part in range.blocks(HUGE_PAGE_SIZE) {
-            let block = part.start / HUGE_PAGE_SIZE * HUGE_PAGE_SIZE;
+            let block = huge_page_start(part.start);
             let (since, bits) = self.blocks.entry(block).or_insert((now_us, PageBits::default()));
             if now_us.saturating_sub(*since) >= self.for_us {
                 (*since, *bits) = (now_us, PageBits::default());

@@ -7,7 +7,7 @@
 
 use super::leaves::Leaf;
 use crate::vaddr::Space;
-use daos_core::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE};
+use daos_core::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE, huge_page_start};
 use daos_linux::madvise::Advice;
 use std::collections::{BTreeMap, HashSet};
 
@@ -22,7 +22,7 @@ impl WholeBlocks {
     /// Adds a page, or a huge page, which needs nothing.
     pub(super) fn add(&mut self, leaf: &Leaf<'_>) {
         if leaf.level == 1 {
-            *self.pages.entry(leaf.range.start / HUGE_PAGE_SIZE * HUGE_PAGE_SIZE).or_default() += 1;
+            *self.pages.entry(huge_page_start(leaf.range.start)).or_default() += 1;
         }
     }
 

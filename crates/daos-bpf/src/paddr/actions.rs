@@ -146,9 +146,7 @@ impl PhysicalMemory {
         report: &mut ActionReport,
     ) -> Result<Vec<Piece>, BpfError> {
         let parts = ranges.iter().flat_map(|range| range.blocks(HUGE_PAGE_SIZE));
-        let window =
-            |part: AddrRange| Window { target: ALL, start: part.start, pages: part.pages() as u32 };
-        let windows: Vec<_> = parts.map(window).collect();
+        let windows: Vec<_> = parts.map(|part| Window::over(ALL, part)).collect();
         let mut pieces = Vec::new();
         let reader = &mut self.owners.processes.reader;
         frames::read(

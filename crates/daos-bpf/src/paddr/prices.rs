@@ -65,12 +65,8 @@ pub(super) fn with(looks: Looks, virtual_: Prices) -> Prices {
 fn of_mapped(reader: &mut Reader, ranges: &[AddrRange]) -> Result<f64, BpfError> {
     let blocks: Vec<_> = ranges.iter().flat_map(|range| range.blocks(HUGE_PAGE_SIZE)).collect();
     let step = (blocks.len() / BLOCKS).max(1);
-    let window = |block: &AddrRange| Window {
-        target: TargetId(0),
-        start: block.start,
-        pages: block.pages() as u32,
-    };
-    let some: Vec<_> = blocks.iter().step_by(step).map(window).collect();
+    let some = blocks.iter().step_by(step).map(|block| Window::over(TargetId(0), *block));
+    let some: Vec<_> = some.collect();
     let frames: u32 = some.iter().map(|window| window.pages).sum();
     let began = Instant::now();
     frames::read(reader, 0, &some, Wanted::WANT_NO_OWNER, |_, _| {}, |_| {})?;

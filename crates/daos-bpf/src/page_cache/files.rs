@@ -241,7 +241,7 @@ impl CachedFiles {
         let mut found = Residence::default();
         let Some(file) = self.find(target) else { return Ok(found) };
         for block in ranges.iter().flat_map(|range| range.blocks(HUGE_PAGE_SIZE)) {
-            let now = file.read(reader, &file.window(block))?;
+            let now = file.read(reader, &Window::over(target, block))?;
             let present = now.iter().enumerate().filter(|(_, now)| *now & PRESENT != 0);
             let pages = present.map(|(page, _)| page_at(block.start, page));
             pages.for_each(|page| page.push_joined(&mut found.present));
@@ -314,11 +314,6 @@ impl OneFile {
         }
     }
 
-    /// A block, or part of one.
-    fn window(&self, block: AddrRange) -> Window {
-        Window { target: self.id, start: block.start, pages: block.pages() as u32 }
-    }
-
     /// What is noted of the pages of a window now; nothing if it has left memory.
     fn read(&self, reader: &mut Reader, window: &Window) -> Result<Vec<u32>, BpfError> {
         let Reader { programs, layout, .. } = reader;
@@ -388,7 +383,7 @@ impl OneFile {
             return Ok(());
         };
         for block in ranges.iter().flat_map(|range| range.blocks(HUGE_PAGE_SIZE)) {
-            let window = self.window(block);
+            let window = Window::over(self.id, block);
             let before = self.read(reader, &window)?;
             let mut idle: Vec<AddrRange> = Vec::new();
             for (page, (&now, &armed)) in before.iter().zip(self.armed_of(block.start)).enumerate()

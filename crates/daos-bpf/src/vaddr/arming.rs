@@ -156,7 +156,7 @@ mod tests {
         while memory.spaces.first().is_none_or(|space| space.mapping_around(start).is_none()) {
             memory.targets().expect("it runs");
         }
-        let windows = [Window { target: id, start, pages: child.memory.pages() as u32 }];
+        let windows = [Window::over(id, child.memory)];
         let is_most = |pages: u32| pages <= windows[0].pages && pages >= windows[0].pages * 9 / 10;
         memory.arm(&windows).expect("it can be asked for");
         let check = |memory: &mut VirtualMemory| {

@@ -450,8 +450,7 @@ impl Windows {
                 Who::Subregion(at, index) => (targets[at].id, &targets[at].subregions[index]),
                 Who::Scout(at) => (scouts[at].target, &scouts[at].place),
             };
-            let pages = subregion.pages(place.from, place.to);
-            Window { target, start: pages.start, pages: pages.pages() as u32 }
+            Window::over(target, subregion.pages(place.from, place.to))
         }));
     }
 }

@@ -6,6 +6,7 @@ use super::scheme_state::SchemeState;
 use super::selection::Selected;
 use daos_core::{
     Action, ActionReport, ActionSink, AddrRange, BATCH_BYTES, Done, HUGE_PAGE_SIZE, TargetId,
+    huge_page_start,
 };
 
 /// Most ranges in a batch. Chosen: as many as one call of `process_madvise` takes (`IOV_MAX`).
@@ -101,9 +102,7 @@ impl<S: ActionSink> Pass<'_, S> {
     fn room(&self) -> u64 {
         let left = self.state.charge.bytes_left(&self.state.scheme.quota).min(BATCH_BYTES);
         match self.state.scheme.action {
-            Action::Hugepage | Action::Nohugepage => {
-                (left / HUGE_PAGE_SIZE * HUGE_PAGE_SIZE).max(HUGE_PAGE_SIZE)
-            }
+            Action::Hugepage | Action::Nohugepage => huge_page_start(left).max(HUGE_PAGE_SIZE),
             _ => left,
         }
     }
@@ -207,7 +206,7 @@ impl<S: ActionSink> Pass<'_, S> {
 /// what can be acted on as a whole should be.
 fn first_of(rest: AddrRange, room: u64) -> AddrRange {
     let end = rest.end.min(rest.start.saturating_add(room));
-    let at_block = end / HUGE_PAGE_SIZE * HUGE_PAGE_SIZE;
+    let at_block = huge_page_start(end);
     let is_cut = end < rest.end && at_block > rest.start;
     AddrRange::new(rest.start, if is_cut { at_block } else { end })
 }

@@ -11,7 +11,7 @@ use super::scheme_state::SchemeState;
 use daos_core::access::{MAX_WINDOW_PAGES, has_page};
 use daos_core::{
     AccessCheck, Action, ActionSink, AddrRange, BATCH_BYTES, HUGE_PAGE_SIZE, Observation,
-    PAGE_SIZE, Refusal, TargetId, Window,
+    PAGE_SIZE, Refusal, TargetId, Window, huge_page_start,
 };
 
 /// The part of the least age from which on pages are armed. Chosen: late enough that memory
@@ -183,8 +183,7 @@ impl<S: ActionSink> Pass<'_, S> {
 /// The windows of ranges, each inside one page of page table.
 fn windows(target: TargetId, ranges: &[AddrRange]) -> Vec<Window> {
     let parts = ranges.iter().flat_map(|range| range.blocks(HUGE_PAGE_SIZE));
-    let window = |part: AddrRange| Window { target, start: part.start, pages: part.pages() as u32 };
-    parts.map(window).collect()
+    parts.map(|part| Window::over(target, part)).collect()
 }
 
 /// What `check` finds in the windows of ranges.
@@ -202,7 +201,7 @@ pub(super) fn sample<C: AccessCheck>(
 
 /// Whether some of the block around a window lies in sorted `ranges`.
 fn is_block_in(ranges: &[AddrRange], window: &AddrRange) -> bool {
-    let start = window.start / HUGE_PAGE_SIZE * HUGE_PAGE_SIZE;
+    let start = huge_page_start(window.start);
     let at = ranges.partition_point(|range| range.end <= start);
     ranges.get(at).is_some_and(|range| range.start < start + HUGE_PAGE_SIZE)
 }

@@ -17,6 +17,7 @@ use crate::scheme::RefaultBound;
 use daos_core::pages::Pages;
 use daos_core::{
     ActionSink, AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE, Snapshot, TargetId, TargetSnapshot,
+    huge_page_start,
 };
 use std::collections::BTreeMap;
 
@@ -252,7 +253,7 @@ impl Refaults {
     ) {
         let Some(of) = self.targets.get(&target) else { return parts.push((range, min_us)) };
         let of_all = (min_us as f64 * of.factor) as u64;
-        let first = range.start / HUGE_PAGE_SIZE * HUGE_PAGE_SIZE;
+        let first = huge_page_start(range.start);
         let mut at = range.start;
         for (&block, asked) in of.blocks.range(first..range.end) {
             let asked_us = asked.at(now_us);
@@ -322,7 +323,7 @@ fn block(start: u64) -> AddrRange {
 /// The pages of ranges by the start of the block that they lie in.
 fn by_block(ranges: &[AddrRange]) -> impl Iterator<Item = (u64, Pages)> {
     ranges.iter().flat_map(|range| range.blocks(HUGE_PAGE_SIZE)).map(|part| {
-        let start = part.start / HUGE_PAGE_SIZE * HUGE_PAGE_SIZE;
+        let start = huge_page_start(part.start);
         let page = |addr: u64| ((addr - start) / PAGE_SIZE) as u32;
         (start, Pages::range(page(part.start), page(part.end)))
     })

@@ -7,7 +7,9 @@ use super::proof::sample;
 use super::quota::priority;
 use super::scheme_state::SchemeState;
 use crate::scheme::{Bounds, Scheme};
-use daos_core::{Action, ActionSink, AddrRange, HUGE_PAGE_SIZE, Snapshot, TargetId};
+use daos_core::{
+    Action, ActionSink, AddrRange, HUGE_PAGE_SIZE, Snapshot, TargetId, huge_page_start,
+};
 
 /// Memory to be acted on, or to be armed page by page because it soon will.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -166,7 +168,7 @@ impl SchemeState {
             return found.push(selected);
         }
         let range = if self.scheme.filters.is_empty() {
-            let nearest = |addr: u64| (addr + HUGE_PAGE_SIZE / 2) / HUGE_PAGE_SIZE * HUGE_PAGE_SIZE;
+            let nearest = |addr: u64| huge_page_start(addr + HUGE_PAGE_SIZE / 2);
             AddrRange::new(nearest(selected.range.start), nearest(selected.range.end))
         } else {
             // What the filters left out stays out.

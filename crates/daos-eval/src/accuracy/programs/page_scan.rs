@@ -10,7 +10,7 @@ use crate::under_test::present_pages;
 use daos_core::access::{MAX_WINDOW_PAGES, has_page};
 use daos_core::{
     AccessCheck, AddrRange, Cost, CpuCost, HUGE_PAGE_SIZE, MonitorAttrs, Observation, PageBits,
-    Snapshot, TargetId, TargetInfo, Window,
+    Snapshot, TargetId, TargetInfo, Window, huge_page_start,
 };
 use daos_monitor::Monitor;
 use std::collections::BTreeMap;
@@ -78,11 +78,8 @@ impl PageScan {
     fn scan<A: AccessCheck + ?Sized>(&mut self, access: &mut A) -> Result<Scan, A::Error> {
         let mut scan = Scan::default();
         for process in &mut self.processes {
-            let mut windows = Vec::new();
-            for part in process.ranges.iter().flat_map(|range| range.blocks(HUGE_PAGE_SIZE)) {
-                let pages = part.pages() as u32;
-                windows.push(Window { target: process.id, start: part.start, pages });
-            }
+            let parts = process.ranges.iter().flat_map(|range| range.blocks(HUGE_PAGE_SIZE));
+            let windows: Vec<_> = parts.map(|part| Window::over(process.id, part)).collect();
             let mut tables: Vec<ScannedTable> = Vec::new();
             let mut found: Vec<Observation> = Vec::new();
             for batch in windows.chunks(BATCH) {
@@ -114,7 +111,7 @@ impl Known {
         if seen.present == 0 {
             return;
         }
-        let start = window.start / HUGE_PAGE_SIZE * HUGE_PAGE_SIZE;
+        let start = huge_page_start(window.start);
         let first = ((window.start - start) / daos_core::PAGE_SIZE) as u32;
         let in_memory = match (seen.present == window.pages, &self.pagemap) {
             (false, Some(pagemap)) => present_pages(pagemap, window.start, window.pages),
