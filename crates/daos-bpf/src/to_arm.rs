@@ -2,6 +2,7 @@
 
 use crate::entry::{Entry, FRAME_MASK};
 use crate::folio::{Arming, Young, arming};
+use crate::programs::FrameFacts;
 use crate::reader::{Answer, WindowPart, huge_page, page_of};
 use daos_core::pages::{Pages, page_range};
 use daos_core::{AddrRange, PAGE_SIZE};
@@ -61,41 +62,67 @@ impl ToArm {
             Answer::Huge(entry, level, facts) if entry.is_young() => {
                 let range = huge_page(part.range.start, level);
                 let young = Young { range, frame: entry.frame(level, FRAME_MASK), level };
-                let is_refused = refused.iter().any(|r| r.contains(range.start));
-                match arming(&young, facts, rules.whole_folios) {
-                    Arming::Advise(range) if !is_refused => {
-                        self.ranges.push(range);
-                        return Pages::range(0, 1);
-                    }
-                    _ => self.left.push(range.start),
-                }
-                Pages::default()
+                self.add_huge_page(&young, facts, refused, rules)
             }
             Answer::Pages(entries, facts, plain) => {
-                let (present, young) = young_pages(entries);
-                let mut is_plain = Pages::default();
-                is_plain.0.iter_mut().zip(plain).for_each(|(word, plain)| *word = *plain);
-                let refused = refused_pages(part, refused);
-                let mut armed = young.and(&is_plain).without(&refused);
-                for page in young.without(&armed).iter() {
-                    let range = page_of(part, page as usize);
-                    let frame = Entry(entries[page as usize]).frame(1, FRAME_MASK);
-                    let young = Young { range, frame, level: 1 };
-                    match arming(&young, &facts[page as usize], rules.whole_folios) {
-                        _ if refused.has(page) => self.left.push(range.start),
-                        Arming::Advise(_) => armed = armed.or(&Pages::range(page, page + 1)),
-                        Arming::WholeFolio(range, first) => {
-                            let page = young.range.start;
-                            self.folios.push(FolioToArm { page, range, first });
-                        }
-                        Arming::Leave => self.left.push(range.start),
-                    }
-                }
-                self.add_runs(part.range.start, &armed, &present.without(&is_plain), rules);
-                armed
+                self.add_pages(part, entries, facts, plain, refused, rules)
             }
             _ => Pages::default(),
         }
+    }
+
+    fn add_huge_page(
+        &mut self,
+        young: &Young,
+        facts: &FrameFacts,
+        refused: &[AddrRange],
+        rules: Rules,
+    ) -> Pages {
+        let is_refused = refused.iter().any(|mapping| mapping.contains(young.range.start));
+        match arming(young, facts, rules.whole_folios) {
+            Arming::Advise(range) if !is_refused => {
+                self.ranges.push(range);
+                Pages::range(0, 1)
+            }
+            _ => {
+                self.left.push(young.range.start);
+                Pages::default()
+            }
+        }
+    }
+
+    /// `plain`: a bit for each page of which that is all there is to know: it is small and, if it is
+    /// young, can be armed by itself. Of the other young ones, `facts` tell.
+    fn add_pages(
+        &mut self,
+        part: &WindowPart,
+        entries: &[u64],
+        facts: &[FrameFacts],
+        plain: &[u64],
+        refused: &[AddrRange],
+        rules: Rules,
+    ) -> Pages {
+        let (present, young) = young_pages(entries);
+        let mut is_plain = Pages::default();
+        is_plain.0.iter_mut().zip(plain).for_each(|(word, plain)| *word = *plain);
+        let refused = refused_pages(part, refused);
+        let mut armed = young.and(&is_plain).without(&refused);
+        for page in young.without(&armed).iter() {
+            let range = page_of(part, page as usize);
+            let frame = Entry(entries[page as usize]).frame(1, FRAME_MASK);
+            let young = Young { range, frame, level: 1 };
+            match arming(&young, &facts[page as usize], rules.whole_folios) {
+                _ if refused.has(page) => self.left.push(range.start),
+                Arming::Advise(_) => armed = armed.or(&Pages::range(page, page + 1)),
+                Arming::WholeFolio(range, first) => {
+                    let page = young.range.start;
+                    self.folios.push(FolioToArm { page, range, first });
+                }
+                Arming::Leave => self.left.push(range.start),
+            }
+        }
+        self.add_runs(part.range.start, &armed, &present.without(&is_plain), rules);
+        armed
     }
 
     /// Adds the runs of `armed`, and what lies between two of them, if it is short and none of it
@@ -137,7 +164,6 @@ fn refused_pages(part: &WindowPart, refused: &[AddrRange]) -> Pages {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::programs::FrameFacts;
 
     const TABLE: u64 = 2 << 20;
     const YOUNG: u64 = 0x21;

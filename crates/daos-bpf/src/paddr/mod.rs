@@ -173,25 +173,7 @@ impl PhysicalMemory {
             };
             let target = self.owners.processes.spaces[at].id;
             found.push((target, of_one));
-            let first = windows.len();
-            for range in of_one.iter().map(around) {
-                match windows[first..].last_mut().map(|last| (last.range(), last)) {
-                    // They are sorted by address.
-                    Some((before, _)) if range.end <= before.end => {}
-                    Some((before, last))
-                        if range.start <= before.end
-                            && range.end - before.start <= HUGE_PAGE_SIZE =>
-                    {
-                        last.pages = ((range.end - before.start) / PAGE_SIZE) as u32;
-                    }
-                    before => {
-                        let end = before.map_or(0, |(before, _)| before.end);
-                        let start = range.start.max(end);
-                        let pages = ((range.end - start) / PAGE_SIZE) as u32;
-                        windows.push(Window { target, start, pages });
-                    }
-                }
-            }
+            add_windows(target, of_one, &mut windows);
         }
         self.owners.processes.arm(&windows)?;
         for (target, of_one) in found {
@@ -309,7 +291,31 @@ fn around(piece: &Piece) -> AddrRange {
     AddrRange::new(start / ARMED_AROUND * ARMED_AROUND, end.next_multiple_of(ARMED_AROUND))
 }
 
-/// Adds a run of frames to the observation of its window. `left`: those of the block of 2 MiB around it that could not be armed.
+/// Adds windows over all that is armed with the pieces of one owner, which are sorted by address:
+/// what touches or overlaps is one window, as long as it is no larger than a page table maps.
+fn add_windows(target: TargetId, pieces: &[Piece], windows: &mut Vec<Window>) {
+    let first = windows.len();
+    for range in pieces.iter().map(around) {
+        let Some(last) = windows[first..].last_mut() else {
+            windows.push(Window::over(target, range));
+            continue;
+        };
+        let before = last.range();
+        let joined = AddrRange::new(before.start, range.end);
+        if range.end <= before.end {
+            continue;
+        }
+        if range.start <= before.end && joined.len() <= HUGE_PAGE_SIZE {
+            *last = Window::over(target, joined);
+        } else {
+            let start = range.start.max(before.end);
+            windows.push(Window::over(target, AddrRange::new(start, range.end)));
+        }
+    }
+}
+
+/// Adds a run of frames to the observation of its window. `left`: those of the block of 2 MiB
+/// around it that could not be armed.
 fn note(seen: &mut Observation, run: &frames::Run<'_>, left: Option<&Pages>) {
     let nr = run.found.nr;
     let pages = run.page..run.page + nr;
@@ -385,6 +391,22 @@ mod tests {
         let runs = [(FrameKind::FRAME_YOUNG, 2, 1), (FrameKind::FRAME_OLD, 1, 1)];
         let seen = noted(&runs, &[1, 2]);
         assert_eq!((seen.present, seen.accessed, seen.unobservable), (2, 1, 1));
+    }
+
+    #[test]
+    fn what_is_armed_around_pieces_is_few_windows_that_do_not_overlap() {
+        let pages = |from: u64, to: u64| AddrRange::new(from * PAGE_SIZE, to * PAGE_SIZE);
+        let windows = |pieces: &[AddrRange]| {
+            let pieces: Vec<_> = pieces.iter().map(|range| Piece::at(*range)).collect();
+            let mut windows = vec![Window::over(TargetId(1), pages(0, 64))];
+            add_windows(TargetId(2), &pieces, &mut windows);
+            windows[1..].iter().map(Window::range).collect::<Vec<_>>()
+        };
+        assert_eq!(windows(&[pages(10, 11)]), [pages(0, 64)], "another has what lies before");
+        assert_eq!(windows(&[pages(10, 11), pages(12, 14), pages(64, 65)]), [pages(0, 128)]);
+        assert_eq!(windows(&[pages(10, 11), pages(200, 201)]), [pages(0, 64), pages(192, 256)]);
+        let too_large = windows(&[pages(0, 512), pages(500, 520)]);
+        assert_eq!(too_large, [pages(0, 512), pages(512, 576)]);
     }
 
     #[test]

@@ -55,6 +55,13 @@ impl Piece {
         })
     }
 
+    /// One that lies at these addresses in some process.
+    #[cfg(test)]
+    pub(super) fn at(range: AddrRange) -> Self {
+        let (va, pages) = (range.start, range.pages());
+        Self { pid: 1, pgd: 0, va, frame: 0, pages, is_huge: false, is_young: true, order: 0 }
+    }
+
     /// Its addresses in its process.
     pub(super) fn range(&self) -> AddrRange {
         AddrRange::new(self.va, self.va + self.bytes())

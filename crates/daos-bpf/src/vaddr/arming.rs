@@ -1,10 +1,10 @@
 //! How pages are armed, and what had to be left.
 
-use super::VirtualMemory;
+use super::{Space, VirtualMemory};
 use crate::BpfError;
-use crate::programs::Facts;
+use crate::programs::{Facts, Task, Whereabouts};
 use crate::ranges;
-use crate::to_arm::{FolioToArm, Rules};
+use crate::to_arm::{FolioToArm, Rules, ToArm};
 use daos_core::{AccessCheck, AddrRange, Window};
 use daos_linux::cpu;
 use daos_linux::madvise::Advice;
@@ -38,8 +38,9 @@ impl VirtualMemory {
         armed
     }
 
-    /// The same at once. `most_gap`: pages between two that are passed over, at most. Returns how many pages there are
-    /// from the first to the last one that is armed by itself, in the window where these are most.
+    /// Arms the windows of one target in one go. `most_gap`: pages between two that are passed
+    /// over, at most. Returns how many pages there are from the first to the last one that is
+    /// armed by itself, in the window where these are most.
     pub(crate) fn arm_windows(
         &mut self,
         at: usize,
@@ -60,65 +61,87 @@ impl VirtualMemory {
                 armed.insert(space.id, part.range.start, &pages);
             }
         })?;
-        if let Some(there) = there {
-            self.spaces[at].is_opaque = there.has_secondary_tables;
-            // Several pages of one folio are asked for one after the other.
-            let mut last = None;
-            for FolioToArm { page, range, first } in std::mem::take(&mut to_arm.folios) {
-                let space = &self.spaces[at];
-                let is_whole = match last {
-                    Some((of, is_whole)) if of == (range, first) => is_whole,
-                    _ => {
-                        let mapping = space.mapping_around(range.start);
-                        let inside = mapping.is_some_and(|m| m.intersect(&range) == Some(range));
-                        inside && reader.maps_in_a_row(&task, range, first)?
-                    }
-                };
-                last = Some(((range, first), is_whole));
-                if is_whole {
-                    if let Some(armed) = &mut self.armed_pages {
-                        armed.insert_range(space.id, range);
-                    }
-                    to_arm.ranges.push(range);
-                } else {
-                    to_arm.left.push(page);
-                }
+        match there {
+            Some(there) => {
+                self.spaces[at].is_opaque = there.has_secondary_tables;
+                self.add_whole_folios(at, &task, &mut to_arm)?;
+                let pages = self.join_ranges(at, &mut to_arm);
+                self.clear_bits(at, &there, &to_arm, pages);
             }
-            let advise = &mut to_arm.ranges;
-            let id = self.spaces[at].id;
-            let around = |addr| self.spaces[at].mapping_around(addr);
-            // The kernel takes one mapping and refuses the next, of which it would tell neither.
-            ranges::cut(advise, around);
-            // Two windows may lie in one folio, and several pages do.
-            ranges::join(advise, ranges::MAX_ARMED_BYTES, around);
-            // All that is asked for, whole folios too, even if the call stops in the middle.
-            if let Some(cleared) = &mut self.cleared {
-                cleared.extend(advise.iter().map(|range| (id, *range)));
-            }
-            let armed: u64 = advise.iter().map(AddrRange::pages).sum();
-            if !to_arm.bridges.is_empty() {
-                let is_inside = |bridge: &AddrRange| {
-                    around(bridge.start).is_some_and(|m| m.intersect(bridge) == Some(*bridge))
-                };
-                to_arm.bridges.retain(is_inside);
-                advise.append(&mut to_arm.bridges);
-                ranges::join(advise, ranges::MAX_ARMED_BYTES, around);
-            }
-            if advise.len() >= WORTH_A_MOVE {
-                there.follow(&mut self.placement);
-            }
-            let interrupted = self.placement.interrupts(there.cpu, there.nr_running);
-            let begun_us = cpu::used_us();
-            to_arm.left.iter().for_each(|addr| self.left.leave(id, *addr));
-            self.advise_cold(at, &to_arm.ranges);
-            let took_us = (cpu::used_us() - begun_us) as f64;
-            let flushes = to_arm.ranges.len() as u64;
-            self.target_cost.armed(flushes, armed, took_us, interrupted);
-        } else {
-            self.spaces[at].task = None;
+            None => self.spaces[at].task = None,
         }
         self.to_arm = to_arm;
         Ok(widest)
+    }
+
+    /// Of the large folios that are mapped page by page, those of which all is mapped, in one
+    /// mapping, are armed as a whole; the young pages of others are left.
+    fn add_whole_folios(
+        &mut self,
+        at: usize,
+        task: &Task,
+        to_arm: &mut ToArm,
+    ) -> Result<(), BpfError> {
+        let space = &self.spaces[at];
+        // Several pages of one folio are asked for one after the other.
+        let mut last = None;
+        for FolioToArm { page, range, first } in std::mem::take(&mut to_arm.folios) {
+            let is_whole = match last {
+                Some((of, is_whole)) if of == (range, first) => is_whole,
+                _ => {
+                    is_in_one_mapping(space, &range)
+                        && self.reader.maps_in_a_row(task, range, first)?
+                }
+            };
+            last = Some(((range, first), is_whole));
+            if is_whole {
+                if let Some(armed) = &mut self.armed_pages {
+                    armed.insert_range(space.id, range);
+                }
+                to_arm.ranges.push(range);
+            } else {
+                to_arm.left.push(page);
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes as few ranges as can be of all that is to be armed, each inside one mapping. Returns
+    /// how many pages are armed, without those between them that are passed over.
+    fn join_ranges(&mut self, at: usize, to_arm: &mut ToArm) -> u64 {
+        let space = &self.spaces[at];
+        let around = |addr| space.mapping_around(addr);
+        let advise = &mut to_arm.ranges;
+        // The kernel takes one mapping and refuses the next, of which it would tell neither.
+        ranges::cut(advise, around);
+        // Two windows may lie in one folio, and several pages do.
+        ranges::join(advise, ranges::MAX_ARMED_BYTES, around);
+        // All that is asked for, whole folios too, even if the call stops in the middle.
+        if let Some(cleared) = &mut self.cleared {
+            cleared.extend(advise.iter().map(|range| (space.id, *range)));
+        }
+        let pages = advise.iter().map(AddrRange::pages).sum();
+        if !to_arm.bridges.is_empty() {
+            to_arm.bridges.retain(|bridge| is_in_one_mapping(space, bridge));
+            advise.append(&mut to_arm.bridges);
+            ranges::join(advise, ranges::MAX_ARMED_BYTES, around);
+        }
+        pages
+    }
+
+    /// Has the kernel clear the accessed bits, from the CPU that the target runs on where that is
+    /// worth it, and notes what that cost the target. `pages`: how many of them are armed.
+    fn clear_bits(&mut self, at: usize, there: &Whereabouts, to_arm: &ToArm, pages: u64) {
+        if to_arm.ranges.len() >= WORTH_A_MOVE {
+            there.follow(&mut self.placement);
+        }
+        let interrupted = self.placement.interrupts(there.cpu, there.nr_running);
+        let begun_us = cpu::used_us();
+        let id = self.spaces[at].id;
+        to_arm.left.iter().for_each(|addr| self.left.leave(id, *addr));
+        self.advise_cold(at, &to_arm.ranges);
+        let took_us = (cpu::used_us() - begun_us) as f64;
+        self.target_cost.armed(to_arm.ranges.len() as u64, pages, took_us, interrupted);
     }
 
     pub(crate) fn advise_cold(&mut self, at: usize, ranges: &[AddrRange]) {
@@ -137,6 +160,12 @@ impl VirtualMemory {
             ranges.iter().for_each(|range| self.left.leave_all(space.id, *range));
         }
     }
+}
+
+/// Whether all of `range` lies in one mapping of the target, as far as its mappings are known.
+fn is_in_one_mapping(space: &Space, range: &AddrRange) -> bool {
+    let mapping = space.mapping_around(range.start);
+    mapping.is_some_and(|mapping| mapping.intersect(range) == Some(*range))
 }
 
 #[cfg(test)]
