@@ -52,7 +52,7 @@ pub(crate) struct Task {
     pub(crate) pgd: u64,
 }
 
-/// Where this kernel keeps what the programs read. Found by `layout`.
+/// Where this kernel keeps what the programs read. Found by `kernel_layout`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct KernelLayout {
     /// Where physical address 0 is mapped.
@@ -88,7 +88,8 @@ pub(crate) struct Found<'a> {
     pub(crate) entries: &'a [u64; MAX_ENTRIES],
     /// Of each entry looked up, in the same places; of a huge page, at its `out`.
     pub(crate) facts: &'a [FrameFacts; MAX_ENTRIES],
-    /// A bit for each entry, in the same order, of those of which it is known that they are plain.
+    /// A bit for each entry, in the same order, set if its page is known to be plain: small and,
+    /// where the entry is young, one that can be armed by itself.
     pub(crate) plain: &'a [u64; MAX_ENTRIES / 64],
 }
 

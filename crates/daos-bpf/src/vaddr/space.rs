@@ -40,7 +40,7 @@ pub(crate) struct Space {
     /// After it was armed so.
     pub(crate) to_flush: Option<ToFlush>,
     pub(crate) origin: Origin,
-    /// Whether its end is told by [`Ends`], and it need not be asked.
+    /// Whether [`Ends`](daos_linux::ends::Ends) tells when it has ended, so that it need not be asked.
     pub(super) end_is_told: bool,
     /// Held for as long as we watch.
     _claim: Claim,
