@@ -10,6 +10,7 @@ use crate::scheme::{Bounds, Scheme};
 use daos_core::{
     Action, ActionSink, AddrRange, HUGE_PAGE_SIZE, Snapshot, TargetId, huge_page_start,
 };
+use std::collections::BTreeMap;
 
 /// Memory to be acted on, or to be armed page by page because it soon will.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -26,6 +27,14 @@ pub(super) struct Selected {
     priority: f64,
 }
 
+/// Whether the filters of a scheme are asked when it selects.
+enum Filtering {
+    /// There are none, or they are asked when its owners are known, right before memory is acted on.
+    NotHere,
+    /// They are; the cgroup of each target that has one, if a filter goes by that.
+    Here(BTreeMap<TargetId, String>),
+}
+
 impl SchemeState {
     /// Selects from `candidates`, those of `snapshot`, and counts what fits.
     pub(super) fn select<S: ActionSink>(
@@ -35,67 +44,45 @@ impl SchemeState {
         sink: &mut S,
     ) -> Result<Vec<Selected>, S::Error> {
         let pattern = self.scheme.pattern;
-        let (min_us, max_us) = (
-            pattern.age.min.us(snapshot.aggregation_us),
-            pattern.age.max.us(snapshot.aggregation_us),
-        );
+        let min_us = pattern.age.min.us(snapshot.aggregation_us);
+        let max_us = pattern.age.max.us(snapshot.aggregation_us);
         let rates = Bounds {
             min: pattern.rate.min.share(snapshot.sample_us),
             max: pattern.rate.max.share(snapshot.sample_us),
         };
-        let is_bounded = self.scheme.quota.is_limited()
-            || self.scheme.goal.is_some()
-            || self.scheme.action == Action::Lock;
-        let mut cgroups = Vec::new();
-        if filters::need_cgroup(&self.scheme.filters) {
-            let ids = snapshot.targets.iter().map(|target| target.id);
-            cgroups.extend(ids.map(|id| (id, sink.cgroup(id))));
-        }
-        let spare_shared = filters::spare_shared_files(&self.scheme);
-        // Who has it is asked right before it is acted on.
-        let is_decided_later = sink.has_owners() && filters::are_by_owner(&self.scheme);
+        let armed_from_us = self.armed_from_us(min_us);
+        let takes_files = self.takes_unmapped_files();
+        let has_pattern = |candidate: &&Candidate| {
+            (takes_files || !candidate.target.is_file())
+                && rates.holds(candidate.rate)
+                && candidate.age_us <= max_us
+                && candidate.age_us >= armed_from_us
+                && pattern.size.holds(candidate.region_bytes)
+        };
+        let is_bounded = self.is_bounded();
+        let filtering = self.filtering(snapshot, sink);
         let mut found = Vec::new();
         self.stats.fitting_bytes = 0;
         let mut asked = Vec::new();
-        let takes_files = self.takes_unmapped_files();
-        for candidate in candidates {
-            if candidate.target.is_file() && !takes_files {
-                continue;
-            }
-            if !rates.holds(candidate.rate)
-                || candidate.age_us > max_us
-                || candidate.age_us < self.armed_from_us(min_us)
-                || !pattern.size.holds(candidate.region_bytes)
-            {
-                continue;
-            }
+        for candidate in candidates.iter().filter(has_pattern) {
             let priority = if is_bounded { self.priority(candidate) } else { 0.0 };
             asked.clear();
-            let Candidate { target, range, .. } = *candidate;
+            let Candidate { target, range, age_us, .. } = *candidate;
             self.refaults.asked(target, range, min_us, snapshot.end_us, &mut asked);
             for &(range, asked_us) in &asked {
-                if candidate.age_us < self.armed_from_us(asked_us) {
+                if age_us < self.armed_from_us(asked_us) {
                     continue;
                 }
-                let selected = Selected {
-                    target,
-                    range,
-                    since_us: snapshot.end_us.saturating_sub(candidate.age_us),
-                    asked_us,
-                    fits: candidate.age_us >= asked_us,
-                    priority,
-                };
-                if is_decided_later || (self.scheme.filters.is_empty() && !spare_shared) {
-                    self.count(selected);
-                    self.add(selected, snapshot.end_us, &mut found);
-                    continue;
-                }
-                let cgroup = cgroups.iter().find(|(target, _)| *target == candidate.target);
-                let cgroup = cgroup.and_then(|(_, path)| path.as_deref());
-                for range in self.allowed(selected, cgroup, sink)? {
-                    let selected = Selected { range, ..selected };
-                    self.count(selected);
-                    self.add(selected, snapshot.end_us, &mut found);
+                let since_us = snapshot.end_us.saturating_sub(age_us);
+                let fits = age_us >= asked_us;
+                let selected = Selected { target, range, since_us, asked_us, fits, priority };
+                if let Filtering::Here(cgroups) = &filtering {
+                    let cgroup = cgroups.get(&target).map(String::as_str);
+                    for range in self.allowed(selected, cgroup, sink)? {
+                        self.take(Selected { range, ..selected }, snapshot.end_us, &mut found);
+                    }
+                } else {
+                    self.take(selected, snapshot.end_us, &mut found);
                 }
             }
         }
@@ -107,6 +94,29 @@ impl SchemeState {
             found.sort_by(|a, b| b.fits.cmp(&a.fits).then(b.priority.total_cmp(&a.priority)));
         }
         Ok(found)
+    }
+
+    /// Whether it matters what is acted on first, since not all that fits may be.
+    fn is_bounded(&self) -> bool {
+        self.scheme.quota.is_limited()
+            || self.scheme.goal.is_some()
+            || self.scheme.action == Action::Lock
+    }
+
+    fn filtering<S: ActionSink>(&self, snapshot: &Snapshot, sink: &mut S) -> Filtering {
+        let filters = &self.scheme.filters;
+        // Who has it is asked right before it is acted on.
+        let is_decided_later = sink.has_owners() && filters::are_by_owner(&self.scheme);
+        let has_none = filters.is_empty() && !filters::spare_shared_files(&self.scheme);
+        if is_decided_later || has_none {
+            return Filtering::NotHere;
+        }
+        let mut cgroups = BTreeMap::new();
+        if filters::need_cgroup(filters) {
+            let ids = snapshot.targets.iter().map(|target| target.id);
+            cgroups.extend(ids.filter_map(|id| Some((id, sink.cgroup(id)?))));
+        }
+        Filtering::Here(cgroups)
     }
 
     /// Whether files that nobody maps are meant, too: where idle pages are paged out, and it does not
@@ -121,7 +131,8 @@ impl SchemeState {
         priority(&quota.weights, action.prefers_hot(), region_bytes, rate, age_us)
     }
 
-    fn count(&mut self, selected: Selected) {
+    /// Counts what was selected if it fits, and adds it to `found`.
+    fn take(&mut self, selected: Selected, now_us: u64, found: &mut Vec<Selected>) {
         if selected.fits {
             let bytes = selected.range.len();
             self.stats.tried_regions += 1;
@@ -129,6 +140,7 @@ impl SchemeState {
             self.stats.tried_bytes = self.stats.tried_bytes.saturating_add(bytes);
             self.stats.fitting_bytes = self.stats.fitting_bytes.saturating_add(bytes);
         }
+        self.add(selected, now_us, found);
     }
 
     /// What the filters let through.
