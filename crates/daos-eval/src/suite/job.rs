@@ -18,8 +18,9 @@ use daos_core::Side;
 use daos_linux::{TempCgroup, User, cpu};
 use serde::{Deserialize, Serialize};
 use std::fs;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -120,58 +121,17 @@ impl Job {
             let moved = fs::write(&path, running.pid().to_string());
             moved.map_err(|why| SuiteError::Write { path, why })?;
         }
-        let record = self.record.clone().unwrap_or_else(|| scratch.path().join("record"));
-        let words = self.configuration.words(running.pid(), &record, self.round + 1);
         // Of the machine only this copy.
         let only = cgroup.as_ref().filter(|_| is_told_apart);
-        let only = only.map(|cgroup| format!("--cgroup=*/{}", cgroup.name()));
-        let mut daos = match words {
-            None => None,
-            Some(words) => {
-                let program = self.configuration.program(&self.daos, &self.eval);
-                let mut command = Command::new(program);
-                command.args(words).args(only);
-                Some(Running::start_talkative(command, "daos", Stdio::null())?)
-            }
-        };
-
-        for number in 0.. {
-            let next = begun + PERIOD * number;
-            if ends_before(&hold, next) {
-                break;
-            }
-            if stop.load(Ordering::Relaxed) {
-                return Err(EvalError::Interrupted.into());
-            }
-            if begun.elapsed().as_secs_f64() > self.workload.most_seconds() {
-                return Err(SuiteError::TooLong(self.workload.most_seconds()));
-            }
-            if let Some(beside) = &mut daos
-                && beside.has_ended()?
-                // It notices the end of the workload, too.
-                && !ends_before(&hold, Instant::now() + SOON)
-            {
-                if let Some(ended) = daos.take() {
-                    ended.finish(PATIENCE, stop)?;
-                }
-                return Err(EvalError::TooEarly("daos".to_owned()).into());
-            }
-            samples.take(running.pid(), daos.as_ref().map(Running::pid));
-        }
+        let mut daos = self.start_daos(running.pid(), scratch.path(), only)?;
+        self.sample_until_end(begun, &hold, &running, &mut daos, &mut samples, stop)?;
         let runtime_s = begun.elapsed().as_secs_f64();
         let status = running.status(PATIENCE, stop)?;
         let daos_pid: Vec<u32> = daos.iter().map(Running::pid).collect();
         sweep.end_all_but(&daos_pid);
         let cpu_workload = cpu::of_children_us();
-        if let Some(mut daos) = daos {
-            if daos.wait_until(Instant::now() + SOON, stop)?.is_none() {
-                daos.ask_to_end();
-            }
-            match daos.finish(PATIENCE, stop) {
-                // A workload that failed at once leaves nothing to watch.
-                Err(_) if !status.success() => {}
-                ended => ended?,
-            }
+        if let Some(daos) = daos {
+            end_daos(daos, status, stop)?;
         }
         let cpu_all = cpu::of_children_us();
         drop(cgroup);
@@ -191,6 +151,72 @@ impl Job {
             daos_cpu_s: seconds(cpu_workload.0, cpu_all.0) + seconds(cpu_workload.1, cpu_all.1),
             daos_rss_bytes: mean(&samples.daos),
         })
+    }
+
+    /// Starts what the configuration runs beside the workload, if anything. `scratch`: where its
+    /// record goes that is not kept; `only`: the cgroup that it is to keep to.
+    fn start_daos(
+        &self,
+        workload: u32,
+        scratch: &Path,
+        only: Option<&TempCgroup>,
+    ) -> Result<Option<Running>, SuiteError> {
+        let record = self.record.clone().unwrap_or_else(|| scratch.join("record"));
+        let words = self.configuration.words(workload, &record, self.round + 1);
+        let Some(words) = words else { return Ok(None) };
+        let mut command = Command::new(self.configuration.program(&self.daos, &self.eval));
+        command.args(words).args(only.map(|cgroup| format!("--cgroup=*/{}", cgroup.name())));
+        Ok(Some(Running::start_talkative(command, "daos", Stdio::null())?))
+    }
+
+    /// Takes samples of both until the workload ends. `begun`: when it did; `hold`: what tells of
+    /// its end. An error if it takes too long, or if `daos` ends before it does.
+    fn sample_until_end(
+        &self,
+        begun: Instant,
+        hold: &OwnedFd,
+        workload: &Running,
+        daos: &mut Option<Running>,
+        samples: &mut Samples,
+        stop: &AtomicBool,
+    ) -> Result<(), SuiteError> {
+        for number in 0.. {
+            let next = begun + PERIOD * number;
+            if ends_before(hold, next) {
+                break;
+            }
+            if stop.load(Ordering::Relaxed) {
+                return Err(EvalError::Interrupted.into());
+            }
+            if begun.elapsed().as_secs_f64() > self.workload.most_seconds() {
+                return Err(SuiteError::TooLong(self.workload.most_seconds()));
+            }
+            if let Some(beside) = daos
+                && beside.has_ended()?
+                // It notices the end of the workload, too.
+                && !ends_before(hold, Instant::now() + SOON)
+            {
+                if let Some(ended) = daos.take() {
+                    ended.finish(PATIENCE, stop)?;
+                }
+                return Err(EvalError::TooEarly("daos".to_owned()).into());
+            }
+            samples.take(workload.pid(), daos.as_ref().map(Running::pid));
+        }
+        Ok(())
+    }
+}
+
+/// Waits until `daos` has ended by itself, as it does behind the workload, and else asks it to.
+/// `status`: how the workload ended.
+fn end_daos(mut daos: Running, status: ExitStatus, stop: &AtomicBool) -> Result<(), EvalError> {
+    if daos.wait_until(Instant::now() + SOON, stop)?.is_none() {
+        daos.ask_to_end();
+    }
+    match daos.finish(PATIENCE, stop) {
+        // A workload that failed at once leaves nothing to watch.
+        Err(_) if !status.success() => Ok(()),
+        ended => ended,
     }
 }
 

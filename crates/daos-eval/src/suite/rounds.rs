@@ -76,7 +76,6 @@ pub fn run(plan: &Plan, mut tell: impl FnMut(Event<'_>)) -> Result<Store, SuiteE
         steps: plan.left(Some(&store)).collect(),
         given_up: BTreeSet::new(),
     };
-    let baseline = configurations.iter().position(|one| one.name == BASELINE).unwrap_or(0);
     for at in 0..rounds.steps.len() {
         let step = rounds.steps[at];
         if rounds.is_given_up(step) {
@@ -99,13 +98,7 @@ pub fn run(plan: &Plan, mut tell: impl FnMut(Event<'_>)) -> Result<Store, SuiteE
             Ok((measured, beside)) => (Outcome::Measured(measured), beside),
             Err(err) if err.ends_all() => return Err(err),
             Err(err) => {
-                // Without its input or what to compare with, there is nothing to know of a workload.
-                let is_baseline = match &plan.pairs {
-                    Some(_) => matches!(&err, SuiteError::Copy { name, .. } if name == BASELINE),
-                    None => step.configuration == baseline,
-                };
-                let is_all = !is_set_up || is_baseline;
-                rounds.given_up.insert((step.workload, (!is_all).then_some(step.configuration)));
+                rounds.give_up(step, is_set_up, &err);
                 (Outcome::Failed { failed: err.to_string() }, None)
             }
         };
@@ -164,6 +157,19 @@ impl Rounds<'_> {
     fn is_given_up(&self, step: Step) -> bool {
         let of = |configuration| self.given_up.contains(&(step.workload, configuration));
         of(None) || of(Some(step.configuration))
+    }
+
+    /// Notes what is not tried again after a step failed: its workload in its configuration, or in
+    /// all, where there is no input or nothing to compare with.
+    fn give_up(&mut self, step: Step, is_set_up: bool, err: &SuiteError) {
+        let configurations = &self.plan.configurations;
+        let baseline = configurations.iter().position(|one| one.name == BASELINE).unwrap_or(0);
+        let is_baseline = match &self.plan.pairs {
+            Some(_) => matches!(err, SuiteError::Copy { name, .. } if name == BASELINE),
+            None => step.configuration == baseline,
+        };
+        let is_all = !is_set_up || is_baseline;
+        self.given_up.insert((step.workload, (!is_all).then_some(step.configuration)));
     }
 
     /// Runs before the step at this place, runs in all, and about how long the rest takes.
