@@ -1,6 +1,6 @@
 //! A process, held by a pidfd: never touched again once its number is another's.
 
-use crate::census::stat::{Stat, TICKS};
+use crate::census::stat::Stat;
 use crate::cgroup::CgroupPaths;
 use crate::clear_refs::ClearRefs;
 use crate::host;
@@ -22,7 +22,10 @@ use std::{fs, io};
 use thiserror::Error;
 
 const PROC: &str = "/proc";
-/// Descendants of a process that are held at a time, at most. Chosen: files may be open that often anywhere.
+/// Clock ticks in a second, as user space sees them on x86-64, whatever the kernel's own.
+const TICKS: u64 = 100;
+/// Descendants of a process that are held at a time, at most. Chosen: files may be open that often
+/// anywhere.
 const MOST_DESCENDANTS: usize = 512;
 
 /// Why a process can't be a target.

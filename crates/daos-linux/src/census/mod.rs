@@ -17,6 +17,7 @@ pub mod selection;
 pub(crate) mod stat;
 
 use crate::cgroup::{self, CgroupPaths};
+use crate::process;
 pub use protected::Protection;
 pub use selection::{CgroupPattern, Selection};
 use stat::Stat;
@@ -136,7 +137,7 @@ impl Census {
     }
 
     fn begin(&mut self, walk: Walk) {
-        self.now_ticks = stat::ticks_since_start(&self.root);
+        self.now_ticks = process::ticks_now();
         self.walk = Some(walk);
     }
 

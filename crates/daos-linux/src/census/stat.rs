@@ -2,13 +2,10 @@
 
 use crate::host;
 use daos_core::PAGE_SIZE;
-use std::fs;
 use std::path::Path;
 
 /// The flag of a kernel thread.
 const PF_KTHREAD: u64 = 0x0020_0000;
-/// Clock ticks in a second, as user space sees them on x86-64, whatever the kernel's own.
-pub(crate) const TICKS: u64 = 100;
 
 /// What is needed of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,7 +13,7 @@ pub(crate) struct Stat {
     pub(crate) parent: u32,
     /// Device number of its controlling terminal; 0 for none.
     pub(crate) terminal: i64,
-    /// In clock ticks since the machine was started.
+    /// In [clock ticks](crate::process::ticks_now) since the machine was started.
     pub(crate) start_ticks: u64,
     pub(crate) resident_bytes: u64,
     pub(crate) is_kernel_thread: bool,
@@ -50,13 +47,6 @@ impl Stat {
     }
 }
 
-/// Clock ticks since the machine was started; as many as there can be where that is not known.
-pub(crate) fn ticks_since_start(root: &Path) -> u64 {
-    let uptime = fs::read_to_string(root.join("proc/uptime")).unwrap_or_default();
-    let seconds = uptime.split(' ').next().and_then(|seconds| seconds.parse::<f64>().ok());
-    seconds.map_or(u64::MAX, |seconds| (seconds * TICKS as f64).round() as u64)
-}
-
 /// Who process `pid` acts as.
 pub(crate) fn effective_uid(root: &Path, pid: u32) -> Option<u32> {
     let status = host::text(&root.join(format!("proc/{pid}/status"))).ok()?;
@@ -85,7 +75,7 @@ mod tests {
     fn of_this_process() {
         let stat = Stat::read(Path::new("/"), std::process::id()).unwrap();
         assert!(stat.resident_bytes > 1 << 20 && !stat.has_no_memory());
-        assert!(stat.start_ticks <= ticks_since_start(Path::new("/")));
+        assert!(stat.start_ticks <= crate::process::ticks_now());
         let uid = rustix::process::geteuid().as_raw();
         assert_eq!(effective_uid(Path::new("/"), std::process::id()), Some(uid));
     }

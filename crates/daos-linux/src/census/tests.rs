@@ -9,7 +9,6 @@ impl Host {
         let host = Self(tempfile::tempdir().unwrap());
         let mounts = "29 22 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw,nsdelegate\n";
         host.write("proc/self/mountinfo", mounts);
-        host.write("proc/uptime", "1000.00 1.00\n");
         host
     }
 
@@ -37,6 +36,11 @@ impl Host {
     }
 }
 
+/// A tick at which a process was started that is too young, however long the test takes.
+fn just_now() -> u64 {
+    process::ticks_now() + 100 * LEAST_AGE_TICKS
+}
+
 /// The numbers of those that fit, in order.
 fn fitting(census: &mut Census) -> Vec<u32> {
     let all = std::iter::from_fn(|| census.step());
@@ -61,13 +65,13 @@ fn all_are_gone_over_again_and_again() {
 fn the_young_are_gone_over_again_when_they_are_of_age() {
     let host = Host::new();
     host.add(10, 1, 100, 5, 0, "/");
-    host.add(11, 1, 100, 99_950, 0, "/");
-    host.add(12, 1, 100, 99_950, 0, "/");
+    host.add(11, 1, 100, just_now(), 0, "/");
+    host.add(12, 1, 100, just_now(), 0, "/");
     let mut census = host.census(Selection::default());
     assert_eq!(fitting(&mut census), [10]);
     assert!(census.has_young());
     fs::remove_dir_all(host.root().join("proc/12")).unwrap();
-    host.write("proc/uptime", "1001.00 1.00\n");
+    host.add(11, 1, 100, 5, 0, "/");
     assert!(census.go_over_young());
     assert_eq!(fitting(&mut census), [11]);
     assert!(!census.has_young());
@@ -82,8 +86,8 @@ fn who_is_meant() {
     host.add(12, 1, 1000, 5, 1001, "/db");
     host.add(13, 1, 0, 5, 0, "/web");
     // Started just now; one of them is large.
-    host.add(14, 1, 1000, 99_950, 0, "/web");
-    host.add(15, 1, 100_000, 99_950, 0, "/web");
+    host.add(14, 1, 1000, just_now(), 0, "/web");
+    host.add(15, 1, 100_000, just_now(), 0, "/web");
     let fit = |selection| fitting(&mut host.census(selection));
     assert_eq!(fit(Selection::default()), [10, 11, 12, 15]);
     let cgroup = Some(CgroupPattern::new("web").unwrap());
