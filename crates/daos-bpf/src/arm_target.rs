@@ -1,9 +1,9 @@
 //! Arming all that a target has in memory at once, for a tenth of what it takes page by page.
 //!
-//! The kernel clears the accessed bits of a whole process (`/proc/PID/clear_refs`), but it does not say
-//! which were set, and flushes no TLB. So the tables are read before, which tells what was cleared; and
-//! the TLB is flushed afterwards, since what a CPU still has of them it accesses without setting a bit: a
-//! megabyte that is used all the time would not show for seconds.
+//! The kernel clears the accessed bits of a whole process (`/proc/PID/clear_refs`), but it does not
+//! say which were set, and flushes no TLB. So the tables are read before, which tells what was
+//! cleared; and the TLB is flushed afterwards, since what a CPU still has of them it accesses
+//! without setting a bit: a megabyte that is used all the time would not show for seconds.
 
 use crate::BpfError;
 use crate::entry::Entry;
@@ -18,22 +18,26 @@ use daos_linux::clear_refs::ClearRefs;
 use daos_linux::cpu;
 use std::cmp::Reverse;
 
-/// CPU time in microseconds that it takes for a page, before any was armed so. Measured, of a gigabyte: 0.05
-/// to 0.08 on an AMD EPYC, 0.05 to 0.07 on an Intel Xeon.
+/// CPU time in microseconds that it takes for a page, before any was armed so. Measured, of a
+/// gigabyte: 0.05 to 0.08 on an AMD EPYC, 0.05 to 0.07 on an Intel Xeon.
 pub(crate) const PAGE_US: f64 = 0.07;
-/// What a page took counts so much beside what those before it did, and what is more than it usually takes fades so
-/// fast with each regions update. Chosen: it differs with what the caches hold, and one bad measurement is not forever.
+/// What a page took counts so much beside what those before it did, and what is more than it
+/// usually takes fades so fast with each regions update. Chosen: it differs with what the caches
+/// hold, and one bad measurement is not forever.
 const NEWS: f64 = 0.3;
 const FADES: f64 = 0.02;
-/// Pages from which on what they took tells the price of one. Chosen: there is a price for each target, too.
+/// Pages from which on what they took tells the price of one. Chosen: there is a price for each
+/// target, too.
 const ENOUGH: u64 = 8192;
 /// Page tables with young pages of which some are armed once more, where only that flushes the TLB.
 /// Chosen: in one of them two pages are accessed that are far enough apart.
 const TO_FLUSH_BY: usize = 8;
-/// Pages from the first to the last that are armed as one range, from which on the kernel flushes all of the target's
-/// TLB, and no page by itself: its `tlb_single_page_flush_ceiling` is 33 unless somebody set another.
+/// Pages from the first to the last that are armed as one range, from which on the kernel flushes
+/// all of the target's TLB, and no page by itself: its `tlb_single_page_flush_ceiling` is 33 unless
+/// somebody set another.
 const FLUSHES_ALL: u32 = 34;
-/// Regions updates that a flush is tried again at. Chosen: what the TLB has had for so many seconds is little.
+/// Regions updates that a flush is tried again at. Chosen: what the TLB has had for so many seconds
+/// is little.
 const TRIES: u32 = 10;
 
 /// A flush of the TLB of a target that is still to be done.
@@ -51,7 +55,8 @@ struct Before {
     entries: u64,
     /// Huge pages whose bits are set.
     huge: Vec<AddrRange>,
-    /// Other pages whose bits are set, from an address on, but for those that the kernel passes over.
+    /// Other pages whose bits are set, from an address on, but for those that the kernel passes
+    /// over.
     young: Vec<(u64, Pages)>,
     left: Vec<u64>,
     /// Of what nothing could be read.
@@ -142,8 +147,8 @@ impl VirtualMemory {
         Ok(Some(before))
     }
 
-    /// Huge pages that the kernel passes over, those of hugetlbfs and of devices, are in mappings that it refuses
-    /// to arm, too: one of each tells.
+    /// Huge pages that the kernel passes over, those of hugetlbfs and of devices, are in mappings
+    /// that it refuses to arm, too: one of each tells.
     fn leave_huge_pages(&mut self, at: usize, young: &[AddrRange]) {
         let mut tried = AddrRange::new(0, 0);
         for huge in young {
@@ -173,8 +178,9 @@ impl VirtualMemory {
         self.try_to_flush(at)
     }
 
-    /// The kernel flushes all of it where pages that lie far apart, and were accessed since, are armed as one range. A
-    /// program that lives by what the TLB has of it may have accessed none such: that is tried again later.
+    /// The kernel flushes all of it where pages that lie far apart, and were accessed since, are
+    /// armed as one range. A program that lives by what the TLB has of it may have accessed none
+    /// such: that is tried again later.
     pub(crate) fn try_to_flush(&mut self, at: usize) -> Result<(), BpfError> {
         let Some(mut flush) = self.spaces[at].to_flush.take() else { return Ok(()) };
         let widest = self.arm_windows(at, &flush.by, MAX_WINDOW_PAGES);

@@ -8,8 +8,9 @@ const PRESENT: u64 = 1 << 0;
 const PWT: u64 = 1 << 3;
 const PCD: u64 = 1 << 4;
 const ACCESSED: u64 = 1 << 5;
-/// Linux: of an entry that is not present, that its page is there all the same, but may not be accessed now: the program asked for
-/// that (`mprotect`), or the kernel wants to see on which node it is used (NUMA balancing). The bits of the address are inverted.
+/// Linux: of an entry that is not present, that its page is there all the same, but may not be
+/// accessed now: the program asked for that (`mprotect`), or the kernel wants to see on which node
+/// it is used (NUMA balancing). The bits of the address are inverted.
 const PROT_NONE: u64 = 1 << 8;
 /// Either says that a page is there.
 const THERE: u64 = PRESENT | PROT_NONE;
@@ -111,7 +112,8 @@ mod tests {
 
     #[test]
     fn pages_that_may_not_be_accessed_now_are_there() {
-        // As Linux writes frame 0x12_3456 and a huge page of frame 0x12_3600: address bits inverted.
+        // As Linux writes frame 0x12_3456 and a huge page of frame 0x12_3600: address bits
+        // inverted.
         let page = Entry((0x0000_0001_2345_6000 ^ FRAME_MASK) | 0x120);
         assert!(page.is_present() && page.is_young() && !page.is_swapped());
         assert_eq!(page.frame(1, 0x0000_3fff_ffff_f000), 0x12_3456);

@@ -15,7 +15,8 @@ use daos_linux::memory::ProcessSize;
 use rustix::process::{Resource, getrlimit};
 use std::collections::HashSet;
 
-/// Files that are open for each target: its pidfd, the claim to it, and two to arm all of it at once.
+/// Files that are open for each target: its pidfd, the claim to it, and two to arm all of it at
+/// once.
 const FILES_OF_TARGET: u64 = 4;
 /// Open files that children must leave for all else. Chosen: without targets there are some
 /// forty.
@@ -23,7 +24,8 @@ const FILES_LEFT: u64 = 128;
 /// A target of which this part more, or less, is mapped than before has other memory. Chosen.
 const OTHER_SIZE: f64 = 0.125;
 /// So many times as often as others is one looked at that has. Chosen: programs map most of their
-/// memory in their first seconds; with the usual bound, a list of a thousand mappings is then read every two.
+/// memory in their first seconds; with the usual bound, a list of a thousand mappings is then read
+/// every two.
 const SOONER: u64 = 5;
 /// A target that has so many times as much resident as they all have on average is large. Chosen.
 const LARGE: u64 = 4;
@@ -34,7 +36,8 @@ pub(crate) struct Seen {
     pub(crate) mappings: Vec<Mapping>,
     /// Those that touch are one.
     pub(crate) ranges: Vec<AddrRange>,
-    /// Those of them that matter where there are many targets, once they were asked for, and how many there may be.
+    /// Those of them that matter where there are many targets, once they were asked for, and how
+    /// many there may be.
     main_ranges: Option<(Vec<AddrRange>, usize)>,
     pub(crate) memory: Option<KindsOfMemory>,
     /// What was counted to be resident, before it was weighed, in bytes.
@@ -98,8 +101,8 @@ impl Space {
         }
     }
 
-    /// How much memory it has: returns how much is mapped. While it lives, what can't be read now is
-    /// as it was.
+    /// How much memory it has: returns how much is mapped. While it lives, what can't be read now
+    /// is as it was.
     pub(crate) fn weigh(&mut self) -> Option<u64> {
         let ProcessSize { mapped_bytes, kinds, threads } = self.process.size()?;
         self.seen.threads = threads;
@@ -141,7 +144,8 @@ impl Space {
         Some(if is_old { 0 } else { look.took_us })
     }
 
-    /// Whether all that it has mapped was read since that was last asked, at once, and all of that counts.
+    /// Whether all that it has mapped was read since that was last asked, at once, and all of that
+    /// counts.
     pub(crate) fn was_listed(&mut self) -> bool {
         std::mem::take(&mut self.seen.was_listed) && self.origin != Origin::Found
     }
@@ -350,8 +354,8 @@ impl VirtualMemory {
         getrlimit(Resource::Nofile).current.is_none_or(|limit| needed <= limit)
     }
 
-    /// Children, or processes that were found, that are not watched, at least: so many open files are not allowed. 0 where
-    /// all are.
+    /// Children, or processes that were found, that are not watched, at least: so many open files
+    /// are not allowed. 0 where all are.
     pub fn nr_left_out(&self) -> usize {
         self.nr_left_out
     }

@@ -1,6 +1,7 @@
 //! Pages that had to be left when they were armed.
 //!
-//! The bits of what is shared, locked or of a device stay set until it is armed by itself, and must not pass for accesses.
+//! The bits of what is shared, locked or of a device stay set until it is armed by itself, and must
+//! not pass for accesses.
 
 use crate::reader::huge_page;
 use daos_core::pages::{Pages, nr_in_table};
@@ -8,8 +9,9 @@ use daos_core::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE, TargetId, Window};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// After so long pages are forgotten, unless some of the same page table were read or left meanwhile. Chosen: what is read at all is
-/// read every eight seconds, or where there are thousands of page tables in some minutes.
+/// After so long pages are forgotten, unless some of the same page table were read or left
+/// meanwhile. Chosen: what is read at all is read every eight seconds, or where there are thousands
+/// of page tables in some minutes.
 const FOR: Duration = Duration::from_secs(240);
 
 /// What was left, by page table. The first page of one stands for a huge page, too.

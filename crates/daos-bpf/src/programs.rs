@@ -96,8 +96,9 @@ pub(crate) struct Found<'a> {
 /// Where a task was when its tables were read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Whereabouts {
-    /// Threads of its process that ran or waited for a CPU, if its memory was read to be armed: as one does that we took
-    /// the CPU from; and of one of them on which CPU that was, and by which policy it is scheduled.
+    /// Threads of its process that ran or waited for a CPU, if its memory was read to be armed: as
+    /// one does that we took the CPU from; and of one of them on which CPU that was, and by which
+    /// policy it is scheduled.
     pub(crate) nr_running: u32,
     pub(crate) cpu: u32,
     pub(crate) policy: u32,
@@ -107,7 +108,8 @@ pub(crate) struct Whereabouts {
 }
 
 impl Whereabouts {
-    /// Moves us to the CPU on which a target runs, if only one of its threads does: then no flush of its TLB interrupts it.
+    /// Moves us to the CPU on which a target runs, if only one of its threads does: then no flush
+    /// of its TLB interrupts it.
     pub(crate) fn follow(&self, placement: &mut Placement) {
         if self.nr_running == 1 {
             placement.follow_thread(self.cpu, self.policy);
@@ -132,8 +134,8 @@ impl std::fmt::Debug for Programs {
 
 impl Programs {
     /// Loads the programs. Needs CAP_BPF and CAP_PERFMON, and a kernel with BTF. `with_frames`:
-    /// that which goes from page frames to their owners, too. Those that read files are left out where
-    /// the kernel does not take them.
+    /// that which goes from page frames to their owners, too. Those that read files are left out
+    /// where the kernel does not take them.
     pub(crate) fn load(with_frames: bool) -> Result<Self, BpfError> {
         let without = |_| Self::load_some(with_frames, false);
         Self::load_some(with_frames, true).or_else(without)
@@ -299,7 +301,8 @@ impl Programs {
     }
 
     /// What is noted of `nr` pages of a file from `index` on, [`MAX_FILE_PAGES`] at most: bits of
-    /// [`page_cache`](crate::page_cache). `None` where the file has left memory, or can't be read here.
+    /// [`page_cache`](crate::page_cache). `None` where the file has left memory, or can't be read
+    /// here.
     pub(crate) fn read_file(
         &mut self,
         layout: &KernelLayout,

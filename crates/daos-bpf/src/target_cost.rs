@@ -4,7 +4,8 @@
 //! happen on the target's own CPU, and to set the accessed bit of an armed page anew.
 //! Whether the first came is told by how long the call took: who flushes waits for all who
 //! are interrupted. The second is counted when a check finds the bit of a page set that was armed
-//! and not found so since. A bit that is set later than the last check that looks at it is not seen.
+//! and not found so since. A bit that is set later than the last check that looks at it is not
+//! seen.
 
 use crate::prices::MeasuredPrices;
 use daos_core::Prices;
@@ -31,8 +32,8 @@ impl TargetCost {
     }
 
     /// So many ranges with so many pages in use were armed, each with a flush. `took_us`: what
-    /// that took us, which is much more where others are interrupted, as we wait for them, for all of them at once;
-    /// `cpus`: on how many others the target may have run.
+    /// that took us, which is much more where others are interrupted, as we wait for them, for all
+    /// of them at once; `cpus`: on how many others the target may have run.
     pub(crate) fn armed(&mut self, ranges: u64, pages: u64, took_us: f64, cpus: u32) {
         if ranges == 0 {
             return;
@@ -51,8 +52,9 @@ impl TargetCost {
         }
     }
 
-    /// What we wait for in a flush, in microseconds, and what the interrupts cost the target. Before the first it is
-    /// taken to interrupt if it may: hundreds of them can be planned at once.
+    /// What we wait for in a flush, in microseconds, and what the interrupts cost the target.
+    /// Before the first it is taken to interrupt if it may: hundreds of them can be planned at
+    /// once.
     pub(crate) fn of_a_flush_us(&self, may_interrupt: bool) -> (f64, f64) {
         let share = self.interrupting.unwrap_or(if may_interrupt { 1.0 } else { 0.0 });
         (share * self.interrupt_us, share * self.interrupt_us * self.cpus)

@@ -91,8 +91,8 @@ impl ToArm {
         }
     }
 
-    /// `plain`: a bit for each page of which that is all there is to know: it is small and, if it is
-    /// young, can be armed by itself. Of the other young ones, `facts` tell.
+    /// `plain`: a bit for each page of which that is all there is to know: it is small and, if it
+    /// is young, can be armed by itself. Of the other young ones, `facts` tell.
     fn add_pages(
         &mut self,
         part: &WindowPart,

@@ -10,8 +10,8 @@ use daos_linux::allowance::Allowance;
 /// The part of the bound that may go into all of it. Chosen: as much is left to see with.
 const UPKEEP: f64 = 0.5;
 /// The same where targets are found among all processes. Chosen: those that come first are the
-/// largest, and they are to be seen before all the small ones are known, also where a busy host makes
-/// everything twice as dear.
+/// largest, and they are to be seen before all the small ones are known, also where a busy host
+/// makes everything twice as dear.
 const UPKEEP_OF_ALL: f64 = 0.2;
 /// The most that may, as a share of one CPU. Chosen: some twenty children a second; what a
 /// larger bound allows is to see with.

@@ -3,7 +3,8 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-/// Where a program of this name is: a file, or one in a directory of `PATH`; `None` if there is none.
+/// Where a program of this name is: a file, or one in a directory of `PATH`; `None` if there is
+/// none.
 pub fn find_program(word: &OsStr) -> Option<PathBuf> {
     if word.as_encoded_bytes().contains(&b'/') {
         return Some(Path::new(word).to_owned()).filter(|file| file.is_file());

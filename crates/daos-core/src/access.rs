@@ -83,8 +83,8 @@ pub struct Observation {
     pub pages: Option<PageBits>,
     /// Which pages nothing can be said of, where there are any and the primitive knows.
     pub unknown: Option<PageBits>,
-    /// Which pages are not in memory, where there are any and the primitive knows. `None`: as many as are neither
-    /// present nor unobservable, whichever those are.
+    /// Which pages are not in memory, where there are any and the primitive knows. `None`: as many
+    /// as are neither present nor unobservable, whichever those are.
     pub absent: Option<PageBits>,
 }
 
@@ -126,8 +126,8 @@ pub struct Prices {
     pub read_window: f64,
     /// To read one page's entry there.
     pub read_page: f64,
-    /// To arm a run of neighbouring pages with set bits, the flush of the TLB included, and what we wait for those
-    /// whom it interrupts.
+    /// To arm a run of neighbouring pages with set bits, the flush of the TLB included, and what we
+    /// wait for those whom it interrupts.
     pub arm_run: f64,
     /// To the target, when a run is armed: the interrupt, if there is one.
     pub interrupt: f64,
@@ -202,11 +202,11 @@ pub trait AccessCheck {
         false
     }
 
-    /// Arms all that a target has in memory. Returns whether it was done: after that, an access to any page
-    /// of it will be seen.
+    /// Arms all that a target has in memory. Returns whether it was done: after that, an access to
+    /// any page of it will be seen.
     ///
-    /// It takes as long as [`Prices::arm_target_page`] says for each page, and meanwhile the target may
-    /// have to wait where it maps memory.
+    /// It takes as long as [`Prices::arm_target_page`] says for each page, and meanwhile the target
+    /// may have to wait where it maps memory.
     fn arm_target(&mut self, target: TargetId) -> Result<bool, Self::Error> {
         let _ = target;
         Ok(false)
@@ -219,8 +219,8 @@ pub trait AccessCheck {
         found: &mut Vec<Observation>,
     ) -> Result<(), Self::Error>;
 
-    /// What a target has in memory now, in bytes, where that can be asked for little: [`targets`](Self::targets)
-    /// tells what it was when that was last looked at.
+    /// What a target has in memory now, in bytes, where that can be asked for little:
+    /// [`targets`](Self::targets) tells what it was when that was last looked at.
     fn resident_bytes_of(&mut self, target: TargetId) -> Option<u64> {
         let _ = target;
         None

@@ -58,9 +58,9 @@ pub fn add_share<H: Ord>(shares: &mut Shares<H>, holder: H, bytes: u64) {
 }
 
 impl Ownership {
-    /// Who has which part, from who has how much of which block: `blocks` are sorted, aligned and of
-    /// 2 MiB or less. Those that follow each other and are alike are one part; where these are too
-    /// many, larger blocks are taken together. `owner`: who a holder is.
+    /// Who has which part, from who has how much of which block: `blocks` are sorted, aligned and
+    /// of 2 MiB or less. Those that follow each other and are alike are one part; where these are
+    /// too many, larger blocks are taken together. `owner`: who a holder is.
     pub fn of_blocks<'a, H: Copy + Ord + Hash + 'a>(
         blocks: impl Iterator<Item = (AddrRange, &'a Shares<H>)> + Clone,
         mut owner: impl FnMut(H) -> Owner,

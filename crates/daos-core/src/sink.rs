@@ -99,9 +99,10 @@ pub trait ActionSink: AccessCheck {
         Ok(Residence::default())
     }
 
-    /// Files of which memory is there that no process maps, as no monitor tells of it: targets whose
-    /// addresses are offsets ([`TargetId::is_file`]). Their pages are armed, looked at and acted on
-    /// as those of others, but only idle ones, and only paged out, which is that they are dropped.
+    /// Files of which memory is there that no process maps, as no monitor tells of it: targets
+    /// whose addresses are offsets ([`TargetId::is_file`]). Their pages are armed, looked at and
+    /// acted on as those of others, but only idle ones, and only paged out, which is that they are
+    /// dropped.
     fn unmapped_files(&mut self) -> Result<Vec<TargetSnapshot>, Self::Error> {
         Ok(Vec::new())
     }

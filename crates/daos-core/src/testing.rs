@@ -75,7 +75,8 @@ pub struct TestMemory {
     pub page_us: f64,
     /// The time, for the log alone.
     pub now_us: u64,
-    /// The clock of [`ActionSink::clock_us`]: 1 µs for each window, and what arming and acting take.
+    /// The clock of [`ActionSink::clock_us`]: 1 µs for each window, and what arming and acting
+    /// take.
     pub clock_us: f64,
     /// What was spent by the prices since it was last taken.
     pub spent: CpuCost,

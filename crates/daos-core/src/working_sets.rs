@@ -7,8 +7,8 @@ pub const WITHIN_US: [u64; 7] = [5_000, 20_000, 80_000, 320_000, 1_000_000, 5_00
 /// The least part of all that is taken to be left: where all came, they came at some rate.
 const LEAST_LEFT: f64 = 1e-3;
 
-/// The bytes that are accessed within each of [`WITHIN_US`]: the curve of the working set. And those beside it of which nothing can be
-/// said.
+/// The bytes that are accessed within each of [`WITHIN_US`]: the curve of the working set. And
+/// those beside it of which nothing can be said.
 ///
 /// Where pages of one region differ, a few of them in use ten times a second and others once
 /// in a few seconds, no one access rate tells this; to count pages does.
@@ -35,7 +35,8 @@ impl WorkingSets {
         Self { hidden, ..self }
     }
 
-    /// The bytes that are in memory and can't be observed, or were not found; an estimate where pages are not known one by one.
+    /// The bytes that are in memory and can't be observed, or were not found; an estimate where
+    /// pages are not known one by one.
     pub fn hidden(&self) -> f64 {
         self.hidden
     }
@@ -50,9 +51,9 @@ impl WorkingSets {
         WITHIN_US[WITHIN_US.len() - 1]
     }
 
-    /// Bytes accessed within so many microseconds. Between two of the times, and before the first, those that
-    /// come in between come at random times, at a constant rate of those that have not come yet of all; beyond
-    /// the last they grow no more.
+    /// Bytes accessed within so many microseconds. Between two of the times, and before the first,
+    /// those that come in between come at random times, at a constant rate of those that have not
+    /// come yet of all; beyond the last they grow no more.
     pub fn within(&self, us: u64) -> f64 {
         let all = self.bytes[WITHIN_US.len() - 1];
         let above = WITHIN_US.partition_point(|time_us| *time_us < us);
@@ -66,8 +67,9 @@ impl WorkingSets {
     }
 }
 
-/// Which part of what comes within a time, 0 to 1, has come after so large a `part` of that, 0 to 1, if all that is left comes at
-/// a constant rate, and the part `left` of it is left at the end. Evenly, if nothing is known to have come.
+/// Which part of what comes within a time, 0 to 1, has come after so large a `part` of that, 0 to
+/// 1, if all that is left comes at a constant rate, and the part `left` of it is left at the end.
+/// Evenly, if nothing is known to have come.
 pub fn part_come(part: f64, left: f64) -> f64 {
     if left >= 1.0 { part } else { (1.0 - left.powf(part)) / (1.0 - left) }
 }

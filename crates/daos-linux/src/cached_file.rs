@@ -151,8 +151,8 @@ pub fn path_of(file: &File) -> io::Result<PathBuf> {
     fs::read_link(Path::new("/proc/self/fd").join(file.as_raw_fd().to_string()))
 }
 
-/// Has the kernel drop what it keeps of these bytes of a file in memory. What is to be written, or is
-/// mapped by somebody, stays.
+/// Has the kernel drop what it keeps of these bytes of a file in memory. What is to be written, or
+/// is mapped by somebody, stays.
 ///
 /// # Errors
 ///

@@ -34,7 +34,8 @@ impl MemoryCgroup {
         Some(Self { path: path.to_owned(), dir, version: mount.version })
     }
 
-    /// The most that it may use, in bytes, by its own limit and those of the groups above it; `None` if there are none.
+    /// The most that it may use, in bytes, by its own limit and those of the groups above it;
+    /// `None` if there are none.
     pub fn limit_bytes(&self) -> Option<u64> {
         self.with_those_above().filter_map(|group| group.own_limit_bytes()).min()
     }
@@ -48,15 +49,16 @@ impl MemoryCgroup {
         self.named("memory.limit_in_bytes", "memory.max")
     }
 
-    /// It, and the groups above it as far as they are seen here. The root of version 2 has no limit, nor a file for it.
+    /// It, and the groups above it as far as they are seen here. The root of version 2 has no
+    /// limit, nor a file for it.
     fn with_those_above(&self) -> impl Iterator<Item = Self> {
         let has_limit = |dir: &&Path| dir.join(self.limit_file()).exists();
         let group = |dir: &Path| Self { dir: dir.to_owned(), ..self.clone() };
         self.dir.ancestors().take_while(has_limit).map(group)
     }
 
-    /// Whether it, or a group above it, has as much in swap as it may (`memory.swap.max`, which may be 0). Version 1 counts
-    /// swap and memory together, so that swapping out is always allowed.
+    /// Whether it, or a group above it, has as much in swap as it may (`memory.swap.max`, which may
+    /// be 0). Version 1 counts swap and memory together, so that swapping out is always allowed.
     pub fn is_swap_full(&self) -> bool {
         let is_full = |group: Self| {
             let most = group.number("memory.swap.max");
@@ -78,8 +80,8 @@ impl MemoryCgroup {
         }
     }
 
-    /// How much more it could use before something other than page cache had to go, by its own limit and those of the groups
-    /// above it; `None` if there are none.
+    /// How much more it could use before something other than page cache had to go, by its own
+    /// limit and those of the groups above it; `None` if there are none.
     pub(crate) fn room_bytes(&self) -> Option<u64> {
         self.with_those_above().filter_map(|group| group.own_room_bytes()).min()
     }
@@ -111,7 +113,8 @@ impl MemoryCgroup {
     }
 }
 
-/// By which hierarchy the cgroups of processes are told: found once, as a host may have hundreds of mounts.
+/// By which hierarchy the cgroups of processes are told: found once, as a host may have hundreds of
+/// mounts.
 #[derive(Debug, Clone, Copy)]
 pub struct CgroupPaths(Option<Version>);
 
@@ -121,8 +124,8 @@ impl CgroupPaths {
         Self(Mount::find(root).map(|mount| mount.version))
     }
 
-    /// The cgroup whose memory controller counts process `pid`, as a path from the root of the hierarchy; `None` when it has
-    /// ended, or the host has no cgroups.
+    /// The cgroup whose memory controller counts process `pid`, as a path from the root of the
+    /// hierarchy; `None` when it has ended, or the host has no cgroups.
     pub fn of(self, root: &Path, pid: u32) -> Option<String> {
         Some(self.path_in(&of_process(root, pid)?)?.to_owned())
     }
@@ -138,7 +141,8 @@ pub(crate) fn of_process(root: &Path, pid: u32) -> Option<String> {
     fs::read_to_string(root.join(format!("proc/{pid}/cgroup"))).ok()
 }
 
-/// The controllers of a hierarchy, and the path of the cgroup there, by its line in `/proc/PID/cgroup`.
+/// The controllers of a hierarchy, and the path of the cgroup there, by its line in
+/// `/proc/PID/cgroup`.
 pub(crate) fn hierarchy(line: &str) -> Option<(&str, &str)> {
     line.split_once(':')?.1.split_once(':')
 }

@@ -14,8 +14,8 @@ use std::path::Path;
 const ACCESSED: &[u8] = b"1";
 const WRITTEN: &[u8] = b"4";
 
-/// The way to clear the accessed bits of a process, whatever becomes of its number, and of our rights: to open
-/// it takes those of its user.
+/// The way to clear the accessed bits of a process, whatever becomes of its number, and of our
+/// rights: to open it takes those of its user.
 #[derive(Debug)]
 pub struct ClearRefs {
     clear_refs: File,
@@ -30,14 +30,14 @@ impl ClearRefs {
         Some(Self { clear_refs, statm })
     }
 
-    /// Clears the accessed bits of all that it has in memory; `None` when it has ended. What the CPUs keep of its
-    /// page tables in their TLBs stays.
+    /// Clears the accessed bits of all that it has in memory; `None` when it has ended. What the
+    /// CPUs keep of its page tables in their TLBs stays.
     pub fn clear(&self) -> Option<()> {
         self.write(ACCESSED)
     }
 
-    /// Flushes the TLB of all its memory, where [`can_flush`] says that this does no more; `None` when it has
-    /// ended.
+    /// Flushes the TLB of all its memory, where [`can_flush`] says that this does no more; `None`
+    /// when it has ended.
     pub fn flush(&self) -> Option<()> {
         self.write(WRITTEN)
     }
@@ -53,8 +53,8 @@ impl ClearRefs {
     }
 }
 
-/// Whether this kernel keeps no note of pages that were written to (`CONFIG_MEM_SOFT_DIRTY`). Where it
-/// does, to clear these notes write-protects each page; else it is but a flush of the TLB.
+/// Whether this kernel keeps no note of pages that were written to (`CONFIG_MEM_SOFT_DIRTY`). Where
+/// it does, to clear these notes write-protects each page; else it is but a flush of the TLB.
 pub fn can_flush() -> bool {
     const NOTE: u64 = 1 << 55;
     const PRESENT: u64 = 1 << 63;

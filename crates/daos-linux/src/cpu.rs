@@ -108,9 +108,9 @@ impl Pinned {
 ///
 /// Clearing an accessed bit of a target that runs on another CPU interrupts that
 /// CPU to flush its TLB (about 20 µs on a virtual machine). From the target's own
-/// CPU no interrupt is needed if only one of its threads runs: that does not while we do. But then it
-/// waits for us, so nothing else should be done there. And we wait for what else runs
-/// there: no target is followed to where that may be long.
+/// CPU no interrupt is needed if only one of its threads runs: that does not while we do. But then
+/// it waits for us, so nothing else should be done there. And we wait for what else runs there: no
+/// target is followed to where that may be long.
 #[derive(Debug)]
 pub struct Placement {
     allowed: CpuSet,
@@ -149,9 +149,9 @@ impl Placement {
         }
     }
 
-    /// Moves to `cpu`, where a thread of the target runs that is scheduled by `policy`, if nothing speaks
-    /// against it: it runs with real-time priority, the CPU is isolated, or what was there last
-    /// time let nobody else run. Returns whether the calling thread is there.
+    /// Moves to `cpu`, where a thread of the target runs that is scheduled by `policy`, if nothing
+    /// speaks against it: it runs with real-time priority, the CPU is isolated, or what was there
+    /// last time let nobody else run. Returns whether the calling thread is there.
     pub fn follow_thread(&mut self, cpu: u32, policy: u32) -> bool {
         let may = self.has_time_for_all
             && !is_in(&self.isolated, cpu)
@@ -160,8 +160,8 @@ impl Placement {
         may && self.follow(Some(cpu))
     }
 
-    /// How many CPUs a flush of the TLB interrupts, at most, of a target of which so many threads ran, one of them
-    /// on `cpu`.
+    /// How many CPUs a flush of the TLB interrupts, at most, of a target of which so many threads
+    /// ran, one of them on `cpu`.
     pub fn interrupts(&self, cpu: u32, nr_running: u32) -> u32 {
         match nr_running {
             0 => 0,

@@ -4,8 +4,9 @@ use crate::cgroup::{hierarchy, of_process};
 use std::fs;
 use std::path::Path;
 
-/// Whether a cgroup of process `pid` is limited to a part of the time (`cpu.max`, `cpu.cfs_quota_us`). Before
-/// Linux 6.18 a task may be stopped for that with the kernel's locks in its hands.
+/// Whether a cgroup of process `pid` is limited to a part of the time (`cpu.max`,
+/// `cpu.cfs_quota_us`). Before Linux 6.18 a task may be stopped for that with the kernel's locks in
+/// its hands.
 pub fn is_limited(root: &Path, pid: u32) -> bool {
     of_process(root, pid)
         .is_some_and(|cgroups| cgroups.lines().any(|line| is_limited_in(root, line)))

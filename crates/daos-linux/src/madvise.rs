@@ -79,7 +79,8 @@ pub fn advise(pidfd: BorrowedFd<'_>, ranges: &[AddrRange], advice: Advice) -> Ad
     advise_in_steps(pidfd, ranges, advice, advice.most_bytes(), || ())
 }
 
-/// The same in calls of so many bytes, unless the first range is longer; `before` comes before each.
+/// The same in calls of so many bytes, unless the first range is longer; `before` comes before
+/// each.
 pub fn advise_in_steps(
     pidfd: BorrowedFd<'_>,
     ranges: &[AddrRange],

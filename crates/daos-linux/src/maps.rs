@@ -51,8 +51,8 @@ impl MapsReading {
     }
 
     /// The same without mappings of more than so many bytes that nobody may access: where that is
-    /// more than is resident of the process, they are reserved addresses, hardly any of which are in
-    /// memory.
+    /// more than is resident of the process, they are reserved addresses, hardly any of which are
+    /// in memory.
     pub fn without_reserved(self, most_reserved: u64) -> Self {
         Self { most_reserved, ..self }
     }

@@ -215,7 +215,8 @@ impl Process {
         if is_child { Ok(child) } else { Err(ProcessError::NotFound(pid)) }
     }
 
-    /// All that it has started, and those have, that still run, as far as there is room to hold them.
+    /// All that it has started, and those have, that still run, as far as there is room to hold
+    /// them.
     pub fn descendants(&self) -> Vec<Process> {
         let started_by = |parent: &Process| -> Vec<Process> {
             parent.children().into_iter().filter_map(|pid| parent.child(pid).ok()).collect()
@@ -246,7 +247,8 @@ impl Process {
         madvise::advise(self.pidfd.as_fd(), ranges, advice)
     }
 
-    /// The same in calls of so many bytes, unless the first range is longer; `before` comes before each.
+    /// The same in calls of so many bytes, unless the first range is longer; `before` comes before
+    /// each.
     pub fn advise_in_steps(
         &self,
         advice: Advice,
@@ -257,8 +259,8 @@ impl Process {
         madvise::advise_in_steps(self.pidfd.as_fd(), ranges, advice, most_bytes, before)
     }
 
-    /// The way to clear the accessed bits of all that it has in memory; `None` where it may not be used, or the
-    /// process has ended.
+    /// The way to clear the accessed bits of all that it has in memory; `None` where it may not be
+    /// used, or the process has ended.
     pub fn clear_refs(&self) -> Option<ClearRefs> {
         self.of_a_live_thread(ClearRefs::open)
     }

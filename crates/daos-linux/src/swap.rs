@@ -166,8 +166,9 @@ pub fn in_use(root: &Path, device: &Path) -> Option<SwapDevice> {
     devices.into_iter().find(|swap| Path::new(&swap.name) == device)
 }
 
-/// Whether what is in a swap device can come back: into other swap or into memory, and into the cgroups that it is of.
-/// Those that are full have had their programs killed by the kernel even where other swap had room.
+/// Whether what is in a swap device can come back: into other swap or into memory, and into the
+/// cgroups that it is of. Those that are full have had their programs killed by the kernel even
+/// where other swap had room.
 fn room_for(root: &Path, device: &Path) -> Result<(), SwapError> {
     let swap = Swap::read(&root.join("proc"));
     let Some(ours) = in_use(root, device) else { return Ok(()) };

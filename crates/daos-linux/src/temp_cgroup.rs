@@ -41,8 +41,8 @@ pub struct TempCgroup {
 }
 
 impl TempCgroup {
-    /// Makes one whose processes may have this many bytes of memory together, if there is a limit. `root` is
-    /// `/`, or a test's tree. Removes those that users which were killed left behind.
+    /// Makes one whose processes may have this many bytes of memory together, if there is a limit.
+    /// `root` is `/`, or a test's tree. Removes those that users which were killed left behind.
     pub fn make(root: &Path, limit_bytes: Option<u64>) -> Result<Self, CgroupError> {
         let mount = Mount::find(root).ok_or(CgroupError::None)?;
         remove_left_behind(root, &mount.dir);

@@ -4,9 +4,9 @@
 //! all is as it was. So whoever comes later can undo it, when those who should have
 //! done that were killed: one way to take it away, for all. The file is also the claim
 //! on a device against other `daos`. A random UUID, in the file and in the first page of
-//! the device, tells it from one that somebody else has made there since. (A device that the kernel was asked for has a
-//! number only then. Who is killed at that very moment leaves a device of no size
-//! behind, which takes no memory, and which the next one uses.)
+//! the device, tells it from one that somebody else has made there since. (A device that the kernel
+//! was asked for has a number only then. Who is killed at that very moment leaves a device of no
+//! size behind, which takes no memory, and which the next one uses.)
 
 use crate::host;
 use crate::process::start_ticks;

@@ -33,11 +33,11 @@ pub const PAGES: u8 = 5;
 pub const DONE: u8 = 6;
 /// JSON of schemes that are new, in front of the first snapshot that they acted in.
 pub const SCHEMES: u8 = 7;
-/// How much of each target is accessed within which time, and how much can't be observed, in front of the snapshot that it
-/// belongs to, as [`working_sets`](crate::codec::working_sets) writes it.
+/// How much of each target is accessed within which time, and how much can't be observed, in front
+/// of the snapshot that it belongs to, as [`working_sets`](crate::codec::working_sets) writes it.
 pub const WORKING_SETS: u8 = 10;
-/// Access rates of page runs of a target that are otherwise as expected, in front of those that are not, as
-/// [`run_state`](crate::codec::run_state) writes them.
+/// Access rates of page runs of a target that are otherwise as expected, in front of those that are
+/// not, as [`run_state`](crate::codec::run_state) writes them.
 pub const RATES: u8 = 11;
 
 /// Most bytes in a payload: what a reader may have to hold.

@@ -126,7 +126,8 @@ fn is_zero(share: &f64) -> bool {
     *share == 0.0
 }
 
-/// Writes what is seen to `W` as JSON lines, a [`LineJson`] each: a snapshot for each target, and who the targets are.
+/// Writes what is seen to `W` as JSON lines, a [`LineJson`] each: a snapshot for each target, and
+/// who the targets are.
 #[derive(Debug)]
 pub struct JsonLines<W> {
     out: W,
@@ -144,8 +145,8 @@ impl<W: Write> JsonLines<W> {
         self.line(&LineJson::Schemes { schemes: schemes.to_vec() })
     }
 
-    /// Writes targets that are new or changed and the snapshots of one interval, in one write. The error is that of
-    /// `out`: `BrokenPipe` when nobody reads on.
+    /// Writes targets that are new or changed and the snapshots of one interval, in one write. The
+    /// error is that of `out`: `BrokenPipe` when nobody reads on.
     pub fn interval(&mut self, targets: &[TargetInfo], interval: &Interval) -> io::Result<()> {
         targets.iter().try_for_each(|target| self.line(target))?;
         for target in &interval.snapshot.targets {

@@ -177,7 +177,8 @@ impl Record {
         self.damage.as_ref()
     }
 
-    /// The aggregation intervals, from the first, decoded as they are asked for. Can be called any number of times.
+    /// The aggregation intervals, from the first, decoded as they are asked for. Can be called any
+    /// number of times.
     pub fn intervals(&self) -> Intervals {
         Intervals(self.items())
     }

@@ -50,7 +50,8 @@ pub struct Info {
     /// The target as it was asked for, word by word.
     #[serde(default)]
     pub command: Vec<String>,
-    /// Why recording ended; `None` where the record has no end: it is still being made, or its recorder was killed.
+    /// Why recording ended; `None` where the record has no end: it is still being made, or its
+    /// recorder was killed.
     #[serde(default)]
     pub end: Option<String>,
     /// The exit status of the command, where one was started and ended.

@@ -153,8 +153,8 @@ impl Targets {
 
     /// The memory of the machine by those who have it, for schemes that need no physical
     /// addresses: as [`open_everyone`](Self::open_everyone), but measured as
-    /// [`open_machine`](Self::open_machine) is. Where all processes are meant, page cache that nobody
-    /// maps is meant, too.
+    /// [`open_machine`](Self::open_machine) is. Where all processes are meant, page cache that
+    /// nobody maps is meant, too.
     ///
     /// # Errors
     ///
@@ -204,8 +204,8 @@ impl Targets {
         self.memory.supports(action)
     }
 
-    /// Whether what `scheme` goes by can be told here, beside accesses: what comes back, and what its watermarks and
-    /// its goal are of; if not, why, and what to do about it.
+    /// Whether what `scheme` goes by can be told here, beside accesses: what comes back, and what
+    /// its watermarks and its goal are of; if not, why, and what to do about it.
     pub fn tell(&self, scheme: &Scheme) -> Result<(), String> {
         schemes::tells_refaults(&self.memory, scheme)?;
         measures(&HostMetrics::new(), scheme)

@@ -103,8 +103,8 @@ impl CostModel {
     /// caches (`docs/performance.md`): 40 µs to wake up, 0.4 µs for a walk, 1.2 µs for a
     /// whole page of page table; to arm a page the look at it, its page frame and the
     /// call: 0.4 µs if its bit was clear, 1.1 µs if it was set, and 0.13 µs for each of
-    /// its neighbours. To set a bit again was measured at 0.15 to 0.4 µs. To clear the bits of all pages at
-    /// once (`clear_refs`): 0.038 to 0.05 µs a page.
+    /// its neighbours. To set a bit again was measured at 0.15 to 0.4 µs. To clear the bits of all
+    /// pages at once (`clear_refs`): 0.038 to 0.05 µs a page.
     pub const SAME_CPU: Self = Self {
         wake_us: 40.0,
         read_window_us: 0.4,

@@ -2,9 +2,9 @@
 //!
 //! A page frame is accessed as often as whoever has it accesses the page. So a physical space is a
 //! space whose regions are pieces of the processes' regions, in shuffled order: accesses that are
-//! spread over a region are spread over its pieces, by their sizes, and nothing else of the simulator
-//! has to know. A region that is gone over from end to end stays in one piece: its pieces would be
-//! gone over all at once.
+//! spread over a region are spread over its pieces, by their sizes, and nothing else of the
+//! simulator has to know. A region that is gone over from end to end stays in one piece: its pieces
+//! would be gone over all at once.
 
 use crate::space::{Misplaced, SimOptions, SimSpace, TARGET};
 use daos_core::ownership::{Shares, add_share};
@@ -54,12 +54,13 @@ struct Piece {
 
 impl SimSpace {
     /// The RAM that `processes` have, in pieces of `piece_bytes` or less: one behind the other, in
-    /// an order that the seed of `options` draws. Regions with strides are not cut. Each process makes as many of the accesses as any other, when it makes any.
+    /// an order that the seed of `options` draws. Regions with strides are not cut. Each process
+    /// makes as many of the accesses as any other, when it makes any.
     ///
     /// # Errors
     ///
-    /// [`PhysicalError`] where there is none, their phases are not of the same lengths, or there are
-    /// too many pieces.
+    /// [`PhysicalError`] where there is none, their phases are not of the same lengths, or there
+    /// are too many pieces.
     pub fn physical(
         processes: &[Config],
         piece_bytes: u64,
@@ -128,8 +129,8 @@ impl SimSpace {
         Ok(space)
     }
 
-    /// Where the pages of `range` lie in physical memory, by rising virtual address; nowhere, if the
-    /// space is not [scattered](Self::scattered).
+    /// Where the pages of `range` lie in physical memory, by rising virtual address; nowhere, if
+    /// the space is not [scattered](Self::scattered).
     pub fn frames_of(&self, range: AddrRange) -> impl Iterator<Item = MappedFrames> + '_ {
         let all = self.frames.as_ref().map_or(&[][..], |frames| &frames.0);
         let first = all.partition_point(|mapped| mapped.pages.end <= range.start);

@@ -208,7 +208,8 @@ pub struct Monitoring {
 /// of one CPU. Chosen: twice that of monitoring alone, since which pages are idle has to be
 /// known one by one before any is paged out.
 pub const WHERE_SCHEMES_ACT: f64 = 0.01;
-/// The same of a short look at all processes. Chosen: a fifth of a second in ten, in which gigabytes can be known.
+/// The same of a short look at all processes. Chosen: a fifth of a second in ten, in which
+/// gigabytes can be known.
 pub const IN_A_SHORT_LOOK: f64 = 0.02;
 
 impl Monitoring {

@@ -1,8 +1,8 @@
 //! The `daos` command: reads the command line and hands over to one file per
 //! subcommand.
 //!
-//! Exit status: that of the command for `record -- COMMAND` and `apply -- COMMAND`; else 0 when done, 1
-//! when it could not, 2 for wrong usage.
+//! Exit status: that of the command for `record -- COMMAND` and `apply -- COMMAND`; else 0 when
+//! done, 1 when it could not, 2 for wrong usage.
 
 mod cli;
 mod cmd;

@@ -1,23 +1,26 @@
 //! Paging out on the CPU that the target runs on.
 //!
-//! For each page that goes by itself the kernel flushes the TLB of every CPU that the target runs on. From its own CPU that
-//! interrupts nobody, and it takes half of the time or less. But the target waits meanwhile, and another CPU that has nothing to do
-//! may take it over: so a call is short, and before each we look where it runs by now. Where interrupts are cheap all is
-//! done from wherever we are.
+//! For each page that goes by itself the kernel flushes the TLB of every CPU that the target runs
+//! on. From its own CPU that interrupts nobody, and it takes half of the time or less. But the
+//! target waits meanwhile, and another CPU that has nothing to do may take it over: so a call is
+//! short, and before each we look where it runs by now. Where interrupts are cheap all is done from
+//! wherever we are.
 
 use crate::programs::Task;
 use crate::vaddr::{VirtualMemory, WORTH_A_MOVE};
 use daos_core::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE};
 use daos_linux::madvise::{Advice, Advised};
 
-/// What it takes us to page out a page, in microseconds of CPU time. Measured, to compressed swap. A target is not to wait
-/// for that where an interrupt costs it less, as on a bare machine.
+/// What it takes us to page out a page, in microseconds of CPU time. Measured, to compressed swap.
+/// A target is not to wait for that where an interrupt costs it less, as on a bare machine.
 const A_PAGE_US: f64 = 4.0;
-/// Bytes in a call. Measured: with eight pages it takes a tenth less than with sixteen, with 48 a quarter more.
+/// Bytes in a call. Measured: with eight pages it takes a tenth less than with sixteen, with 48 a
+/// quarter more.
 const IN_A_CALL: u64 = 16 * PAGE_SIZE;
 
 impl VirtualMemory {
-    /// Pages out sorted `ranges`. A huge page takes one flush, which is not worth to have the target wait for the rest.
+    /// Pages out sorted `ranges`. A huge page takes one flush, which is not worth to have the
+    /// target wait for the rest.
     pub(super) fn page_out_on_its_cpu(
         &mut self,
         at: usize,

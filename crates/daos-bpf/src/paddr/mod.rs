@@ -1,8 +1,8 @@
 //! Physical addresses: the RAM of the machine, whoever uses it.
 //!
 //! A page frame is accessed if the entry that maps it was. So what is watched is its owners, the
-//! processes of the machine, by their page tables ([`PhysicalMemory::owners_mut`]), and what is known
-//! of them is projected onto page frames (`daos_monitor::projection`).
+//! processes of the machine, by their page tables ([`PhysicalMemory::owners_mut`]), and what is
+//! known of them is projected onto page frames (`daos_monitor::projection`).
 //!
 //! Schemes look at single frames, and act on them: an eBPF program goes from frames to the entries
 //! that map them; arming and acting go through their owners, by virtual address. What several
@@ -50,8 +50,9 @@ pub const ALL: TargetId = TargetId(0);
 /// Bytes that are armed at once around a page. Chosen: a run of them takes a twentieth of the time
 /// that each by itself does, and few of others' uses are missed.
 const ARMED_AROUND: u64 = 64 * PAGE_SIZE;
-/// The part of the bound of which finding its owners, and looking at what they have mapped, takes as
-/// much as of a bound of its own. Chosen: about as much goes into projecting what is known of them.
+/// The part of the bound of which finding its owners, and looking at what they have mapped, takes
+/// as much as of a bound of its own. Chosen: about as much goes into projecting what is known of
+/// them.
 const TO_KEEP_UP: f64 = 0.5;
 
 /// The RAM of the machine: those who have it, to be watched, and accessed bits of page frames, read
@@ -284,8 +285,8 @@ impl AccessCheck for PhysicalMemory {
 }
 
 /// What is armed with a piece: its neighbours, too. Those next to it by frame are anywhere, and to
-/// arm each by itself takes a flush of the TLB for each; by address they are cleared in one run, and
-/// found clear when it is their turn.
+/// arm each by itself takes a flush of the TLB for each; by address they are cleared in one run,
+/// and found clear when it is their turn.
 fn around(piece: &Piece) -> AddrRange {
     let AddrRange { start, end } = piece.range();
     AddrRange::new(start / ARMED_AROUND * ARMED_AROUND, end.next_multiple_of(ARMED_AROUND))

@@ -25,17 +25,17 @@ use std::path::PathBuf;
 const LEAST_PAGES: u64 = 256;
 /// Files at a time, at most. Chosen: each is looked through again and again.
 const MOST_FILES: usize = 256;
-/// How long a file that has left memory is remembered, so that it is known when it comes back, and one that
-/// can't be opened is not tried again, in microseconds. Chosen.
+/// How long a file that has left memory is remembered, so that it is known when it comes back, and
+/// one that can't be opened is not tried again, in microseconds. Chosen.
 const REMEMBERED_US: u64 = 600_000_000;
 /// Files that are not tried again, at most. Chosen: more than are large.
 const MOST_LEFT: usize = 4096;
-/// Microseconds between two times that files are looked through, and the calls for that at a time, of some
-/// thousand steps each. Chosen: all of four gigabytes, in some milliseconds.
+/// Microseconds between two times that files are looked through, and the calls for that at a time,
+/// of some thousand steps each. Chosen: all of four gigabytes, in some milliseconds.
 const BETWEEN_US: u64 = 5_000_000;
 const CALLS_AT_ONCE: usize = 8;
-/// Ranges of a file at most; of what is behind them nothing is taken. Chosen: each is looked at in each
-/// pass.
+/// Ranges of a file at most; of what is behind them nothing is taken. Chosen: each is looked at in
+/// each pass.
 const MOST_RANGES: usize = 4096;
 /// How long what is in use is left alone, in microseconds. Chosen: what is active stays so until
 /// memory is short.
@@ -170,7 +170,8 @@ impl CachedFiles {
         Ok(())
     }
 
-    /// Makes room: of the files that have nothing in memory, the one that left it first is forgotten.
+    /// Makes room: of the files that have nothing in memory, the one that left it first is
+    /// forgotten.
     fn forget_one(&mut self) -> bool {
         let gone = self.files.iter().enumerate().filter(|(_, file)| file.ranges.is_empty());
         let Some((at, _)) = gone.min_by_key(|(_, file)| file.there_us) else { return false };
@@ -255,8 +256,8 @@ impl CachedFiles {
 }
 
 impl OneFile {
-    /// Goes on with looking where it has pages in memory, as long as there are `calls` for that. Whether it
-    /// came to the end.
+    /// Goes on with looking where it has pages in memory, as long as there are `calls` for that.
+    /// Whether it came to the end.
     fn find_ranges(
         &mut self,
         reader: &mut Reader,
@@ -504,8 +505,8 @@ mod tests {
         file.read_to_end(&mut Vec::new()).unwrap();
     }
 
-    /// Somebody else may take page cache meanwhile, so no more is asked of what is idle than that it is
-    /// not in use.
+    /// Somebody else may take page cache meanwhile, so no more is asked of what is idle than that
+    /// it is not in use.
     #[tag(root)]
     #[test]
     fn what_is_not_read_of_a_file_is_found_and_dropped_and_what_is_read_stays() {

@@ -106,8 +106,8 @@ fn note(
     }
 }
 
-/// The same of pages with these entries, the first of which is so many pages behind the window's. `left`: could the page with this
-/// entry not be armed? None of them, if there is no such.
+/// The same of pages with these entries, the first of which is so many pages behind the window's.
+/// `left`: could the page with this entry not be armed? None of them, if there is no such.
 fn note_pages(
     seen: &mut Observation,
     first: usize,

@@ -15,8 +15,9 @@ use daos_linux::clear_refs::ClearRefs;
 const MAX_DESCRIBED: usize = 1000;
 /// The same of a target that was found among all. Chosen: there may be hundreds.
 const MAX_DESCRIBED_OF_FOUND: usize = 50;
-/// Regions updates between two descriptions of a target whose mappings change, at most: one at first, and twice as many
-/// each time. Chosen: what a program sets up is known soon, and what changes all the time is written seldom.
+/// Regions updates between two descriptions of a target whose mappings change, at most: one at
+/// first, and twice as many each time. Chosen: what a program sets up is known soon, and what
+/// changes all the time is written seldom.
 const MOST_BETWEEN_DESCRIPTIONS: u32 = 10;
 
 /// How a process came to be a target.
@@ -40,7 +41,8 @@ pub(crate) struct Space {
     /// After it was armed so.
     pub(crate) to_flush: Option<ToFlush>,
     pub(crate) origin: Origin,
-    /// Whether [`Ends`](daos_linux::ends::Ends) tells when it has ended, so that it need not be asked.
+    /// Whether [`Ends`](daos_linux::ends::Ends) tells when it has ended, so that it need not be
+    /// asked.
     pub(super) end_is_told: bool,
     /// Held for as long as we watch.
     _claim: Claim,

@@ -82,8 +82,8 @@ pub struct Accuracy {
     /// Huge pages for the memory, with --workload
     #[arg(long, value_enum, default_value_t = Huge::Default)]
     pub thp: Huge,
-    /// What the memory is: a file lies in the directory for temporary files, and is only read unless a
-    /// --workload writes
+    /// What the memory is: a file lies in the directory for temporary files, and is only read
+    /// unless a --workload writes
     #[arg(long, value_enum, default_value_t = Kind::Private, conflicts_with = "sim")]
     pub memory: Kind,
     /// Simulate the memory; costs are those of a model then
@@ -93,7 +93,8 @@ pub struct Accuracy {
     /// be accessed in 9 of 10 sampling intervals
     #[arg(long, value_name = "N", requires = "sim")]
     pub accesses: Option<std::num::NonZeroU64>,
-    /// Simulate the RAM of a machine by physical address, which processes share that each do the same
+    /// Simulate the RAM of a machine by physical address, which processes share that each do the
+    /// same
     #[arg(long, requires = "sim", conflicts_with = "workloads")]
     pub paddr: bool,
     /// How many processes share it

@@ -21,8 +21,9 @@ use std::path::PathBuf;
     host's settings are put back. The results are in DIR/report.md, .json and .html.")]
 pub struct Suite {
     /// Ways to run each workload: orig, rec, prec, scan, thp, ethp, prcl, reclaim, prcl-tuned,
-    /// pprcl, limit, rec-limit, lock, a file of schemes, NAME=SCHEME, or NAME=DIR with DIR/WORKLOAD.scheme
-    /// (or .toml) for each workload [default: orig,rec,thp,ethp,prcl; without thp for --pairs]
+    /// pprcl, limit, rec-limit, lock, a file of schemes, NAME=SCHEME, or NAME=DIR with
+    /// DIR/WORKLOAD.scheme (or .toml) for each workload [default: orig,rec,thp,ethp,prcl; without
+    /// thp for --pairs]
     #[arg(long = "configs", value_name = "NAME", value_delimiter = ',')]
     pub configurations: Vec<String>,
     /// Rounds: runs of each workload in each way; two pairs each for --pairs

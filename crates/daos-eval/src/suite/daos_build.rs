@@ -4,8 +4,8 @@ use daos_cli::find_program;
 use std::fs;
 use std::path::Path;
 
-/// A checksum of the executable file of that `path`, or of that name on the PATH, and how large it is, in words; `None` if it can't
-/// be read.
+/// A checksum of the executable file of that `path`, or of that name on the PATH, and how large it
+/// is, in words; `None` if it can't be read.
 pub(super) fn daos_build(path: &Path) -> Option<String> {
     let bytes = fs::read(find_program(path.as_os_str())?).ok()?;
     Some(format!("build {:08x}, {} bytes", crc32fast::hash(&bytes), bytes.len()))

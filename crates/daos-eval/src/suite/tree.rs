@@ -29,8 +29,9 @@ pub fn processes(root: u32) -> Vec<u32> {
     all
 }
 
-/// What a program and all that it started have. Resident are anonymous memory of all, and of files and of shared memory
-/// that of the process which has most of it, since the others mostly have the same.
+/// What a program and all that it started have. Resident are anonymous memory of all, and of files
+/// and of shared memory that of the process which has most of it, since the others mostly have the
+/// same.
 pub fn memory(proc: &Path, pids: &[u32]) -> ProcessMemory {
     let (mut anonymous, mut file, mut shared, mut swap_bytes) = (0, 0, 0, 0);
     for kinds in pids.iter().filter_map(|&pid| memory::kinds(proc, pid)) {

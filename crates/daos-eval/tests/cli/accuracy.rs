@@ -60,7 +60,8 @@ fn what_moves_what_is_in_many_mappings_and_what_was_just_begun_with_is_found() {
     // When it is found to be in use it is known to be accessed once in seconds, or more often.
     let moving = recall("moving", "100", ("10", "20"));
     assert!(moving > 0.75, "{moving}");
-    // What is armed is read before it says nothing any more, though thousands of others wait for that.
+    // What is armed is read before it says nothing any more, though thousands of others wait for
+    // that.
     let sparse = recall("sparse", "10", ("10", "20"));
     assert!(sparse > 0.85, "{sparse}");
     // Page tables that are in use in part stay so where others of their pages are idle.

@@ -1,7 +1,7 @@
 //! Access rates of page runs that are otherwise as expected, to bytes and back.
 //!
-//! How often pages are used is known better with each look, and which are stays as it is. So where all
-//! runs in use of a block have one rate, a new one is a few bytes, however many they are.
+//! How often pages are used is known better with each look, and which are stays as it is. So where
+//! all runs in use of a block have one rate, a new one is a few bytes, however many they are.
 
 use super::stored::StoredRun;
 use super::varint;
@@ -23,7 +23,8 @@ struct Span {
 }
 
 impl Rates {
-    /// Of so many runs from the one at `first` on, behind those that were told before, those in use have this rate.
+    /// Of so many runs from the one at `first` on, behind those that were told before, those in use
+    /// have this rate.
     pub fn set(&mut self, first: usize, runs: usize, nr_accesses: u32) {
         debug_assert!(first >= self.end && nr_accesses > 0);
         self.spans.push(Span { kept: first - self.end, runs, nr_accesses });
@@ -47,7 +48,8 @@ pub fn encode(runs: usize, rates: &Rates, out: &mut Vec<u8>) {
     }
 }
 
-/// Gives `runs` the rates in `payload`; `None` when it holds anything else, or rates of other runs than these.
+/// Gives `runs` the rates in `payload`; `None` when it holds anything else, or rates of other runs
+/// than these.
 pub fn apply(runs: &mut [StoredRun], payload: &mut &[u8]) -> Option<()> {
     if varint::take(payload)? != runs.len() as u64 {
         return None;

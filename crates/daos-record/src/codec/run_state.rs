@@ -219,8 +219,8 @@ impl WrittenRuns {
         Ok(blocks.into())
     }
 
-    /// The runs of `old` blocks become those of `blocks`, behind the one that ends at `end`. Returns
-    /// where the last of them ends.
+    /// The runs of `old` blocks become those of `blocks`, behind the one that ends at `end`.
+    /// Returns where the last of them ends.
     fn replace(
         &self,
         old: &[WrittenBlock],
@@ -259,8 +259,8 @@ pub struct ReadRuns {
 }
 
 impl ReadRuns {
-    /// Takes in what a frame of rates of page runs holds; `None` when it holds anything else. At most one of a target
-    /// stands before a snapshot, and before its page runs.
+    /// Takes in what a frame of rates of page runs holds; `None` when it holds anything else. At
+    /// most one of a target stands before a snapshot, and before its page runs.
     pub fn read_rates(&mut self, mut payload: &[u8]) -> Option<()> {
         let id = TargetId(varint::take_u32(&mut payload)?);
         let is_first = self.rated.insert(id) && !self.read.contains_key(&id);
@@ -318,7 +318,8 @@ mod tests {
         Snapshot { aggregation_us, targets, ..Snapshot::default() }
     }
 
-    /// What `reader` makes of a snapshot of which these frames were written; `None` if it refuses it.
+    /// What `reader` makes of a snapshot of which these frames were written; `None` if it refuses
+    /// it.
     fn read(reader: &mut ReadRuns, bytes: &[u8]) -> Option<Vec<StoredRun>> {
         let mut frames = frame::Frames::new(bytes, 0..bytes.len() as u64);
         while let Some((kind, payload)) = frames.next().unwrap() {

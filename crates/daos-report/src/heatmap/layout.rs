@@ -10,14 +10,16 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A gap is left out if it is larger than this share of what is covered.
 const LARGE_GAP: u64 = 50;
 
-/// So many gaps of each target are left out before any other: between its program, its heap, its mappings and its stack.
+/// So many gaps of each target are left out before any other: between its program, its heap, its
+/// mappings and its stack.
 const GAPS_OF_EACH: usize = 3;
 
-/// A target of which less than this share of the largest one's is covered is small. Chosen: shells and pipes that a program
-/// is started through, a few MiB each, are small beside a hundred.
+/// A target of which less than this share of the largest one's is covered is small. Chosen: shells
+/// and pipes that a program is started through, a few MiB each, are small beside a hundred.
 const SMALL_TARGET: u64 = 16;
 
-/// Small targets are left out if they would have more parts than this. Chosen: those of two processes, a quarter of the rows of a terminal.
+/// Small targets are left out if they would have more parts than this. Chosen: those of two
+/// processes, a quarter of the rows of a terminal.
 const FEW_PARTS: usize = 10;
 
 /// A segment gets at least this share of the rows, so that a stack of 132 KiB

@@ -46,7 +46,8 @@ use std::io::Write;
 /// The formats of a heat map: all.
 pub const FORMATS: &[Format] = &Format::ALL;
 
-/// Most segments of what is no picture: each takes a row at least. Chosen: more than anybody looks at.
+/// Most segments of what is no picture: each takes a row at least. Chosen: more than anybody looks
+/// at.
 const MOST_SEGMENTS: usize = 1000;
 
 /// What to show, and how finely.

@@ -29,7 +29,8 @@ const BREAK: f64 = 16.0;
 /// The least distance between two labels of the address axis.
 const LABEL_EVERY: f64 = 26.0;
 
-/// Where it says whose the rows are, beside them: which process has most, and how much of it who has.
+/// Where it says whose the rows are, beside them: which process has most, and how much of it who
+/// has.
 const MOST: Rect = Rect { x: AREA.x + AREA.w + 2.0, y: 0.0, w: 8.0, h: 0.0 };
 const SHARES: Rect = Rect { x: MOST.x + MOST.w + 2.0, w: 11.0, ..MOST };
 /// Where the list of owners begins, and the size of a place in it.

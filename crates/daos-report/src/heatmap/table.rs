@@ -70,7 +70,8 @@ pub fn json(heatmap: &Heatmap, out: &mut impl Write) -> Result<(), RenderError> 
 
 /// Writes a row for each cell; the rate of what was not monitored is empty. Where
 /// schemes acted, columns behind it have the bytes that each action was done to; where it is
-/// known whose memory it is, the last two say which process has most of the row, and how many bytes.
+/// known whose memory it is, the last two say which process has most of the row, and how many
+/// bytes.
 pub fn csv(heatmap: &Heatmap, out: &mut impl Write) -> Result<(), RenderError> {
     let actions = heatmap.actions();
     let columns: String = actions.iter().map(|action| format!(",{action}_bytes")).collect();

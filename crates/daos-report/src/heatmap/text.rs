@@ -229,8 +229,8 @@ fn write_actions(
     Ok(())
 }
 
-/// The letter of the process that has most of these rows, where `addresses` are their edges and those above:
-/// a capital one for more than half of it, and a mark for one without a letter.
+/// The letter of the process that has most of these rows, where `addresses` are their edges and
+/// those above: a capital one for more than half of it, and a mark for one without a letter.
 fn owner(heatmap: &Heatmap, rows: &[Shares], addresses: &[u64]) -> char {
     let size = addresses.get(rows.len()).map_or(0, |end| end - addresses[0]);
     match heatmap.owner_of(&owned::together(rows)) {

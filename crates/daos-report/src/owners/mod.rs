@@ -4,8 +4,8 @@
 //! its access rate and its age say: of memory with accesses, the share that is expected to have
 //! had one within a time; memory without any is as old as it says. What was mapped but never
 //! touched is as old as can be, or can't be observed, and is not resident: so what regions have
-//! beyond the resident set and what can't be observed is taken off the idle memory: off that which was
-//! watched for a time, and off that which was not yet, by how much there is of each.
+//! beyond the resident set and what can't be observed is taken off the idle memory: off that which
+//! was watched for a time, and off that which was not yet, by how much there is of each.
 //!
 //! Of what was watched for less than a time, nothing is said about that time.
 //!

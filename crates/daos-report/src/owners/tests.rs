@@ -145,7 +145,8 @@ fn memory_that_is_not_there_is_not_older_than_other() {
     let (mut snapshots, infos) = record();
     for snapshot in &mut snapshots {
         let target = &mut snapshot.targets[0];
-        // All but the last 50 MiB came into sight a moment ago; of 140 without accesses 30 are there.
+        // All but the last 50 MiB came into sight a moment ago; of 140 without accesses 30 are
+        // there.
         target.regions[1].range.end = target.regions[2].range.end;
         target.regions[1].age_us = 2_000_000;
         target.regions.remove(2);

@@ -103,7 +103,8 @@ impl<S: ActionSink> ActionSink for DryRun<'_, S> {
         self.real.cgroup(target)
     }
 
-    /// Nothing is known: what would have been paged out is there, which says nothing of whether it would have come back.
+    /// Nothing is known: what would have been paged out is there, which says nothing of whether it
+    /// would have come back.
     fn residence(&mut self, _: TargetId, _: &[AddrRange]) -> Result<Residence, S::Error> {
         Ok(Residence::default())
     }

@@ -54,8 +54,8 @@ pub struct Engine {
     schemes: Vec<SchemeState>,
     history: History,
     forgot_us: u64,
-    /// By how much the sink's clock is ahead of the ends of snapshots when a pass begins, at least; `None` before the first. Of a
-    /// pass that comes later after its snapshot it is more.
+    /// By how much the sink's clock is ahead of the ends of snapshots when a pass begins, at least;
+    /// `None` before the first. Of a pass that comes later after its snapshot it is more.
     ahead_us: Option<f64>,
     /// Of the last snapshot; kept for its allocation.
     candidates: Vec<Candidate>,
@@ -128,7 +128,8 @@ impl Engine {
         self.history.drop_cleared(sink);
         let mut stale = true;
         for at in 0..self.schemes.len() {
-            // Those that did not come to their end share what there is; a batch that took longer leaves the next its part all the same.
+            // Those that did not come to their end share what there is; a batch that took longer
+            // leaves the next its part all the same.
             let sharing = 1 + self.schemes[at + 1..].iter().filter(|s| s.goes_on(now_us)).count();
             let state = &mut self.schemes[at];
             if !state.begin_pass(now_us, metrics) {

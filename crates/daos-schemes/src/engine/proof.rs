@@ -21,17 +21,18 @@ const ARMED_FROM: u64 = 8;
 /// How long memory that is paged out, or was never there, is not sampled, in microseconds,
 /// before its age starts anew. Chosen: a page that came back is found with that delay.
 const ABSENT_FOR_US: u64 = 10_000_000;
-/// The same of memory that was idle and could not be paged out, as there is no room for it, or it is shared or kept, and of what
-/// can't be observed. Chosen: to arm and look at it takes a hundredth of a CPU for each gigabyte if it is done in every few seconds.
+/// The same of memory that was idle and could not be paged out, as there is no room for it, or it
+/// is shared or kept, and of what can't be observed. Chosen: to arm and look at it takes a
+/// hundredth of a CPU for each gigabyte if it is done in every few seconds.
 const REFUSED_FOR_US: u64 = 60_000_000;
-/// Memory is looked at for nothing being there, before it is armed, once in so many bytes: as much as one entry of the page
-/// tables stands for where there is none.
+/// Memory is looked at for nothing being there, before it is armed, once in so many bytes: as much
+/// as one entry of the page tables stands for where there is none.
 const LOOKED_AT_AT_ONCE: u64 = 1 << 30;
 /// How long ago a block may have been armed to be judged by what was accessed since, in
 /// microseconds. Chosen: over a longer time, memory that is seldom used looks used, too.
 const JUDGED_WITHIN_US: u64 = 10_000_000;
-/// From when on too little use is no use, in microseconds. Chosen: what is used ten times a second was used by then, also where its user
-/// shares a CPU with others.
+/// From when on too little use is no use, in microseconds. Chosen: what is used ten times a second
+/// was used by then, also where its user shares a CPU with others.
 const REFUSED_FROM_US: u64 = 1_000_000;
 
 impl SchemeState {
@@ -131,9 +132,9 @@ impl<S: ActionSink> Pass<'_, S> {
         Ok(())
     }
 
-    /// What of `rest`, which was selected, is left when a hole at its start is passed over, in which nothing is in memory, and up
-    /// to where that needs not be asked again. Much is reserved by some programs and never used, and to arm it takes as long as
-    /// if something were there.
+    /// What of `rest`, which was selected, is left when a hole at its start is passed over, in
+    /// which nothing is in memory, and up to where that needs not be asked again. Much is reserved
+    /// by some programs and never used, and to arm it takes as long as if something were there.
     pub(super) fn without_hole(
         &mut self,
         target: TargetId,

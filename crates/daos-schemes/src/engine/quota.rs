@@ -69,8 +69,8 @@ impl Charge {
             }
             let most = quota.bytes.map_or(MOST_BYTES, |bytes| bytes as f64);
             let last = self.goal_bytes.unwrap_or(FIRST_BYTES);
-            // What adds up is there once too much was done: nothing is to be taken back, and where nothing could be done it is no
-            // reason to do more.
+            // What adds up is there once too much was done: nothing is to be taken back, and where
+            // nothing could be done it is no reason to do more.
             let near = if adds_up { now.map(|now| now.min(1.0)) } else { now };
             let done = if adds_up { self.bytes as f64 } else { last };
             let last = last.min(done.max(FIRST_BYTES));
@@ -79,8 +79,9 @@ impl Charge {
         *self = next;
     }
 
-    /// How many bytes all of the way to the goal takes, which is so near `now`, as the interval tells; as was known before if nothing was
-    /// done in it. What brought it no nearer tells nothing: others took it back.
+    /// How many bytes all of the way to the goal takes, which is so near `now`, as the interval
+    /// tells; as was known before if nothing was done in it. What brought it no nearer tells
+    /// nothing: others took it back.
     fn whole_way(&self, now: f64) -> Option<f64> {
         let (Some(before), 1..) = (self.reached, self.bytes) else { return self.whole_way_bytes };
         let came = now - before;
@@ -105,7 +106,8 @@ impl Charge {
         quota.time_us.map_or(f64::INFINITY, |most| most as f64 - self.time_us)
     }
 
-    /// Whether it is exhausted, before its goal is reached, and that was not said yet in this reset interval.
+    /// Whether it is exhausted, before its goal is reached, and that was not said yet in this reset
+    /// interval.
     pub(super) fn newly_exhausted(&mut self, quota: &Quota) -> bool {
         let over = self.bytes_left(quota) == 0 || self.time_left_us(quota) <= 0.0;
         let is_reached = self.lacking_bytes == Some(0.0);

@@ -270,8 +270,8 @@ impl Refaults {
         parts.retain(|(range, _)| !range.is_empty());
     }
 
-    /// Notes what was paged out. Says how many bytes of it had been before: what was in memory again came back meanwhile, also
-    /// where its table was not read in that time.
+    /// Notes what was paged out. Says how many bytes of it had been before: what was in memory
+    /// again came back meanwhile, also where its table was not read in that time.
     pub(super) fn note_out(
         &mut self,
         target: TargetId,

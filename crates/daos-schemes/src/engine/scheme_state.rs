@@ -17,8 +17,8 @@ const EXAMINED_FOR_US: u64 = 10_000_000;
 /// as much as monitoring takes by default.
 const FINDING: f64 = 0.005;
 
-/// Longest time between two passes for that, or until more is armed, in microseconds. Chosen: a scheme that acts that
-/// late is of use still.
+/// Longest time between two passes for that, or until more is armed, in microseconds. Chosen: a
+/// scheme that acts that late is of use still.
 const MOST_WAIT_US: f64 = 5_000_000.0;
 
 /// A scheme and what it has done.
@@ -89,8 +89,8 @@ impl SchemeState {
     }
 
     /// Ends a pass that took so many microseconds. The next one waits until what was spent on
-    /// finding what fits is a small part of the time, and arming more until what that took is; one that has to go on, and may, does
-    /// not, unless all that it passed over has to wait.
+    /// finding what fits is a small part of the time, and arming more until what that took is; one
+    /// that has to go on, and may, does not, unless all that it passed over has to wait.
     pub(super) fn end_pass(&mut self, now_us: u64, took_us: f64) {
         let quota = &self.scheme.quota;
         let may_act = self.charge.bytes_left(quota) > 0 && self.charge.time_left_us(quota) > 0.0;

@@ -29,7 +29,8 @@ pub(super) struct Selected {
 
 /// Whether the filters of a scheme are asked when it selects.
 enum Filtering {
-    /// There are none, or they are asked when its owners are known, right before memory is acted on.
+    /// There are none, or they are asked when its owners are known, right before memory is acted
+    /// on.
     NotHere,
     /// They are; the cgroup of each target that has one, if a filter goes by that.
     Here(BTreeMap<TargetId, String>),
@@ -119,8 +120,8 @@ impl SchemeState {
         Filtering::Here(cgroups)
     }
 
-    /// Whether files that nobody maps are meant, too: where idle pages are paged out, and it does not
-    /// matter in which cgroup their process is.
+    /// Whether files that nobody maps are meant, too: where idle pages are paged out, and it does
+    /// not matter in which cgroup their process is.
     pub(super) fn takes_unmapped_files(&self) -> bool {
         self.needs_proof() && !filters::need_cgroup(&self.scheme.filters)
     }

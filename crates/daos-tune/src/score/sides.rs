@@ -15,7 +15,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// of how certain that is).
 const ENOUGH: usize = 2;
 
-/// Of each metric for which it is known, the logarithm of what it is on the first side over what it is on the second.
+/// Of each metric for which it is known, the logarithm of what it is on the first side over what it
+/// is on the second.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Sides(BTreeMap<String, f64>);
 

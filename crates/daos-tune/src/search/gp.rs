@@ -190,8 +190,8 @@ fn mean(values: impl Iterator<Item = f64> + Clone) -> Option<f64> {
     (count > 0).then(|| values.sum::<f64>() / count as f64)
 }
 
-/// Of what the model says after so many samples. Two of them say only where scores lie and how far apart: how much they
-/// vary by themselves is not known from these.
+/// Of what the model says after so many samples. Two of them say only where scores lie and how far
+/// apart: how much they vary by themselves is not known from these.
 fn interval(of: MeanSd, samples: usize) -> ConfidenceInterval {
     ConfidenceInterval::student(of, samples.saturating_sub(2), 1)
 }

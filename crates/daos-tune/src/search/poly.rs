@@ -71,9 +71,9 @@ impl Poly {
         Polynomial::fit(&self.points(), self.degree())
     }
 
-    /// The score of no scheme, and how sure it is, as a standard deviation. Of a single baseline, which
-    /// has no spread, the noise is taken to be that of the points; without any it is 0,
-    /// which a score is measured against.
+    /// The score of no scheme, and how sure it is, as a standard deviation. Of a single baseline,
+    /// which has no spread, the noise is taken to be that of the points; without any it is 0, which
+    /// a score is measured against.
     fn none(&self, curve: &Polynomial) -> MeanSd {
         let groups = groups(&self.told);
         match groups.iter().find(|group| group.at == At::NoScheme) {

@@ -22,8 +22,8 @@ pub struct SampleRecord {
     /// Whether it was ended early, as it violated the service level.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut_short: bool,
-    /// The share of performance that was allowed to be lost then; `None` in those of versions that did not write it
-    /// down.
+    /// The share of performance that was allowed to be lost then; `None` in those of versions that
+    /// did not write it down.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut_at_loss: Option<f64>,
     /// Why nothing is known from it.

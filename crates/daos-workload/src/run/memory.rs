@@ -101,8 +101,8 @@ impl Memory {
         }
     }
 
-    /// Writes the file as programs do, a megabyte at once, so that it is cached in large folios where
-    /// the file system has them; and maps it, once it is on the disk.
+    /// Writes the file as programs do, a megabyte at once, so that it is cached in large folios
+    /// where the file system has them; and maps it, once it is on the disk.
     fn fill_file(&self, file: &OwnedFd, fill: Fill, stop: &AtomicBool) -> rustix::io::Result<()> {
         let mut rng = Rng::new(0);
         let mut chunk = vec![0u8; FILE_CHUNK];

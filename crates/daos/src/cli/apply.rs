@@ -48,15 +48,16 @@ pub struct Apply {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Schemes", mut_arg("zram", |arg| arg.requires("schemes")))]
 pub struct Managing {
-    /// Scheme to apply: a file (text or TOML), one that comes with daos (prcl, reclaim, pprcl, ethp, lock, prcl-gentle), or its
-    /// text. May be given several times; files are read again when they change, and on SIGHUP
+    /// Scheme to apply: a file (text or TOML), one that comes with daos (prcl, reclaim, pprcl,
+    /// ethp, lock, prcl-gentle), or its text. May be given several times; files are read again when
+    /// they change, and on SIGHUP
     #[arg(short, long = "scheme", value_name = "SCHEME")]
     pub schemes: Vec<String>,
     /// Only say what would be done
     #[arg(long, requires = "schemes")]
     pub dry_run: bool,
-    /// Write counters of each scheme to this file at the end, as JSON; `-` is standard output, which a command
-    /// behind `--` writes to as well
+    /// Write counters of each scheme to this file at the end, as JSON; `-` is standard output,
+    /// which a command behind `--` writes to as well
     #[arg(long, value_name = "FILE", requires = "schemes")]
     pub stats: Option<PathBuf>,
     #[command(flatten)]

@@ -26,8 +26,8 @@ pub fn run(args: &cli::Apply) -> Result<i32> {
     }
 }
 
-/// When what was done so far is told for the first time where no terminal shows it, as in a journal, and the time between two
-/// such lines, in microseconds. Chosen.
+/// When what was done so far is told for the first time where no terminal shows it, as in a
+/// journal, and the time between two such lines, in microseconds. Chosen.
 const FIRST_TOLD_US: u64 = 60_000_000;
 const TOLD_EVERY_US: u64 = 600_000_000;
 

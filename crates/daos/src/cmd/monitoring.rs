@@ -23,8 +23,8 @@ pub fn monitor(cli::Monitoring { monitor, looking }: &cli::Monitoring) -> Result
     monitor.map_err(|err| Usage(err.to_string()).into())
 }
 
-/// The access pattern to be simulated, which no `user` runs, if it is not live processes that are meant.
-/// Those are not looked at more often than makes sense.
+/// The access pattern to be simulated, which no `user` runs, if it is not live processes that are
+/// meant. Those are not looked at more often than makes sense.
 pub fn simulated<'a>(
     target: &'a cli::Target,
     monitoring: &cli::Monitoring,

@@ -264,7 +264,8 @@ pub fn tell_notes<S: Source>(session: &mut Session<S>) {
     }
 }
 
-/// Tells of a command that goes on though it was asked to end and, unless it is to be `quiet`, of one that ended badly by itself.
+/// Tells of a command that goes on though it was asked to end and, unless it is to be `quiet`, of
+/// one that ended badly by itself.
 pub fn tell_end(ending: &Ending, quiet: bool) {
     match &ending.command {
         Some(Ended::LeftRunning { program, pid }) => {

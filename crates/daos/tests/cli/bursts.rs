@@ -5,9 +5,10 @@ use serde_json::Value;
 
 const MIB: u64 = 1 << 20;
 
-/// The shares of snapshots, from `from` seconds on, in which nine tenths of the first `hot` bytes were told to be accessed once in ten
-/// seconds or more often, and in which a tenth of all else was; and the share of the former that was in the last. It is used for
-/// 60 ms of each second, so many times.
+/// The shares of snapshots, from `from` seconds on, in which nine tenths of the first `hot` bytes
+/// were told to be accessed once in ten seconds or more often, and in which a tenth of all else
+/// was; and the share of the former that was in the last. It is used for 60 ms of each second, so
+/// many times.
 fn told(hot: u64, cold: u64, times: usize, from_s: u64) -> (f64, f64, f64) {
     let place = Place::new("daos");
     let burst = "at work\n60ms\nhot, stride, 4096, 1\n\nwaiting\n940ms\n\n".repeat(times);

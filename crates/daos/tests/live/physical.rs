@@ -1,6 +1,7 @@
 //! `--paddr`: the machine's memory by physical address, whoever has it.
 //!
-//! Tests mean a cgroup of their own, so that they take no process from others, or run by themselves.
+//! Tests mean a cgroup of their own, so that they take no process from others, or run by
+//! themselves.
 
 use crate::bound::overhead;
 use crate::everyone::{Cgroup, MOSTLY_IDLE};
@@ -65,8 +66,8 @@ fn seen(snapshot: &Snapshot, frames: &HashMap<u64, u64>, range: AddrRange) -> (f
     (share(used), share(idle))
 }
 
-/// What a process is told to have, as a share of the frames that it has, and the share of these that
-/// lie where it is told to have any.
+/// What a process is told to have, as a share of the frames that it has, and the share of these
+/// that lie where it is told to have any.
 fn told(ownership: &Ownership, pid: u32, frames: &HashMap<u64, u64>) -> (f64, f64) {
     let place = ownership.owners.iter().position(|owner| owner.pid == Some(pid));
     let Some(place) = place.map(|place| place as u32) else { return (0.0, 0.0) };

@@ -243,8 +243,8 @@ impl Scenario {
     }
 
     /// The RAM of a simulated machine of so many bytes in which `processes` do that, each with its
-    /// share of the memory and drawn by itself; it was given out in pieces of `piece_bytes`. By virtual
-    /// address if it `is_projected`, else by physical.
+    /// share of the memory and drawn by itself; it was given out in pieces of `piece_bytes`. By
+    /// virtual address if it `is_projected`, else by physical.
     pub fn physical(
         &self,
         seed: u64,

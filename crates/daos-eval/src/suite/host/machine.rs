@@ -32,8 +32,8 @@ impl Machine {
         }
     }
 
-    /// What tells it from another one, in words; `None` if it is the same. How much memory a kernel finds differs by a little from
-    /// one start to the next.
+    /// What tells it from another one, in words; `None` if it is the same. How much memory a kernel
+    /// finds differs by a little from one start to the next.
     pub fn differs_from(&self, other: &Self) -> Option<String> {
         let has_other_memory =
             self.memory_bytes.abs_diff(other.memory_bytes) > other.memory_bytes / 50;

@@ -94,7 +94,8 @@ impl<'r, 'a> Facts<'r, 'a> {
         Some(text + ".")
     }
 
-    /// By how many percent system memory used changes, where that is known: in total and on average.
+    /// By how many percent system memory used changes, where that is known: in total and on
+    /// average.
     fn used(&self, name: &str) -> Option<(f64, f64)> {
         both(self.used.as_ref()?, name)
     }

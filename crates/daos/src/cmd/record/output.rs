@@ -48,7 +48,8 @@ fn open_file(path: &Path) -> Result<Destination> {
     Ok(destination)
 }
 
-/// The same place, once the record that is there was moved out of the way, if it has the usual name.
+/// The same place, once the record that is there was moved out of the way, if it has the usual
+/// name.
 fn without_former(destination: Destination) -> Result<Destination> {
     let path = Path::new(DEFAULT_RECORD);
     if destination.path() != path || !destination.holds_record() {

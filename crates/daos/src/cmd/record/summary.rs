@@ -87,8 +87,8 @@ impl Totals {
         self.snapshots > 0 && self.regions.is_none_or(|(_, most)| most == 0)
     }
 
-    /// Tells the user, on standard error. `output`: where the record is; `without_children`: whether it lacks what
-    /// targets have started; `nothing`: why it is one of nothing, if it is.
+    /// Tells the user, on standard error. `output`: where the record is; `without_children`:
+    /// whether it lacks what targets have started; `nothing`: why it is one of nothing, if it is.
     pub fn tell(&self, end: &End, output: &str, without_children: bool, nothing: Option<&str>) {
         if end.snapshots == 0 {
             daos_cli::say!(
