@@ -1,9 +1,10 @@
 //! Arming all that a target has in memory at once, for a tenth of what it takes page by page.
 //!
 //! The kernel clears the accessed bits of a whole process (`/proc/PID/clear_refs`), but it does not
-//! say which were set, and flushes no TLB. So the tables are read before, which tells what was
-//! cleared; and the TLB is flushed afterwards, since what a CPU still has of them it accesses
-//! without setting a bit: a megabyte that is used all the time would not show for seconds.
+//! say which were set, and flushes no TLB. So the page tables are read before, which tells what
+//! will be cleared. And the TLB is flushed afterwards: through an entry that a CPU has in its TLB,
+//! it accesses memory without setting the bit in the page table, so that a megabyte which is used
+//! all the time would not show as accessed for seconds.
 
 use crate::BpfError;
 use crate::entry::Entry;
@@ -18,48 +19,52 @@ use daos_linux::clear_refs::ClearRefs;
 use daos_linux::cpu;
 use std::cmp::Reverse;
 
-/// CPU time in microseconds that it takes for a page, before any was armed so. Measured, of a
-/// gigabyte: 0.05 to 0.08 on an AMD EPYC, 0.05 to 0.07 on an Intel Xeon.
+/// CPU time in microseconds that it takes for each page in memory, until it was measured here.
+/// Measured with a gigabyte: 0.05 to 0.08 on an AMD EPYC, 0.05 to 0.07 on an Intel Xeon.
 pub(crate) const PAGE_US: f64 = 0.07;
-/// What a page took counts so much beside what those before it did, and what is more than it
-/// usually takes fades so fast with each regions update. Chosen: it differs with what the caches
-/// hold, and one bad measurement is not forever.
+/// The weight of a new measurement of that in its running mean. Chosen: it differs with what the
+/// caches hold.
 const NEWS: f64 = 0.3;
+/// The part of what that mean has above [`PAGE_US`] that is taken off at each regions update.
+/// Chosen: one bad measurement, which makes this look too dear to be done and measured again, is
+/// half forgotten after 35 updates.
 const FADES: f64 = 0.02;
-/// Pages from which on what they took tells the price of one. Chosen: there is a price for each
-/// target, too.
+/// Pages that a target must have for its arming to be such a measurement. Chosen: of fewer, what it
+/// takes for the target as a whole counts too much.
 const ENOUGH: u64 = 8192;
-/// Page tables with young pages of which some are armed once more, where only that flushes the TLB.
-/// Chosen: in one of them two pages are accessed that are far enough apart.
+/// Where the TLB can't be flushed by itself: so many page tables, those with the most young pages,
+/// are armed once more to have it flushed. Chosen: in one of them two pages will have been accessed
+/// meanwhile that are as far apart as [`FLUSHES_ALL`] asks for.
 const TO_FLUSH_BY: usize = 8;
-/// Pages from the first to the last that are armed as one range, from which on the kernel flushes
-/// all of the target's TLB, and no page by itself: its `tlb_single_page_flush_ceiling` is 33 unless
-/// somebody set another.
+/// Pages in a range from which on the kernel, when it clears bits in that range, flushes all of the
+/// target's TLB and not page by page: more than its `tlb_single_page_flush_ceiling`, which is 33
+/// unless somebody set another.
 const FLUSHES_ALL: u32 = 34;
-/// Regions updates that a flush is tried again at. Chosen: what the TLB has had for so many seconds
-/// is little.
+/// Regions updates at which that is tried again until it flushed all. Chosen: after so many seconds
+/// little is left in the TLB of what it had.
 const TRIES: u32 = 10;
 
 /// A flush of the TLB of a target that is still to be done.
 #[derive(Debug)]
 pub(crate) struct ToFlush {
-    /// Page tables with young pages, of which some may be accessed once more.
+    /// Page tables to be armed once more, as [`TO_FLUSH_BY`] says.
     by: Vec<Window>,
     tries: u32,
 }
 
-/// What the tables of a target say right before.
+/// What the page tables of a target say right before it is armed.
 #[derive(Debug, Default)]
 struct Before {
-    /// Entries that are there.
+    /// Entries that map a page or a huge page.
     entries: u64,
     /// Huge pages whose bits are set.
     huge: Vec<AddrRange>,
-    /// Other pages whose bits are set, from an address on, but for those that the kernel passes
-    /// over.
+    /// Small pages whose bits are set, by the address of the first in their table, without those
+    /// that the kernel passes over.
     young: Vec<(u64, Pages)>,
+    /// The addresses of those: pages of devices, and the page of zeros.
     left: Vec<u64>,
-    /// Of what nothing could be read.
+    /// Parts of tables that changed while they were read.
     torn: Vec<AddrRange>,
     /// How many pages of each table are young.
     tables: Vec<(u32, Window)>,
@@ -147,8 +152,9 @@ impl VirtualMemory {
         Ok(Some(before))
     }
 
-    /// Huge pages that the kernel passes over, those of hugetlbfs and of devices, are in mappings
-    /// that it refuses to arm, too: one of each tells.
+    /// Notes the huge pages whose bits `clear_refs` left as they were: those of hugetlbfs and of
+    /// devices. `MADV_COLD` is refused there as well, and tells so: it is tried with one huge page
+    /// of each mapping.
     fn leave_huge_pages(&mut self, at: usize, young: &[AddrRange]) {
         let mut tried = AddrRange::new(0, 0);
         for huge in young {
@@ -178,9 +184,10 @@ impl VirtualMemory {
         self.try_to_flush(at)
     }
 
-    /// The kernel flushes all of it where pages that lie far apart, and were accessed since, are
-    /// armed as one range. A program that lives by what the TLB has of it may have accessed none
-    /// such: that is tried again later.
+    /// Has the kernel flush the TLB of a target by arming some of its pages as one wide range. Only
+    /// pages with a set bit are armed, so it takes two that were accessed since the bits were
+    /// cleared, and lie far apart. A program that gets by with what is in the TLB sets no bits, and
+    /// then it is tried again later.
     pub(crate) fn try_to_flush(&mut self, at: usize) -> Result<(), BpfError> {
         let Some(mut flush) = self.spaces[at].to_flush.take() else { return Ok(()) };
         let widest = self.arm_windows(at, &flush.by, MAX_WINDOW_PAGES);

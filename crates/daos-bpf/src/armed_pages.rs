@@ -1,7 +1,8 @@
 //! Which pages were armed and not found accessed since.
 //!
-//! To set an accessed bit anew costs a target something, once: a page that is found accessed at
-//! one check after the other was armed only before the first.
+//! To set an accessed bit that was cleared costs the target something. A bit that is found set by
+//! several checks in a row, without another arming between them, was set once: only the first of
+//! them is charged.
 
 use daos_core::access::{MAX_WINDOW_PAGES, later_pages, shifted_pages};
 use daos_core::pages::{Pages, nr_in_table};

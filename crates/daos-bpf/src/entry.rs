@@ -8,9 +8,10 @@ const PRESENT: u64 = 1 << 0;
 const PWT: u64 = 1 << 3;
 const PCD: u64 = 1 << 4;
 const ACCESSED: u64 = 1 << 5;
-/// Linux: of an entry that is not present, that its page is there all the same, but may not be
-/// accessed now: the program asked for that (`mprotect`), or the kernel wants to see on which node
-/// it is used (NUMA balancing). The bits of the address are inverted.
+/// Linux: in an entry that is not present for the CPU, that it maps a page in memory all the same,
+/// to which access is denied: the program asked for that (`PROT_NONE`), or the kernel wants a page
+/// fault to learn on which node the page is used (NUMA balancing). In such an entry the bits of the
+/// address are inverted (as a mitigation of L1TF).
 const PROT_NONE: u64 = 1 << 8;
 /// Either says that a page is there.
 const THERE: u64 = PRESENT | PROT_NONE;

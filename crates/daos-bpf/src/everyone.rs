@@ -279,8 +279,8 @@ pub(crate) fn most_ranges(resident_bytes: u64) -> usize {
     1 + (resident_bytes / BYTES_A_RANGE) as usize
 }
 
-/// Those of `mappings`, by rising address, that are worth to be watched, where there are many
-/// processes, `most` of them: sorted, disjoint, some of them over small gaps.
+/// Which parts of `mappings`, which are sorted by address, are worth watching where there are many
+/// processes: `most` ranges, sorted and disjoint. A range may cover small gaps between mappings.
 pub(crate) fn main_ranges(mappings: &[Mapping], most: usize) -> Vec<AddrRange> {
     let mut ranges: Vec<AddrRange> = Vec::new();
     for file in mappings.chunk_by(|a, b| a.name == b.name && a.range.end == b.range.start) {

@@ -15,43 +15,44 @@ use daos_linux::memory::ProcessSize;
 use rustix::process::{Resource, getrlimit};
 use std::collections::HashSet;
 
-/// Files that are open for each target: its pidfd, the claim to it, and two to arm all of it at
-/// once.
+/// Open files for each target: its pidfd, the lock that claims it, and the two of
+/// [`ClearRefs`](daos_linux::clear_refs::ClearRefs).
 const FILES_OF_TARGET: u64 = 4;
 /// Open files that children must leave for all else. Chosen: without targets there are some
 /// forty.
 const FILES_LEFT: u64 = 128;
-/// A target of which this part more, or less, is mapped than before has other memory. Chosen.
+/// By which part the mapped bytes of a target must have changed since its mappings were last read
+/// for them to be read sooner. Chosen.
 const OTHER_SIZE: f64 = 0.125;
-/// So many times as often as others is one looked at that has. Chosen: programs map most of their
-/// memory in their first seconds; with the usual bound, a list of a thousand mappings is then read
-/// every two.
+/// How many times as often as otherwise the mappings of such a target are read. Chosen: programs
+/// map most of their memory in their first seconds; with the usual bound, a list of a thousand
+/// mappings is then read every two seconds.
 const SOONER: u64 = 5;
-/// A target that has so many times as much resident as they all have on average is large. Chosen.
+/// A target is large if it has this many times the mean resident set of all targets. Chosen.
 const LARGE: u64 = 4;
 
-/// What a target has mapped, and a look at that in the middle.
+/// What a target has mapped, as it was last read, and a reading of that which is under way.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) mappings: Vec<Mapping>,
-    /// Those that touch are one.
+    /// The addresses of the mappings; those that touch are one range.
     pub(crate) ranges: Vec<AddrRange>,
-    /// Those of them that matter where there are many targets, once they were asked for, and how
-    /// many there may be.
+    /// The few of these ranges that are watched where there are many targets, and how many were
+    /// asked for; `None` until somebody asks.
     main_ranges: Option<(Vec<AddrRange>, usize)>,
     pub(crate) memory: Option<KindsOfMemory>,
-    /// What was counted to be resident, before it was weighed, in bytes.
+    /// The resident set that the census found, in bytes, until [`weigh`](Space::weigh) has more.
     pub(crate) counted_bytes: Option<u64>,
-    /// How many it had when its memory was weighed.
+    /// How many threads it had when its size was last read.
     pub(crate) threads: u32,
     /// Bytes that were mapped when a look began.
     mapped_bytes: u64,
-    /// Whether it is news since this was last asked.
+    /// Whether any of it changed since it was last [described](Space::describe).
     pub(crate) is_news: bool,
     look: Option<Look>,
-    /// Whether a look was had to its end.
+    /// Whether the mappings were read to their end once.
     is_complete: bool,
-    /// Whether one was begun and had to its end since that was last asked.
+    /// Whether a reading was begun and came to its end since this was last asked.
     was_listed: bool,
     /// When the next begins, on the clock of [`cpu`].
     pub(crate) next_us: u64,
@@ -64,11 +65,11 @@ pub(crate) struct Seen {
 #[derive(Debug)]
 struct Look {
     reading: MapsReading,
-    /// Read so far, unless it went to the mappings at once.
+    /// Read so far. Of the first list, what is read goes to [`Seen::mappings`] at once.
     coming: Vec<Mapping>,
-    /// Where the first mapping lies.
+    /// The address of the first mapping, which tells this list from that of another program.
     first: Option<u64>,
-    /// The largest that is in it though nobody may access it, in bytes.
+    /// Mappings without access rights (`PROT_NONE`) that are larger are left out, in bytes.
     most_reserved: u64,
     took_us: u64,
     /// When it began.
@@ -85,7 +86,8 @@ impl Space {
         if let Some(mapped_bytes) = self.weigh() {
             self.seen.mapped_bytes = mapped_bytes;
         }
-        // What is reserved and larger than all that is resident is hardly in memory.
+        // A mapping without access rights that is larger than the resident set is address space
+        // that was reserved: hardly any of it is in memory.
         let most_reserved = self.seen.resident_bytes().unwrap_or(u64::MAX);
         if let Some((reading, coming)) = self.process.read_mappings(most_reserved) {
             let first = coming.first().map(|mapping| mapping.range.start);
@@ -101,8 +103,8 @@ impl Space {
         }
     }
 
-    /// How much memory it has: returns how much is mapped. While it lives, what can't be read now
-    /// is as it was.
+    /// Reads how large it is (`/proc/PID/status`). Returns the mapped bytes; `None` if that can't
+    /// be read, and then all stays as it was.
     pub(crate) fn weigh(&mut self) -> Option<u64> {
         let ProcessSize { mapped_bytes, kinds, threads } = self.process.size()?;
         self.seen.threads = threads;
@@ -144,13 +146,13 @@ impl Space {
         Some(if is_old { 0 } else { look.took_us })
     }
 
-    /// Whether all that it has mapped was read since that was last asked, at once, and all of that
-    /// counts.
+    /// Whether a whole list of its mappings was read since this was last asked, all of which is
+    /// watched: then what is not in the list was not mapped when it was read.
     pub(crate) fn was_listed(&mut self) -> bool {
         std::mem::take(&mut self.seen.was_listed) && self.origin != Origin::Found
     }
 
-    /// What was read of the first list is better than nothing.
+    /// Takes over what was read of the first list so far, which is better than nothing.
     fn show_first_look(&mut self) {
         let Some(look) = self.seen.look.as_mut().filter(|_| !self.seen.is_complete) else { return };
         let coming = std::mem::take(&mut look.coming);
@@ -354,8 +356,8 @@ impl VirtualMemory {
         getrlimit(Resource::Nofile).current.is_none_or(|limit| needed <= limit)
     }
 
-    /// Children, or processes that were found, that are not watched, at least: so many open files
-    /// are not allowed. 0 where all are.
+    /// How many processes, at least, are not watched because the limit on open files does not allow
+    /// it: children of targets, or of all processes.
     pub fn nr_left_out(&self) -> usize {
         self.nr_left_out
     }

@@ -1,7 +1,7 @@
-//! Pages that had to be left when they were armed.
+//! Pages whose accessed bits the kernel would not clear when they were to be armed.
 //!
-//! The bits of what is shared, locked or of a device stay set until it is armed by itself, and must
-//! not pass for accesses.
+//! That is so of what is shared, locked or of a device. Such a bit stays set whether or not the
+//! page is accessed again, and must not pass for an access.
 
 use crate::reader::huge_page;
 use daos_core::pages::{Pages, nr_in_table};
@@ -9,9 +9,9 @@ use daos_core::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE, TargetId, Window};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// After so long pages are forgotten, unless some of the same page table were read or left
-/// meanwhile. Chosen: what is read at all is read every eight seconds, or where there are thousands
-/// of page tables in some minutes.
+/// How long the pages of a page table are remembered after they were last read or left. Chosen:
+/// what is watched at all is read every eight seconds or, where there are thousands of page tables,
+/// every few minutes.
 const FOR: Duration = Duration::from_secs(240);
 
 /// What was left, by page table. The first page of one stands for a huge page, too.
@@ -24,7 +24,7 @@ pub(crate) struct Left {
 #[derive(Debug, Clone, Copy, Default)]
 struct OfTable {
     pages: Pages,
-    /// Some were read or left since others were forgotten.
+    /// Whether some were read or left since tables were last forgotten.
     is_asked_for: bool,
 }
 

@@ -96,11 +96,12 @@ pub(crate) struct Found<'a> {
 /// Where a task was when its tables were read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Whereabouts {
-    /// Threads of its process that ran or waited for a CPU, if its memory was read to be armed: as
-    /// one does that we took the CPU from; and of one of them on which CPU that was, and by which
-    /// policy it is scheduled.
+    /// How many threads of its process ran or waited for a CPU; counted only when memory is read to
+    /// be armed. One that waits counts since we may be what it waits for.
     pub(crate) nr_running: u32,
+    /// The CPU of one of these threads.
     pub(crate) cpu: u32,
+    /// The scheduling policy of that thread.
     pub(crate) policy: u32,
     /// Whether others access its memory by tables of their own: then its accessed bits say
     /// nothing.
@@ -108,8 +109,8 @@ pub(crate) struct Whereabouts {
 }
 
 impl Whereabouts {
-    /// Moves us to the CPU on which a target runs, if only one of its threads does: then no flush
-    /// of its TLB interrupts it.
+    /// Moves the calling thread to the CPU on which a target runs, if only one thread of the target
+    /// does: then no other CPU has its addresses in the TLB, and a flush interrupts none.
     pub(crate) fn follow(&self, placement: &mut Placement) {
         if self.nr_running == 1 {
             placement.follow_thread(self.cpu, self.policy);

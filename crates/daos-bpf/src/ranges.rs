@@ -37,8 +37,8 @@ pub(crate) fn join(
     });
 }
 
-/// Cuts `ranges` where mappings end, in no order. `mapping` as for [`join`]; what is not known to
-/// be mapped is not cut.
+/// Cuts `ranges` where mappings end. The parts are in no order. `mapping` as for [`join`]; where it
+/// knows of no mapping nothing is cut.
 pub(crate) fn cut(ranges: &mut Vec<AddrRange>, mapping: impl Fn(u64) -> Option<AddrRange>) {
     let mut around = AddrRange::new(0, 0);
     for at in 0..ranges.len() {

@@ -85,8 +85,8 @@ impl Reader {
         self.programs.find_task(pidfd)
     }
 
-    /// Where the threads of a process run now, as reading to arm tells it, of no pages; `None` when
-    /// the task has left its address space.
+    /// Where the threads of a process run now: what a reading to arm tells of that, but without
+    /// reading any page. `None` when the task has left its address space.
     pub(crate) fn whereabouts(&mut self, task: &Task) -> Result<Option<Whereabouts>, BpfError> {
         self.programs.read_tables(task, &self.layout, Facts::OfYoung { most_gap: 0 }, 0)
     }

@@ -1,16 +1,15 @@
 //! What arming cost the targets, estimated.
 //!
-//! Two things cost a target: the interrupt of each flush of the TLB, if it did not
-//! happen on the target's own CPU, and to set the accessed bit of an armed page anew.
-//! Whether the first came is told by how long the call took: who flushes waits for all who
-//! are interrupted. The second is counted when a check finds the bit of a page set that was armed
-//! and not found so since. A bit that is set later than the last check that looks at it is not
-//! seen.
+//! Two things cost a target: the interrupt of each flush of the TLB, unless we flush from the CPU
+//! that the target runs on, and to set the accessed bit of an armed page again. Whether there was
+//! an interrupt is told by how long the call took, since who flushes a TLB waits for the CPUs that
+//! it interrupts. The second is counted at the first check that finds the bit of an armed page set.
+//! A bit that is set after the last check of its page is not counted.
 
 use crate::prices::MeasuredPrices;
 use daos_core::Prices;
 
-/// What a flush leaves of the costs of those before it. Chosen: some fifty count.
+/// The weight that the running means of flushes keep with each new one. Chosen: some fifty count.
 const KEEP: f64 = 0.98;
 
 /// What the targets were charged, and what that is derived from.
@@ -18,9 +17,9 @@ const KEEP: f64 = 0.98;
 pub(crate) struct TargetCost {
     interrupt_us: f64,
     prices: Prices,
-    /// The share of flushes that interrupted a target, of those of late; `None` before the first.
+    /// The share of recent flushes that interrupted a target; `None` before the first.
     interrupting: Option<f64>,
-    /// How many CPUs one that does interrupts, on average of those of late.
+    /// How many CPUs a recent flush that did has interrupted, on average.
     cpus: f64,
     due_us: f64,
 }
@@ -31,9 +30,9 @@ impl TargetCost {
         Self { interrupt_us, prices, cpus: 1.0, ..Self::default() }
     }
 
-    /// So many ranges with so many pages in use were armed, each with a flush. `took_us`: what
-    /// that took us, which is much more where others are interrupted, as we wait for them, for all
-    /// of them at once; `cpus`: on how many others the target may have run.
+    /// Counts what arming so many ranges, with so many set bits, cost the target; each range took a
+    /// flush of the TLB. `took_us`: the CPU time that it took us, which is much more where CPUs are
+    /// interrupted, as we wait for all of them; `cpus`: how many may have been.
     pub(crate) fn armed(&mut self, ranges: u64, pages: u64, took_us: f64, cpus: u32) {
         if ranges == 0 {
             return;
@@ -52,9 +51,9 @@ impl TargetCost {
         }
     }
 
-    /// What we wait for in a flush, in microseconds, and what the interrupts cost the target.
-    /// Before the first it is taken to interrupt if it may: hundreds of them can be planned at
-    /// once.
+    /// What a flush is expected to take, in microseconds: how long we wait for the CPUs that are
+    /// interrupted, and what the interrupts cost the target. Before the first flush, each is taken
+    /// to interrupt if it may: hundreds of them can be planned before one is measured.
     pub(crate) fn of_a_flush_us(&self, may_interrupt: bool) -> (f64, f64) {
         let share = self.interrupting.unwrap_or(if may_interrupt { 1.0 } else { 0.0 });
         (share * self.interrupt_us, share * self.interrupt_us * self.cpus)

@@ -1,7 +1,7 @@
 //! Statistics of a few measurements.
 
-/// The median, which one wild measurement does not move: the middle one, or the mean of the two
-/// middle ones; `None` of nothing.
+/// The median: the middle value, or the mean of the two middle ones; `None` if there are no values.
+/// A single outlier does not move it.
 pub fn median(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     let mut values: Vec<f64> = values.into_iter().collect();
     values.sort_by(f64::total_cmp);

@@ -36,9 +36,8 @@ pub struct Target {
     pub id: TargetId,
     /// Page-aligned, sorted, disjoint.
     pub ranges: Vec<AddrRange>,
-    /// Whether that is all it has mapped, as it was read for this answer: what is in `ranges`
-    /// later, and is not in these, was mapped since. Else they are as they were some time ago, or a
-    /// part.
+    /// Whether `ranges` are all that it has mapped, read just now: what is in a later list, and not
+    /// in this one, was mapped since. Else they are older, or only a part of what is mapped.
     pub is_listed: bool,
     /// How much of it is in memory, in bytes, where that is known.
     pub resident_bytes: Option<u64>,

@@ -70,8 +70,8 @@ impl Usage {
         self.counted.unwrap_or(self.accessed + self.left + self.new)
     }
 
-    /// What was observed of `resident` bytes: all but what is hidden there, and no more than that
-    /// of which anything is known.
+    /// How much of `resident` bytes was observed: all but the bytes in memory that can't be, and no
+    /// more than was observed of what is mapped.
     pub fn observed_of(&self, resident: u64) -> f64 {
         self.observed.min((resident as f64 - self.hidden).max(0.0))
     }

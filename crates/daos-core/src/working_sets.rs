@@ -51,9 +51,10 @@ impl WorkingSets {
         WITHIN_US[WITHIN_US.len() - 1]
     }
 
-    /// Bytes accessed within so many microseconds. Between two of the times, and before the first,
-    /// those that come in between come at random times, at a constant rate of those that have not
-    /// come yet of all; beyond the last they grow no more.
+    /// Bytes accessed within so many microseconds. Between two of the times of the curve, and
+    /// before the first, pages are taken to be accessed for the first time at random times: a
+    /// constant share of those not accessed so far in each moment. Beyond the last time the curve
+    /// is flat.
     pub fn within(&self, us: u64) -> f64 {
         let all = self.bytes[WITHIN_US.len() - 1];
         let above = WITHIN_US.partition_point(|time_us| *time_us < us);
@@ -67,9 +68,10 @@ impl WorkingSets {
     }
 }
 
-/// Which part of what comes within a time, 0 to 1, has come after so large a `part` of that, 0 to
-/// 1, if all that is left comes at a constant rate, and the part `left` of it is left at the end.
-/// Evenly, if nothing is known to have come.
+/// Interpolates an exponential decay. Of what happens within some time, this share, 0 to 1, has
+/// happened after the `part` of that time, 0 to 1, if what is still to come decays at a constant
+/// rate to the part `left` of what it was at the beginning. Linear if nothing is left to happen in
+/// it.
 pub fn part_come(part: f64, left: f64) -> f64 {
     if left >= 1.0 { part } else { (1.0 - left.powf(part)) / (1.0 - left) }
 }

@@ -14,8 +14,9 @@ use std::path::Path;
 const ACCESSED: &[u8] = b"1";
 const WRITTEN: &[u8] = b"4";
 
-/// The way to clear the accessed bits of a process, whatever becomes of its number, and of our
-/// rights: to open it takes those of its user.
+/// The files of a process that it takes to clear its accessed bits, open. They stay those of this
+/// process if its number becomes another's, and stay usable if we give up the rights that it took
+/// to open them (those of the process's user).
 #[derive(Debug)]
 pub struct ClearRefs {
     clear_refs: File,

@@ -215,8 +215,7 @@ impl Process {
         if is_child { Ok(child) } else { Err(ProcessError::NotFound(pid)) }
     }
 
-    /// All that it has started, and those have, that still run, as far as there is room to hold
-    /// them.
+    /// Its descendants that still run, up to a bound on how many are held.
     pub fn descendants(&self) -> Vec<Process> {
         let started_by = |parent: &Process| -> Vec<Process> {
             parent.children().into_iter().filter_map(|pid| parent.child(pid).ok()).collect()

@@ -75,9 +75,9 @@ impl Swap {
         self.total_bytes.saturating_sub(self.used_bytes)
     }
 
-    /// Bytes that can be paged out yet, in parts of so many: as many as the devices have free,
-    /// without those that keep it in memory and may take no more of that. The kernel hands out
-    /// their room all the same, and what it can't write there stays in memory.
+    /// How many more bytes can be paged out, in steps of `part`: what is free in all swap devices
+    /// but zram devices that have reached their memory limit. The kernel still gives out slots of
+    /// those, but the write fails, and the page stays in memory.
     pub fn room_bytes(root: &Path, part: u64) -> u64 {
         let is_full = |device: &SwapDevice| {
             let number = device.name.strip_prefix("/dev/zram").and_then(|nr| nr.parse().ok());

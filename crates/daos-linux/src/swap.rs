@@ -166,9 +166,9 @@ pub fn in_use(root: &Path, device: &Path) -> Option<SwapDevice> {
     devices.into_iter().find(|swap| Path::new(&swap.name) == device)
 }
 
-/// Whether what is in a swap device can come back: into other swap or into memory, and into the
-/// cgroups that it is of. Those that are full have had their programs killed by the kernel even
-/// where other swap had room.
+/// Whether there is room for what is in a swap device, so that it can be switched off: in other
+/// swap or in memory, and in the cgroups that the pages are charged to. If a cgroup is full, the
+/// kernel kills its processes at `swapoff`, even if other swap has room.
 fn room_for(root: &Path, device: &Path) -> Result<(), SwapError> {
     let swap = Swap::read(&root.join("proc"));
     let Some(ours) = in_use(root, device) else { return Ok(()) };

@@ -7,15 +7,15 @@ use daos_linux::memory::ProcessMemory;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// When it is looked for them first; each time after that is twice as far off. Chosen: a script has
-/// begun its work by then.
+/// When children are looked for the first time; the time to each further look doubles. Chosen: a
+/// script has begun its work by then.
 const FIRST_LOOK: Duration = Duration::from_millis(250);
 /// Processes that are looked at. Chosen: some milliseconds.
 const MOST: usize = 100;
-/// A shell has less than so many bytes resident, and more are worth a note. Chosen.
+/// Resident bytes of children from which on they are worth a note: a shell has less. Chosen.
 pub const A_SHELL: u64 = 4 << 20;
-/// They are worth another when they are so many times what was told. Chosen: what a script works
-/// with beside what it began with.
+/// They are worth another note when they have this many times the memory that the last one told.
+/// Chosen: what a script works with is that much larger than what it starts with.
 const WORTH_ANOTHER: u64 = 10;
 
 /// Looks for them.

@@ -1,26 +1,27 @@
 //! Paging out on the CPU that the target runs on.
 //!
-//! For each page that goes by itself the kernel flushes the TLB of every CPU that the target runs
-//! on. From its own CPU that interrupts nobody, and it takes half of the time or less. But the
-//! target waits meanwhile, and another CPU that has nothing to do may take it over: so a call is
-//! short, and before each we look where it runs by now. Where interrupts are cheap all is done from
-//! wherever we are.
+//! For each small page that it pages out, the kernel flushes the TLB of every CPU that the target
+//! runs on. If we make the call on the target's own CPU, that interrupts nobody, and takes half of
+//! the time or less. But then the target waits for us, or is moved to an idle CPU. So calls are
+//! short, and before each we look on which CPU the target is now. Where interrupts are cheap, we
+//! stay on the CPU that we are on.
 
 use crate::programs::Task;
 use crate::vaddr::{VirtualMemory, WORTH_A_MOVE};
 use daos_core::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE};
 use daos_linux::madvise::{Advice, Advised};
 
-/// What it takes us to page out a page, in microseconds of CPU time. Measured, to compressed swap.
-/// A target is not to wait for that where an interrupt costs it less, as on a bare machine.
+/// CPU time in microseconds that it takes us to page out a page, measured with compressed swap.
+/// Where an interrupt costs the target less, as outside of virtual machines, it is interrupted and
+/// does not wait.
 const A_PAGE_US: f64 = 4.0;
-/// Bytes in a call. Measured: with eight pages it takes a tenth less than with sixteen, with 48 a
-/// quarter more.
+/// Bytes in a call: 16 pages. Measured: with eight pages in a call, paging out takes a tenth less,
+/// with 48 a quarter more.
 const IN_A_CALL: u64 = 16 * PAGE_SIZE;
 
 impl VirtualMemory {
-    /// Pages out sorted `ranges`. A huge page takes one flush, which is not worth to have the
-    /// target wait for the rest.
+    /// Pages out sorted `ranges`. Huge pages first, from wherever we are: each takes only one
+    /// flush, which is not worth having the target wait for all the rest of it.
     pub(super) fn page_out_on_its_cpu(
         &mut self,
         at: usize,

@@ -1,9 +1,9 @@
 //! Blocks of 2 MiB that are paged out as one page.
 //!
 //! To page out a page that was written to, the kernel has to flush the TLB of every CPU
-//! that the target runs on, for each page: an interrupt, which takes the target longer than
-//! all the rest. A block that goes as a whole is made a huge page first, and then it is
-//! one flush instead of 512. The huge page is free again at once, for the next block.
+//! that the target runs on: an interrupt for each page, which costs the target more than
+//! all the rest. So a block of which all pages are to go is made a huge page first, which takes one
+//! flush instead of 512. The memory of that huge page is free again at once, for the next block.
 
 use super::leaves::Leaf;
 use crate::vaddr::Space;

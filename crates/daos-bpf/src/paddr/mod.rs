@@ -47,12 +47,12 @@ use std::path::Path;
 /// The only target: the machine.
 pub const ALL: TargetId = TargetId(0);
 
-/// Bytes that are armed at once around a page. Chosen: a run of them takes a twentieth of the time
-/// that each by itself does, and few of others' uses are missed.
+/// When a page is armed, so are all pages of its process in the aligned block of this size around
+/// it. Chosen: to arm them as one run takes a twentieth of the time that they take one by one, and
+/// few accesses to the others go unseen for it.
 const ARMED_AROUND: u64 = 64 * PAGE_SIZE;
-/// The part of the bound of which finding its owners, and looking at what they have mapped, takes
-/// as much as of a bound of its own. Chosen: about as much goes into projecting what is known of
-/// them.
+/// Finding owners, and reading what they have mapped, is planned as if the bound were this part of
+/// what it is. Chosen: the other half is for projecting what is known of owners onto page frames.
 const TO_KEEP_UP: f64 = 0.5;
 
 /// The RAM of the machine: those who have it, to be watched, and accessed bits of page frames, read
@@ -284,9 +284,9 @@ impl AccessCheck for PhysicalMemory {
     }
 }
 
-/// What is armed with a piece: its neighbours, too. Those next to it by frame are anywhere, and to
-/// arm each by itself takes a flush of the TLB for each; by address they are cleared in one run,
-/// and found clear when it is their turn.
+/// What is armed with a piece: its neighbours by virtual address, too. The frames that are armed
+/// after it are scattered over the address spaces of their owners, and one by one each would take a
+/// flush of the TLB. So neighbours are armed in one run, and found armed when it is their turn.
 fn around(piece: &Piece) -> AddrRange {
     let AddrRange { start, end } = piece.range();
     AddrRange::new(start / ARMED_AROUND * ARMED_AROUND, end.next_multiple_of(ARMED_AROUND))

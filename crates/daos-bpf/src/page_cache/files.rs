@@ -25,17 +25,19 @@ use std::path::PathBuf;
 const LEAST_PAGES: u64 = 256;
 /// Files at a time, at most. Chosen: each is looked through again and again.
 const MOST_FILES: usize = 256;
-/// How long a file that has left memory is remembered, so that it is known when it comes back, and
-/// one that can't be opened is not tried again, in microseconds. Chosen.
+/// How long a file is remembered of which nothing is in memory any more, so that it is the same
+/// target if it comes back; and how long a file that can't be opened is not tried again. In
+/// microseconds. Chosen.
 const REMEMBERED_US: u64 = 600_000_000;
 /// Files that are not tried again, at most. Chosen: more than are large.
 const MOST_LEFT: usize = 4096;
-/// Microseconds between two times that files are looked through, and the calls for that at a time,
-/// of some thousand steps each. Chosen: all of four gigabytes, in some milliseconds.
+/// Microseconds from one search of the files for pages in memory to the next. Chosen.
 const BETWEEN_US: u64 = 5_000_000;
+/// Calls of the eBPF program in one search, of some thousand steps each. Chosen: enough for four
+/// gigabytes, in some milliseconds.
 const CALLS_AT_ONCE: usize = 8;
-/// Ranges of a file at most; of what is behind them nothing is taken. Chosen: each is looked at in
-/// each pass.
+/// Most ranges of a file; pages behind the last of them are left alone. Chosen: the engine goes
+/// over each range in each pass.
 const MOST_RANGES: usize = 4096;
 /// How long what is in use is left alone, in microseconds. Chosen: what is active stays so until
 /// memory is short.
@@ -256,8 +258,8 @@ impl CachedFiles {
 }
 
 impl OneFile {
-    /// Goes on with looking where it has pages in memory, as long as there are `calls` for that.
-    /// Whether it came to the end.
+    /// Goes on searching for pages of it in memory while there are `calls` left. Whether it came to
+    /// the end of the file.
     fn find_ranges(
         &mut self,
         reader: &mut Reader,
@@ -292,7 +294,7 @@ impl OneFile {
                     }
                 }
             }
-            // Nor is it gone round.
+            // Each call must get further, whatever the kernel changed meanwhile.
             index = if next > index { next } else { u64::MAX };
         }
         self.ranges = ranges;

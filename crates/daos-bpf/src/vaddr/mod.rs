@@ -38,8 +38,8 @@ use std::collections::BTreeSet;
 use std::os::fd::AsFd;
 use std::path::Path;
 
-/// Regions updates after which mappings that could not be armed are tried again. Chosen: seldom, as
-/// to try again costs a call that fails for each of them.
+/// Regions updates after which mappings that the kernel refused to arm are tried again. Chosen:
+/// seldom, since each of them costs a call that is likely to fail.
 const UPDATES_BETWEEN_TRIES: u64 = 10;
 
 /// Accessed bits of processes, read with eBPF and armed with `process_madvise`.
@@ -140,15 +140,15 @@ impl VirtualMemory {
         Ok(id)
     }
 
-    /// The processes that named targets have started, and those have, that are none, by number, so
-    /// many at most; none where they are watched, too.
+    /// The descendants of named targets that are no targets themselves, by process number, `most`
+    /// at most; none if children are watched, too.
     pub fn unwatched_children(&self, most: usize) -> Vec<u32> {
         if self.with_children {
             return Vec::new();
         }
         let named = self.spaces.iter().filter(|space| space.origin == Origin::Named);
-        // A shell that is watched has started this, too, and maybe under a program that gives
-        // rights.
+        // If what is watched is the shell that `daos` was started from, `daos` is a descendant of
+        // it, and so is what runs it in between, such as `sudo`.
         let own = Protection::new(Path::new("/"), true);
         let started = named.flat_map(|space| space.process.descendants());
         let found: BTreeSet<u32> = started.map(|process| process.pid()).collect();

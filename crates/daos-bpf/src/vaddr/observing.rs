@@ -106,8 +106,9 @@ fn note(
     }
 }
 
-/// The same of pages with these entries, the first of which is so many pages behind the window's.
-/// `left`: could the page with this entry not be armed? None of them, if there is no such.
+/// The same for a part with small pages. `first`: how many pages behind the start of the window
+/// its first entry is; `left`: whether the page of this entry could not be armed; `None` if all
+/// could.
 fn note_pages(
     seen: &mut Observation,
     first: usize,
@@ -117,7 +118,7 @@ fn note_pages(
 ) {
     let (mut entries, mut at) = (ptes, first);
     while !entries.is_empty() {
-        // As many as are in the same word.
+        // The entries whose bits are in one word of the results.
         let (these, rest) = entries.split_at(entries.len().min(64 - at % 64));
         let (mut present, mut young, mut gone) = (0u64, 0u64, 0u64);
         for (page, pte) in these.iter().enumerate() {
@@ -126,7 +127,7 @@ fn note_pages(
             let is_other = entry.is_present() && entry.is_special();
             present |= u64::from(entry.is_present() && !is_other) << page;
             young |= u64::from(entry.is_young() && !is_other) << page;
-            // Others are being moved.
+            // What is neither is being migrated, or the like: it is not said to be absent.
             gone |= u64::from(entry.is_empty() || entry.is_swapped() || is_other) << page;
         }
         if gone != 0 {

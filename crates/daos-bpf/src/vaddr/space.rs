@@ -15,9 +15,9 @@ use daos_linux::clear_refs::ClearRefs;
 const MAX_DESCRIBED: usize = 1000;
 /// The same of a target that was found among all. Chosen: there may be hundreds.
 const MAX_DESCRIBED_OF_FOUND: usize = 50;
-/// Regions updates between two descriptions of a target whose mappings change, at most: one at
-/// first, and twice as many each time. Chosen: what a program sets up is known soon, and what
-/// changes all the time is written seldom.
+/// Most regions updates from one description of a target to the next while its mappings change. It
+/// is one at first, and doubles each time. Chosen: what a program maps when it starts is told soon,
+/// and a program that maps and unmaps all the time does not fill the record.
 const MOST_BETWEEN_DESCRIPTIONS: u32 = 10;
 
 /// How a process came to be a target.
@@ -38,7 +38,7 @@ pub(crate) struct Space {
     pub(crate) process: Process,
     /// The way to arm all of it at once, where that may be used.
     pub(crate) clear_refs: Option<ClearRefs>,
-    /// After it was armed so.
+    /// What is left to do after it was armed so: a flush of its TLB that has not come off yet.
     pub(crate) to_flush: Option<ToFlush>,
     pub(crate) origin: Origin,
     /// Whether [`Ends`](daos_linux::ends::Ends) tells when it has ended, so that it need not be

@@ -1,7 +1,8 @@
 //! Access rates of page runs that are otherwise as expected, to bytes and back.
 //!
-//! How often pages are used is known better with each look, and which are stays as it is. So where
-//! all runs in use of a block have one rate, a new one is a few bytes, however many they are.
+//! With each look it is known better how often pages are used, while it seldom changes which pages
+//! are. So where all runs in use of a block have the same rate, a new rate for them takes a few
+//! bytes in the record, however many runs there are.
 
 use super::stored::StoredRun;
 use super::varint;
@@ -23,8 +24,8 @@ struct Span {
 }
 
 impl Rates {
-    /// Of so many runs from the one at `first` on, behind those that were told before, those in use
-    /// have this rate.
+    /// Sets the rate of those in use among so many runs, from the one at `first` on. Calls go by
+    /// rising `first`, and runs do not overlap.
     pub fn set(&mut self, first: usize, runs: usize, nr_accesses: u32) {
         debug_assert!(first >= self.end && nr_accesses > 0);
         self.spans.push(Span { kept: first - self.end, runs, nr_accesses });

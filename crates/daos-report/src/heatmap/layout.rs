@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A gap is left out if it is larger than this share of what is covered.
 const LARGE_GAP: u64 = 50;
 
-/// So many gaps of each target are left out before any other: between its program, its heap, its
-/// mappings and its stack.
+/// How many gaps of each target are left out before any others are: those between its program, its
+/// heap, its mappings and its stack.
 const GAPS_OF_EACH: usize = 3;
 
 /// A target of which less than this share of the largest one's is covered is small. Chosen: shells

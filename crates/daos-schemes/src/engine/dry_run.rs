@@ -103,8 +103,8 @@ impl<S: ActionSink> ActionSink for DryRun<'_, S> {
         self.real.cgroup(target)
     }
 
-    /// Nothing is known: what would have been paged out is there, which says nothing of whether it
-    /// would have come back.
+    /// Says that nothing is known. Nothing was paged out, so that it is in memory does not mean
+    /// that it came back.
     fn residence(&mut self, _: TargetId, _: &[AddrRange]) -> Result<Residence, S::Error> {
         Ok(Residence::default())
     }

@@ -54,8 +54,9 @@ pub struct Engine {
     schemes: Vec<SchemeState>,
     history: History,
     forgot_us: u64,
-    /// By how much the sink's clock is ahead of the ends of snapshots when a pass begins, at least;
-    /// `None` before the first. Of a pass that comes later after its snapshot it is more.
+    /// The least difference so far between the sink's clock when a pass begins and the end of its
+    /// snapshot on the monitor's clock; `None` before the first pass. The least, because a pass
+    /// that begins late after its snapshot adds that delay to the difference between the clocks.
     ahead_us: Option<f64>,
     /// Of the last snapshot; kept for its allocation.
     candidates: Vec<Candidate>,
@@ -122,14 +123,14 @@ impl Engine {
         let ended_us = self.end_on_clock(now_us as f64, sink.clock_us());
         let mut left_us = snapshot.aggregation_us as f64 * SLICE;
         let least_us = left_us / self.schemes.len().max(1) as f64;
-        // Only where a scheme asks for them.
+        // The snapshot with files that nobody maps, once a scheme asks for it.
         let mut with_files = None;
-        // The monitor arms the same pages.
+        // The monitor clears accessed bits of the same pages.
         self.history.drop_cleared(sink);
         let mut stale = true;
         for at in 0..self.schemes.len() {
-            // Those that did not come to their end share what there is; a batch that took longer
-            // leaves the next its part all the same.
+            // Schemes that did not come to their end last time share the time that is left, but
+            // each has `least_us`, even if one before it took longer than its share.
             let sharing = 1 + self.schemes[at + 1..].iter().filter(|s| s.goes_on(now_us)).count();
             let state = &mut self.schemes[at];
             if !state.begin_pass(now_us, metrics) {

@@ -18,7 +18,7 @@ pub(super) struct Pass<'a, S> {
     /// The scheme's place in the list.
     pub(super) index: u32,
     pub(super) now_us: u64,
-    /// The same on the sink's clock: a pass may begin later.
+    /// When the snapshot ended, on the sink's clock: a pass may begin later.
     pub(super) ended_us: f64,
     pub(super) aggregation_us: u64,
     /// When to leave the rest for the next pass, on the sink's clock.

@@ -21,18 +21,19 @@ const ARMED_FROM: u64 = 8;
 /// How long memory that is paged out, or was never there, is not sampled, in microseconds,
 /// before its age starts anew. Chosen: a page that came back is found with that delay.
 const ABSENT_FOR_US: u64 = 10_000_000;
-/// The same of memory that was idle and could not be paged out, as there is no room for it, or it
-/// is shared or kept, and of what can't be observed. Chosen: to arm and look at it takes a
-/// hundredth of a CPU for each gigabyte if it is done in every few seconds.
+/// How long idle memory is not sampled that could not be paged out (there was no room in swap, it
+/// is shared, or the kernel kept it) or can't be observed, in microseconds. Chosen: to arm it and
+/// look at it again every few seconds would take a hundredth of a CPU for each gigabyte.
 const REFUSED_FOR_US: u64 = 60_000_000;
-/// Memory is looked at for nothing being there, before it is armed, once in so many bytes: as much
-/// as one entry of the page tables stands for where there is none.
+/// Before memory is armed, it is looked up whether there is any, once for each part of this size:
+/// what one entry of level 3 of the page tables stands for, so that one read tells if it is empty.
 const LOOKED_AT_AT_ONCE: u64 = 1 << 30;
 /// How long ago a block may have been armed to be judged by what was accessed since, in
 /// microseconds. Chosen: over a longer time, memory that is seldom used looks used, too.
 const JUDGED_WITHIN_US: u64 = 10_000_000;
-/// From when on too little use is no use, in microseconds. Chosen: what is used ten times a second
-/// was used by then, also where its user shares a CPU with others.
+/// How long after it was armed a block that is used too little for a huge page is refused as one;
+/// it is looked at again until then, in microseconds. Chosen: memory that is used ten times a
+/// second was used by then, even if its program has to share a CPU.
 const REFUSED_FROM_US: u64 = 1_000_000;
 
 impl SchemeState {
@@ -57,7 +58,7 @@ impl<S: ActionSink> Pass<'_, S> {
             // How long a page must have been armed to be proven idle.
             let proof_us = one.asked_us.max(self.aggregation_us);
             for (part, armed_us) in armed.over(one.range) {
-                // Armed before it was last in use, a bit tells of that use.
+                // If a page was armed before it was last in use, its bit may be set by that use.
                 match armed_us.filter(|armed_us| *armed_us >= one.since_us) {
                     None => to_arm.push(part),
                     Some(us) if one.fits && us + proof_us <= self.now_us => to_sample.push(part),
@@ -132,9 +133,9 @@ impl<S: ActionSink> Pass<'_, S> {
         Ok(())
     }
 
-    /// What of `rest`, which was selected, is left when a hole at its start is passed over, in
-    /// which nothing is in memory, and up to where that needs not be asked again. Much is reserved
-    /// by some programs and never used, and to arm it takes as long as if something were there.
+    /// Passes over a hole at the start of `rest`, which was selected: address space that some
+    /// programs reserve and never use, and that takes as long to arm as if it were in memory.
+    /// Returns what is left of it, and up to which address there is no need to ask again.
     pub(super) fn without_hole(
         &mut self,
         target: TargetId,

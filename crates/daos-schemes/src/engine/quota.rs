@@ -27,9 +27,10 @@ pub(super) struct Charge {
     goal_bytes: Option<f64>,
     /// How near the goal was when the interval began.
     reached: Option<f64>,
-    /// How many bytes all of the way there takes, as the last interval that came nearer told.
+    /// How many bytes have to be acted on to get from nothing to the goal, as the last interval
+    /// told.
     whole_way_bytes: Option<f64>,
-    /// How many more it takes.
+    /// How many more bytes it takes from where it is.
     lacking_bytes: Option<f64>,
     /// Whether it was counted already that nothing is left.
     counted: bool,
@@ -69,8 +70,9 @@ impl Charge {
             }
             let most = quota.bytes.map_or(MOST_BYTES, |bytes| bytes as f64);
             let last = self.goal_bytes.unwrap_or(FIRST_BYTES);
-            // What adds up is there once too much was done: nothing is to be taken back, and where
-            // nothing could be done it is no reason to do more.
+            // For a metric that adds up, what was done stays. So the quota is not lowered below
+            // what was done when the goal is exceeded, and not raised where less could be done than
+            // it allowed.
             let near = if adds_up { now.map(|now| now.min(1.0)) } else { now };
             let done = if adds_up { self.bytes as f64 } else { last };
             let last = last.min(done.max(FIRST_BYTES));
@@ -79,9 +81,9 @@ impl Charge {
         *self = next;
     }
 
-    /// How many bytes all of the way to the goal takes, which is so near `now`, as the interval
-    /// tells; as was known before if nothing was done in it. What brought it no nearer tells
-    /// nothing: others took it back.
+    /// How many bytes have to be acted on to get from nothing to the goal, by how much nearer it
+    /// came in the last interval for what was done; as was known before if nothing was done. `None`
+    /// if it came no nearer: others used up what was gained. `now`: how near it is, 1 if reached.
     fn whole_way(&self, now: f64) -> Option<f64> {
         let (Some(before), 1..) = (self.reached, self.bytes) else { return self.whole_way_bytes };
         let came = now - before;
@@ -106,8 +108,8 @@ impl Charge {
         quota.time_us.map_or(f64::INFINITY, |most| most as f64 - self.time_us)
     }
 
-    /// Whether it is exhausted, before its goal is reached, and that was not said yet in this reset
-    /// interval.
+    /// Whether nothing is left of it though its goal is not reached; true once in a reset interval,
+    /// so that it is counted once.
     pub(super) fn newly_exhausted(&mut self, quota: &Quota) -> bool {
         let over = self.bytes_left(quota) == 0 || self.time_left_us(quota) <= 0.0;
         let is_reached = self.lacking_bytes == Some(0.0);

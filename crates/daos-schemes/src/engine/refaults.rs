@@ -24,9 +24,9 @@ use std::collections::BTreeMap;
 /// Times the least age that a target is asked for at most. Chosen: with five seconds, some five
 /// minutes.
 const MOST_FACTOR: f64 = 64.0;
-/// What it rises by each time that it is judged and the bound was not kept. Chosen: of what a
-/// program does not use for a while, the most is never used again; doubled at once, two thirds of
-/// what `prcl` saves of a Java program was lost, with half as much again a fifth.
+/// The factor that it rises by each time that it is judged and the bound was not kept. Chosen: of
+/// what a program does not use for a while, the most is never used again; doubled at once, two
+/// thirds of what `prcl` saves of a Java program was lost, with half as much again a fifth.
 const RAISED: f64 = 1.5;
 /// How often it is judged anew, in microseconds. Chosen: several times as long as it takes to
 /// find out that memory came back.
@@ -270,8 +270,8 @@ impl Refaults {
         parts.retain(|(range, _)| !range.is_empty());
     }
 
-    /// Notes what was paged out. Says how many bytes of it had been before: what was in memory
-    /// again came back meanwhile, also where its table was not read in that time.
+    /// Notes what was paged out. Returns how many bytes of it were noted as paged out already: they
+    /// must have come back in between, though no page table was read in that time to find it out.
     pub(super) fn note_out(
         &mut self,
         target: TargetId,

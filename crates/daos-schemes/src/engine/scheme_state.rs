@@ -17,8 +17,8 @@ const EXAMINED_FOR_US: u64 = 10_000_000;
 /// as much as monitoring takes by default.
 const FINDING: f64 = 0.005;
 
-/// Longest time between two passes for that, or until more is armed, in microseconds. Chosen: a
-/// scheme that acts that late is of use still.
+/// The longest that a scheme waits for the sake of [`FINDING`], until its next pass or until it
+/// arms more, in microseconds. Chosen: a scheme that acts that late is still of use.
 const MOST_WAIT_US: f64 = 5_000_000.0;
 
 /// A scheme and what it has done.
@@ -88,9 +88,10 @@ impl SchemeState {
         true
     }
 
-    /// Ends a pass that took so many microseconds. The next one waits until what was spent on
-    /// finding what fits is a small part of the time, and arming more until what that took is; one
-    /// that has to go on, and may, does not, unless all that it passed over has to wait.
+    /// Ends a pass that took so many microseconds. The next pass waits until the time spent on
+    /// finding what fits is no more than the share [`FINDING`] of all time, and so does further
+    /// arming for the time that arming took. A pass that was cut short goes on without waiting if
+    /// the quota allows, unless it did nothing but pass over memory that has to wait.
     pub(super) fn end_pass(&mut self, now_us: u64, took_us: f64) {
         let quota = &self.scheme.quota;
         let may_act = self.charge.bytes_left(quota) > 0 && self.charge.time_left_us(quota) > 0.0;

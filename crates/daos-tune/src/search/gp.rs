@@ -190,8 +190,8 @@ fn mean(values: impl Iterator<Item = f64> + Clone) -> Option<f64> {
     (count > 0).then(|| values.sum::<f64>() / count as f64)
 }
 
-/// Of what the model says after so many samples. Two of them say only where scores lie and how far
-/// apart: how much they vary by themselves is not known from these.
+/// The confidence interval of what the model says after so many samples. Two samples are used up by
+/// the level of the scores and their spread, so they do not count as degrees of freedom.
 fn interval(of: MeanSd, samples: usize) -> ConfidenceInterval {
     ConfidenceInterval::student(of, samples.saturating_sub(2), 1)
 }

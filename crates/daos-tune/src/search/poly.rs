@@ -71,9 +71,9 @@ impl Poly {
         Polynomial::fit(&self.points(), self.degree())
     }
 
-    /// The score of no scheme, and how sure it is, as a standard deviation. Of a single baseline,
-    /// which has no spread, the noise is taken to be that of the points; without any it is 0, which
-    /// a score is measured against.
+    /// The score without a scheme, and its standard error. A single baseline has no spread of its
+    /// own: its error is the noise of the points around the curve. Without a baseline the score is
+    /// 0, by definition: scores are measured against it.
     fn none(&self, curve: &Polynomial) -> MeanSd {
         let groups = groups(&self.told);
         match groups.iter().find(|group| group.at == At::NoScheme) {
