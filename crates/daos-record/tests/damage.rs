@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::TestFile;
+use common::{TestFile, frame};
 use daos_core::SnapshotSource;
 use daos_record::{Extent, Flaw, ReadError, Record};
 use proptest::collection::vec;
@@ -100,15 +100,6 @@ fn a_record_that_shrinks_while_it_is_read_is_an_error() {
     std::fs::write(&file.path, changed).unwrap();
     let error = record.intervals().find_map(Result::err).unwrap();
     assert!(matches!(error, ReadError::Changed { offset, .. } if offset == ends[3] as u64));
-}
-
-/// A frame with a right checksum.
-fn frame(kind: u8, payload: &[u8]) -> Vec<u8> {
-    let mut frame = vec![kind];
-    frame.extend((payload.len() as u32).to_le_bytes());
-    frame.extend(payload);
-    frame.extend(crc32fast::hash(&frame).to_le_bytes());
-    frame
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Recorded, TestFile};
+use common::{Recorded, TestFile, frame};
 use daos_core::{
     Action, AddrRange, Done, Interval, PAGE_SIZE, Refusal, Rng, SchemeStats, SnapshotSource,
     TargetId,
@@ -47,15 +47,6 @@ fn recorded(intervals: &[Interval]) -> (Vec<u8>, Vec<usize>) {
     let mut writer = Writer::new(&mut out, &header(&["cold", "hot"])).unwrap();
     intervals.iter().for_each(|interval| writer.interval(interval).unwrap());
     (out.bytes, out.ends)
-}
-
-/// A frame with a right checksum.
-fn frame(kind: u8, payload: &[u8]) -> Vec<u8> {
-    let mut frame = vec![kind];
-    frame.extend((payload.len() as u32).to_le_bytes());
-    frame.extend(payload);
-    frame.extend(crc32fast::hash(&frame).to_le_bytes());
-    frame
 }
 
 #[test]

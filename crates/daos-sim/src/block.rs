@@ -65,6 +65,7 @@ impl<T: Default + Clone> Blocks<T> {
     }
 
     /// What the state takes, in bytes.
+    #[cfg(test)]
     pub fn bytes(&self) -> usize {
         size_of_val(&self.blocks[..]) + self.made * size_of::<T>()
     }

@@ -206,6 +206,7 @@ impl Residency {
     }
 
     /// What the state takes, in bytes.
+    #[cfg(test)]
     pub fn bytes(&self) -> usize {
         self.blocks.as_ref().map_or(0, Blocks::bytes)
     }

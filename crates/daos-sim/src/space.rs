@@ -261,7 +261,8 @@ impl SimSpace {
     }
 
     /// What the state of accessed bits and of absent memory takes, in bytes.
-    pub fn state_bytes(&self) -> usize {
+    #[cfg(test)]
+    pub(crate) fn state_bytes(&self) -> usize {
         self.blocks.bytes() + self.residency.bytes()
     }
 

@@ -23,7 +23,7 @@ pub mod scratch;
 pub use host::{ThpPolicy, ZramSize};
 pub use judge::{Score, bytes_where, intervals, only_target, read_truth, score, snapshots};
 pub use patience::{PATIENCE, eventually, sleep_s, until};
-pub use place::{LOAD, Place, Ran};
+pub use place::{LOAD, Place, Ran, assert_fields};
 pub use process::{Foster, Process};
 pub use scratch::{Scratch, Workload, ready_pid};
 

@@ -108,3 +108,12 @@ impl Ran {
         serde_json::from_slice(&self.stdout).expect("standard output is JSON alone")
     }
 }
+
+/// Complains if a JSON object lacks one of these fields.
+#[track_caller]
+pub fn assert_fields(value: &serde_json::Value, fields: &[&str]) {
+    let object = value.as_object().expect("an object");
+    for field in fields {
+        assert!(object.contains_key(*field), "no {field:?} in {value}");
+    }
+}

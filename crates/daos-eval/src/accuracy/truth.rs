@@ -158,7 +158,8 @@ impl TrueRange {
     }
 
     /// The bytes whose rate is at least `rate`, which is above 0.
-    pub fn bytes_from(&self, rate: f64) -> u64 {
+    #[cfg(test)]
+    pub(crate) fn bytes_from(&self, rate: f64) -> u64 {
         if self.rate >= rate { self.bytes_in(self.range) } else { 0 }
     }
 }

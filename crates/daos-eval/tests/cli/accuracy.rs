@@ -1,16 +1,8 @@
 //! `daos-eval accuracy` in the simulator, and the truth of `daos-eval workload`: the forms
 //! that programs rely on.
 
-use daos_testing::Place;
+use daos_testing::{Place, assert_fields};
 use serde_json::Value;
-
-#[track_caller]
-fn assert_fields(value: &Value, fields: &[&str]) {
-    let object = value.as_object().expect("an object");
-    for field in fields {
-        assert!(object.contains_key(*field), "no {field:?} in {value}");
-    }
-}
 
 #[test]
 fn the_truth_of_a_workload() {

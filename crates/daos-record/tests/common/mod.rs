@@ -34,6 +34,15 @@ pub fn header() -> Header {
     }
 }
 
+/// A frame with a right checksum.
+pub fn frame(kind: u8, payload: &[u8]) -> Vec<u8> {
+    let mut frame = vec![kind];
+    frame.extend((payload.len() as u32).to_le_bytes());
+    frame.extend(payload);
+    frame.extend(crc32fast::hash(&frame).to_le_bytes());
+    frame
+}
+
 pub fn target(id: u32, name: &str) -> TargetInfo {
     let range = AddrRange::new(0x40_0000, 0x80_0000);
     let mappings = vec![Mapping { range, name: "[heap]".into(), shared: false }];

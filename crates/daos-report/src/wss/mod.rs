@@ -61,13 +61,6 @@ impl Default for WssOptions {
     }
 }
 
-/// The percentiles from `first` up to and with `last`, `step` apart; all of them
-/// clamped to 0 to 100. Only `first` if `step` is not above 0.
-pub fn percentile_range(first: f64, last: f64, step: f64) -> Vec<f64> {
-    let steps = if step > 0.0 { ((last - first) / step + 1e-9).clamp(0.0, 1e6) as u32 } else { 0 };
-    (0..=steps).map(|i| (first + f64::from(i) * step).clamp(0.0, 100.0)).collect()
-}
-
 /// The working set over the snapshots of a record, in bytes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Wss {

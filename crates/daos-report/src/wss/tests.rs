@@ -66,14 +66,6 @@ fn time_narrows_the_snapshots() {
 }
 
 #[test]
-fn percentiles_can_be_a_range() {
-    assert_eq!(percentile_range(0.0, 100.0, 25.0), [0.0, 25.0, 50.0, 75.0, 100.0]);
-    assert_eq!(percentile_range(99.0, 100.0, 0.5), [99.0, 99.5, 100.0]);
-    assert_eq!(percentile_range(50.0, 0.0, 5.0), [50.0]);
-    assert_eq!(percentile_range(50.0, 100.0, 0.0), [50.0]);
-}
-
-#[test]
 fn the_json_keeps_its_fields() {
     let small = [snapshot(0, 10, &[region(0, 10, 1)]), snapshot(10, 20, &[region(0, 21, 1)])];
     assert_eq!(

@@ -1,9 +1,9 @@
-//! The JSON that programs rely on: fields of `design/architecture.md`, on standard
+//! The JSON that programs rely on: the fields that `docs/json.md` tells of, on standard
 //! output alone.
 
 use daos_record::json::LineJson;
 use daos_record::{Destination, Header, Record};
-use daos_testing::Place;
+use daos_testing::{Place, assert_fields};
 use serde_json::Value;
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -12,14 +12,6 @@ fn report(place: &Place, name: &str) -> Value {
     let ran = place.run(&["report", name, "--format", "json"]).succeeded();
     assert_eq!(ran.stderr, "");
     ran.json()
-}
-
-#[track_caller]
-fn assert_fields(value: &Value, fields: &[&str]) {
-    let object = value.as_object().expect("an object");
-    for field in fields {
-        assert!(object.contains_key(*field), "no {field:?} in {value}");
-    }
 }
 
 /// Three seconds have thirty intervals, of which the last may be over only when the
