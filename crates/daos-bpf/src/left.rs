@@ -3,9 +3,8 @@
 //! That is so of what is shared, locked or of a device. Such a bit stays set whether or not the
 //! page is accessed again, and must not pass for an access.
 
-use crate::reader::huge_page;
 use daos_core::pages::{Pages, nr_in_table};
-use daos_core::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE, TargetId, Window};
+use daos_core::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE, TargetId, Window, huge_page_start};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -41,20 +40,20 @@ impl Left {
     /// All of `range` had to be.
     pub(crate) fn leave_all(&mut self, target: TargetId, range: AddrRange) {
         for part in range.blocks(HUGE_PAGE_SIZE) {
-            let of = self.tables.entry((target, table(part.start))).or_default();
+            let of = self.tables.entry((target, huge_page_start(part.start))).or_default();
             *of = OfTable { pages: of.pages.or(&pages(part)), is_asked_for: true };
         }
     }
 
     /// Whether the page or huge page at `addr` had to be.
     pub(crate) fn has(&self, target: TargetId, addr: u64) -> bool {
-        let of = self.tables.get(&(target, table(addr)));
+        let of = self.tables.get(&(target, huge_page_start(addr)));
         of.is_some_and(|of| of.pages.has(nr_in_table(addr)))
     }
 
     /// Those of the page table around `addr`, which is read; `None` if there are none.
     pub(crate) fn read(&mut self, target: TargetId, addr: u64) -> Option<Pages> {
-        let of = self.tables.get_mut(&(target, table(addr)))?;
+        let of = self.tables.get_mut(&(target, huge_page_start(addr)))?;
         of.is_asked_for = true;
         Some(of.pages)
     }
@@ -63,7 +62,7 @@ impl Left {
     pub(crate) fn arm(&mut self, windows: &[Window]) {
         for window in windows {
             // It may begin inside a huge page.
-            let huge = table(window.start);
+            let huge = huge_page_start(window.start);
             self.take(window.target, AddrRange::new(huge, huge + PAGE_SIZE));
             self.take(window.target, window.range());
         }
@@ -75,7 +74,7 @@ impl Left {
             return;
         }
         for part in range.blocks(HUGE_PAGE_SIZE) {
-            let key = (target, table(part.start));
+            let key = (target, huge_page_start(part.start));
             let Some(of) = self.tables.get_mut(&key) else { continue };
             of.pages = of.pages.without(&pages(part));
             if of.pages.is_empty() {
@@ -101,11 +100,6 @@ impl Left {
     pub(crate) fn forget_unread(&mut self) {
         self.tables.retain(|_, of| std::mem::take(&mut of.is_asked_for));
     }
-}
-
-/// The start of what the page table around `addr` maps.
-fn table(addr: u64) -> u64 {
-    huge_page(addr, 2).start
 }
 
 /// The pages of a range that lies in one page table.

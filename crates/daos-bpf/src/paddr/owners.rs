@@ -8,7 +8,7 @@ use super::frames::Run;
 use crate::BpfError;
 use crate::reader::Reader;
 use crate::vaddr::{Origin, VirtualMemory};
-use daos_core::{AccessCheck, AddrRange, PAGE_SIZE, Target, TargetId};
+use daos_core::{AccessCheck, AddrRange, PAGE_SIZE, Target, TargetId, huge_page_start};
 use daos_linux::Process;
 use daos_linux::census::{Census, Selection, Verdict};
 use std::collections::{HashMap, HashSet};
@@ -86,7 +86,7 @@ impl Piece {
 
     /// Where its page or huge page begins in its process.
     pub(super) fn entry_va(&self) -> u64 {
-        if self.is_huge { self.va & !(512 * PAGE_SIZE - 1) } else { self.va }
+        if self.is_huge { huge_page_start(self.va) } else { self.va }
     }
 }
 
