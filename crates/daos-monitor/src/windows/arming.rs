@@ -81,7 +81,10 @@ impl Windows {
                 None => {
                     let may_be_any = self.fits_tables && !subregion.is_cut;
                     let within = if may_be_any { subregion.range } else { subregion.alike() };
-                    if !subregion.unsure && within.pages() > pages {
+                    // Where few pages are used, most of those that are looked at are left alone. To
+                    // leave places with such a page, but not those without, would find too few.
+                    let may_leave = !(subregion.unsure || subregion.is_waiting());
+                    if may_leave && within.pages() > pages {
                         let room = within.pages() - pages;
                         let start = within.start + self.rng.below(room + 1) * PAGE_SIZE;
                         subregion.move_probe(start, pages);

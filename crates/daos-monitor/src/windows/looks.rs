@@ -64,8 +64,13 @@ impl Subregion {
     /// still wait may be accessed less often than others: to go on with them alone would count
     /// those too often.
     fn is_look_over(&self, now_us: u64) -> bool {
+        let armed_for_us = now_us.saturating_sub(self.armed.at_us);
+        if self.table.is_none() {
+            // How many are used within seconds, only a long look tells.
+            return self.is_probe_mixed() && armed_for_us >= OVER * LONGEST_US;
+        }
         let rate = self.estimate.rate();
-        rate >= IDLE_RATE && now_us >= self.armed.at_us + OVER * wait_us(rate, BETWEEN_LOOKS_US)
+        rate >= IDLE_RATE && armed_for_us >= OVER * wait_us(rate, BETWEEN_LOOKS_US)
     }
 
     /// When it is to be looked at next, after it was read.
@@ -84,7 +89,7 @@ impl Subregion {
             }
             return now_us.max(self.armed.at_us + BETWEEN_LOOKS_US.max(wait_us));
         }
-        if !self.is_waiting() {
+        if self.next_look(now_us).is_none() {
             let again = if self.unsure { 0 } else { BETWEEN_LOOKS_US };
             return now_us.max(self.armed.at_us + again);
         }

@@ -2,8 +2,9 @@
 
 use super::run::{Run, attrs, hot, hot_share, middle, region_at, regions};
 use crate::Monitor;
+use daos_core::rng::Rng;
 use daos_core::testing::{TestMemory, mib, pages, target};
-use daos_core::{AddrRange, Prices, Snapshot};
+use daos_core::{AddrRange, PAGE_SIZE, Prices, Snapshot};
 
 /// 256 MiB.
 const ALL: AddrRange = AddrRange { start: 16 << 20, end: 272 << 20 };
@@ -344,4 +345,32 @@ fn a_block_that_moves_is_followed_where_bits_are_dear_to_set_anew() {
     // 0.67 where page tables are learned meanwhile, and what comes into use is looked at in its
     // turn.
     assert!(mean > 0.75, "{mean}: {shares:?}");
+}
+
+#[test]
+fn where_few_pages_are_used_places_without_any_are_not_preferred() {
+    // A page in 32, once a second, in memory too large for its pages to be known one by one.
+    let all = mib(16, 16 + 2048);
+    let mut rng = Rng::new(7);
+    let groups = (0..all.pages() / 32).map(|group| all.start / PAGE_SIZE + group * 32);
+    let used: Vec<_> =
+        groups.map(|first| first + rng.below(32)).map(|page| pages(page, page + 1)).collect();
+    let truth = used.len() as f64 * PAGE_SIZE as f64;
+    let mut told = Vec::new();
+    for seed in 0..3 {
+        let memory = TestMemory::new(&[all], &[]);
+        let mut run = Run::new(memory, attrs(10, 1000), Some(0.002), seed);
+        for step in 1..=900 {
+            let now: Vec<_> = used.iter().filter(|_| rng.below(20) == 0).copied().collect();
+            run.memory.set_used(&now);
+            run.until(f64::from(step) / 20.0);
+            if step > 400 {
+                let sets = run.last().targets[0].working_sets.expect("counted");
+                told.push(sets.within(5_000_000) / truth);
+            }
+        }
+    }
+    let mean = told.iter().sum::<f64>() / told.len() as f64;
+    // 0.5 where a place with a page in use is left, and one without is not.
+    assert!((0.7..1.3).contains(&mean), "{mean}");
 }
