@@ -2,6 +2,7 @@
 
 use daos_core::AddrRange;
 use daos_core::units::{self, Fault, UnitsError};
+use daos_linux::SwapOptions;
 use daos_monitor::MonitorKind;
 use daos_tune::Method;
 
@@ -13,6 +14,13 @@ fn message(error: UnitsError) -> String {
 /// A size of memory.
 pub fn bytes(text: &str) -> Result<u64, String> {
     units::bytes(text).map_err(message)
+}
+
+/// A size that a swap device can have.
+pub fn swap_bytes(text: &str) -> Result<u64, String> {
+    let bytes = bytes(text)?;
+    SwapOptions::check_size(bytes).map_err(|err| err.to_string())?;
+    Ok(bytes)
 }
 
 /// A duration in microseconds, with a unit, of at most thirty years: far from where adding

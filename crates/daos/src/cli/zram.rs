@@ -1,15 +1,15 @@
 //! What can be said of swap on the command line.
 
 use clap::{Args, value_parser};
-use daos_cli::values::bytes;
-use daos_linux::{SwapError, SwapOptions};
+use daos_cli::values::{bytes, swap_bytes};
+use daos_linux::SwapOptions;
 
 /// Swap to compressed memory.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub struct Zram {
     /// Swap to compressed memory: sets up a zram device of this size, such as 4G, and takes
     /// it away at the end. It is the machine's: other processes use it too
-    #[arg(id = "zram", long = "zram", value_name = "SIZE", value_parser = size)]
+    #[arg(id = "zram", long = "zram", value_name = "SIZE", value_parser = swap_bytes)]
     pub bytes: Option<u64>,
     /// Most memory that it may take; what would be more is not swapped out
     /// [default: its size, or half of the machine's memory if that is less]
@@ -23,19 +23,10 @@ pub struct Zram {
     pub priority: Option<u16>,
 }
 
-/// A size that a swap device can have.
-fn size(text: &str) -> Result<u64, String> {
-    checked(text, SwapOptions::check_size)
-}
-
 /// A bound on the memory that it takes.
 fn limit(text: &str) -> Result<u64, String> {
-    checked(text, SwapOptions::check_limit)
-}
-
-fn checked(text: &str, check: fn(u64) -> Result<(), SwapError>) -> Result<u64, String> {
     let bytes = bytes(text)?;
-    check(bytes).map_err(|err| err.to_string())?;
+    SwapOptions::check_limit(bytes).map_err(|err| err.to_string())?;
     Ok(bytes)
 }
 
