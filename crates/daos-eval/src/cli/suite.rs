@@ -56,7 +56,7 @@ pub struct Suite {
     #[arg(long, conflicts_with_all = ["list", "dry_run"], requires = "out")]
     pub report: bool,
     /// Compressed swap for configurations that page out
-    #[arg(long, value_name = "SIZE", default_value = "4G", value_parser = values::bytes)]
+    #[arg(long, value_name = "SIZE", default_value = "4G", value_parser = values::swap_bytes)]
     pub zram: u64,
     /// User as whom workloads run, by name or number [default: who called sudo, else who runs
     /// daos-eval]
@@ -120,7 +120,7 @@ pub struct Service {
     #[arg(long, value_name = "N", default_value = "120", value_parser = values::seconds_us)]
     pub seconds: u64,
     /// Size of the swap
-    #[arg(long, value_name = "SIZE", default_value = "2G", value_parser = values::bytes)]
+    #[arg(long, value_name = "SIZE", default_value = "2G", value_parser = values::swap_bytes)]
     pub swap: u64,
     /// How to print the result
     #[arg(long, value_enum, default_value_t = Plain::Text)]

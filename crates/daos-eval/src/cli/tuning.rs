@@ -103,7 +103,7 @@ pub struct Real {
     #[arg(long, value_name = "TIME", value_parser = values::duration_us)]
     pub settle: Option<u64>,
     /// Swap to compressed memory of this size, such as 4G, for each run with a scheme
-    #[arg(long, value_name = "SIZE", value_parser = values::bytes)]
+    #[arg(long, value_name = "SIZE", value_parser = values::swap_bytes)]
     pub zram: Option<u64>,
     /// Directory in which to keep each program's tuning; one that is there goes on
     #[arg(long, value_name = "DIR")]

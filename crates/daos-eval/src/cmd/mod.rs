@@ -10,7 +10,8 @@ mod tuning;
 mod workload;
 
 use crate::cli::{Cli, Command};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
+use daos_cli::programs::find_program;
 use daos_eval::under_test::Commands;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
@@ -21,6 +22,8 @@ pub fn run(cli: Cli) -> Result<i32> {
     let commands = || commands(cli.daos.as_ref());
     match &cli.command {
         Command::Accuracy(args) if args.is_of_programs() => programs::run(args, commands()?),
+        // A simulation runs neither.
+        Command::Accuracy(args) if args.sim => accuracy::run(args, commands().unwrap_or_default()),
         Command::Accuracy(args) => accuracy::run(args, commands()?),
         Command::Schemes(args) => schemes::run(args, commands()?),
         Command::Tuning(args) => tuning::run(args, commands()?.daos),
@@ -39,8 +42,16 @@ pub fn run(cli: Cli) -> Result<i32> {
 fn commands(daos: Option<&PathBuf>) -> Result<Commands> {
     let eval = std::env::current_exe().context("finding the daos to measure")?;
     let beside = eval.with_file_name("daos");
-    let found = if beside.is_file() { beside } else { "daos".into() };
-    Ok(Commands { daos: daos.cloned().unwrap_or(found), eval })
+    let found = match daos {
+        Some(named) if !named.is_file() => {
+            bail!("--daos {}: there is no such file", named.display())
+        }
+        Some(named) => Some(named.clone()),
+        None if beside.is_file() => Some(beside),
+        None => find_program("daos".as_ref()),
+    };
+    let daos = found.context("there is no daos beside daos-eval or in PATH: give --daos FILE")?;
+    Ok(Commands { daos, eval })
 }
 
 /// A bar that counts `what`, if there is somebody to see it.

@@ -108,7 +108,7 @@ pub fn copy(args: &cli::Copy) -> Result<i32> {
         Ok(measured) => Outcome::Measured(measured),
         Err(err) => Outcome::Failed { failed: err.to_string() },
     };
-    println!("{}", serde_json::to_string(&outcome)?);
+    writeln!(stdout(), "{}", serde_json::to_string(&outcome)?)?;
     Ok(0)
 }
 
@@ -158,7 +158,7 @@ pub fn service(args: &cli::Service, Commands { daos, eval }: Commands) -> Result
 fn finish(report: &Report, store: &Store, out: &Path, format: Plain) -> Result<i32> {
     let status = show_all(report, store, format)?;
     if format == Plain::Text {
-        println!("\nAll tables: {}", out.join("report.{md,json,html}").display());
+        writeln!(stdout(), "\nAll tables: {}", out.join("report.{md,json,html}").display())?;
     }
     Ok(status)
 }

@@ -157,6 +157,14 @@ pub enum SuiteError {
 }
 
 impl SuiteError {
+    /// What is wrong, where no log of it is kept.
+    pub(crate) fn without_log(&self) -> String {
+        match self {
+            Self::Failed { what, how, said, .. } => format!("{what} failed ({how}): {said}"),
+            other => other.to_string(),
+        }
+    }
+
     /// Whether all has to end, and not just this run.
     pub(crate) fn ends_all(&self) -> bool {
         matches!(

@@ -49,6 +49,16 @@ pub fn run(
     let alone = Configuration::baseline();
     let beside = Job::of(plan, store, workload, &alone, round, side.other())?;
     let host = HostAsConfigured::set_up(plan, store, configuration)?;
+    host.put_back_after(run_both(plan, halves, job, beside))
+}
+
+/// Runs both at once, each on a half of the CPUs.
+fn run_both(
+    plan: &Plan,
+    halves: &[Vec<u32>; 2],
+    job: Job,
+    beside: Job,
+) -> Result<(Measured, Measured), SuiteError> {
     let scratch = tempfile::tempdir().map_err(EvalError::Scratch)?;
     // After all that has to stay until both have ended.
     let _sweep = Sweep::new();
@@ -64,9 +74,7 @@ pub fn run(
         return Err(EvalError::Interrupted.into());
     }
     ended?;
-    let measured = (copy.outcome()?, beside.outcome()?);
-    host.put_back()?;
-    Ok(measured)
+    Ok((copy.outcome()?, beside.outcome()?))
 }
 
 /// Waits until both have ended well, or one has not.

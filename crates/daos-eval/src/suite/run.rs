@@ -27,9 +27,9 @@ pub fn for_workload(
         return Ok(own.unwrap_or_else(|| configuration.clone()));
     };
     let policy = HugePagePolicy::set(Path::new("/"), configuration.huge_pages)?;
-    let found = tuning::scheme(plan, store, workload, &configuration.name, scheme)?;
+    let found = tuning::scheme(plan, store, workload, &configuration.name, scheme);
     policy.put_back()?;
-    Ok(configuration.with_tuned(found))
+    Ok(configuration.with_tuned(found?))
 }
 
 /// Runs it once. Whatever happens, nothing of it stays behind.
@@ -46,10 +46,8 @@ pub fn run(
         ..Job::of(plan, store, workload, configuration, round, Side::First)?
     };
     let host = HostAsConfigured::set_up(plan, store, configuration)?;
-    drop_caches()?;
-    let measured = job.run(plan.user.as_ref(), &plan.stop)?;
-    host.put_back()?;
-    Ok(measured)
+    let measured = drop_caches().and_then(|()| job.run(plan.user.as_ref(), &plan.stop));
+    host.put_back_after(measured)
 }
 
 /// Refuses a workload of which so many copies are more than the machine has room for.

@@ -15,6 +15,16 @@ fn configurations_that_cannot_be_read() {
 }
 
 #[test]
+fn a_daos_that_is_not_there_and_swap_that_cannot_be() {
+    let place = Place::new("daos-eval");
+    let suite = ["--daos", "no/daos", "suite", "--dry-run", "--", "true"];
+    place.cannot(&suite, "--daos no/daos: there is no such file");
+    for command in [&["suite", "--zram", "0"][..], &["service", "--swap", "100K"]] {
+        place.misused(command, "a swap device can have 1 MiB to 16 TiB");
+    }
+}
+
+#[test]
 fn workloads_that_make_no_sense() {
     let place = Place::new("daos-eval");
     place.misused(&["workload", "load.cfg", "--repeat", "0"], "--repeat 0");

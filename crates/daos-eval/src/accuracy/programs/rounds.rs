@@ -163,7 +163,7 @@ pub fn measure(
                 Err(err) if err.ends_all() => return Err(err),
                 Err(err) => {
                     given_up[at] = true;
-                    let (program, why) = (&*workload.name, err.to_string());
+                    let (program, why) = (&*workload.name, err.without_log());
                     tell(ProgramEvent::Failed { program, why });
                 }
             }

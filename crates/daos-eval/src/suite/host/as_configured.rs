@@ -6,7 +6,7 @@ use crate::suite::configuration::{Configuration, Swap};
 use crate::suite::error::SuiteError;
 use crate::suite::plan::Plan;
 use crate::suite::store::Store;
-use daos_linux::{GuardedSwap, SwapOptions};
+use daos_linux::{GuardedSwap, SwapError, SwapOptions};
 use std::path::Path;
 use std::process::Command;
 
@@ -36,11 +36,15 @@ impl HostAsConfigured {
         Ok(Self { policy, file_swap, zram })
     }
 
-    /// Puts all back, and says what goes wrong.
-    pub fn put_back(self) -> Result<(), SuiteError> {
-        let policy = self.policy.put_back();
+    /// Puts all back after a run. What can't be put back counts more than what came of the run:
+    /// others would be measured on another host than they ask for.
+    pub fn put_back_after<T>(self, run: Result<T, SuiteError>) -> Result<T, SuiteError> {
+        let zram = self.zram.map_or(Ok(()), |zram| {
+            let device = zram.device();
+            let left = |err: SwapError| format!("swap on {} is left ({err})", device.display());
+            zram.take_away().map_err(|err| SuiteError::NotPutBack(left(err)))
+        });
         let file_swap = self.file_swap.map_or(Ok(()), FileSwap::put_back);
-        self.zram.map_or(Ok(()), GuardedSwap::take_away)?;
-        file_swap.and(policy)
+        zram.and(file_swap).and(self.policy.put_back()).and(run)
     }
 }
