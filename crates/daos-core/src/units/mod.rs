@@ -97,11 +97,15 @@ pub fn bytes(text: &str) -> Result<u64, UnitsError> {
     })
 }
 
-/// Reads a duration in microseconds: `5ms`, `1.5 s`, `2min`. Only 0 needs no unit.
+/// Reads a duration in microseconds: `5ms`, `1.5 s`, `2min`, `1h30m`. Only 0 needs no unit.
 pub fn duration_us(text: &str) -> Result<u64, UnitsError> {
     let (number, unit) = split(text);
     let unit = if unit.is_empty() && number == "0" { "us" } else { unit };
-    scaled(number, unit, TIMES).map_err(|fault| UnitsError {
+    let us = match unit.find(|c: char| c.is_ascii_digit()) {
+        Some(at) if is_number(number) => in_parts(number, unit, at),
+        _ => scaled(number, unit, TIMES),
+    };
+    us.map_err(|fault| UnitsError {
         fault,
         expected: match fault {
             Fault::TooLarge => "less than 2^64 us",
@@ -244,6 +248,28 @@ fn split(text: &str) -> (&str, &str) {
     let text = text.trim();
     let at = text.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(text.len());
     (&text[..at], text[at..].trim_start())
+}
+
+/// A duration of several parts, each of smaller units than the one before: `number` of the unit
+/// that `rest` begins with, and what comes from `at` on.
+fn in_parts(number: &str, rest: &str, at: usize) -> Result<u64, Fault> {
+    let (mut number, mut unit, mut rest) = (number, rest[..at].trim_end(), &rest[at..]);
+    let (mut sum, mut larger) = (0u64, u64::MAX);
+    loop {
+        let one = scaled("1", unit, TIMES)?;
+        if one >= larger {
+            return Err(Fault::Malformed);
+        }
+        larger = one;
+        sum = sum.checked_add(scaled(number, unit, TIMES)?).ok_or(Fault::TooLarge)?;
+        if rest.is_empty() {
+            return Ok(sum);
+        }
+        let behind;
+        (number, behind) = split(rest);
+        let end = behind.find(|c: char| c.is_ascii_digit()).unwrap_or(behind.len());
+        (unit, rest) = (behind[..end].trim_end(), &behind[end..]);
+    }
 }
 
 /// A number of these units, in what their factors count.

@@ -50,6 +50,9 @@ fn durations() {
         ("2MIN", 120_000_000),
         ("1h", 3_600_000_000),
         ("2d", 172_800_000_000),
+        ("1m30s", 90_000_000),
+        ("1h 30 min", 5_400_000_000),
+        ("1d2h3m4s5ms6us", 93_784_005_006),
     ] {
         assert_eq!(duration_us(text), Ok(wanted), "{text}");
     }
@@ -64,6 +67,12 @@ fn durations() {
         ("1e9h", Fault::UnknownUnit),
         ("0.1us", Fault::TooSmall),
         ("999999999d", Fault::TooLarge),
+        ("1s1m", Fault::Malformed),
+        ("1m1m", Fault::Malformed),
+        ("1m30", Fault::NoUnit),
+        ("1m30x", Fault::UnknownUnit),
+        ("213503982d1d", Fault::Malformed),
+        ("213503982d9h", Fault::TooLarge),
     ] {
         assert_eq!(fault(duration_us(bad)), why, "{bad:?}");
     }
