@@ -6,7 +6,7 @@ use std::fs::{File, Metadata, OpenOptions, Permissions};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
+use tempfile::{Builder, TempPath};
 
 /// A file to be written. A pipe, a terminal, `/dev/null` or a link is written to as it is;
 /// other devices, and for root a link that another user may have put there, are refused;
@@ -16,7 +16,7 @@ pub enum WholeFile {
     /// A pipe, a terminal, `/dev/null`, or what a link leads to.
     Special(BufWriter<File>),
     /// A file that is put in its place when it is whole.
-    Replaced(BufWriter<NamedTempFile>, PathBuf),
+    Replaced(BufWriter<File>, TempPath, PathBuf),
 }
 
 impl WholeFile {
@@ -29,11 +29,11 @@ impl WholeFile {
             }
             return Ok(Self::Special(BufWriter::new(file)));
         }
-        let mut builder = tempfile::Builder::new();
-        let permissions = Permissions::from_mode(mode(path));
-        let file = builder.permissions(permissions).tempfile_in(place::directory(path))?;
-        give_to_caller(file.as_file());
-        Ok(Self::Replaced(BufWriter::new(file), path.to_owned()))
+        let mut builder = Builder::new();
+        let (file, temporary) =
+            new_beside(path, builder.permissions(Permissions::from_mode(mode(path))))?;
+        give_to_caller(&file);
+        Ok(Self::Replaced(BufWriter::new(file), temporary, path.to_owned()))
     }
 
     /// Whether it could be written, without doing so.
@@ -42,7 +42,7 @@ impl WholeFile {
             return Err(io::ErrorKind::IsADirectory.into());
         }
         if is_to_be_replaced(path) {
-            return NamedTempFile::new_in(place::directory(path)).map(drop);
+            return new_beside(path, &mut Builder::new()).map(drop);
         }
         open_special(path, OpenOptions::new().append(true)).map(drop)
     }
@@ -50,12 +50,19 @@ impl WholeFile {
     /// Puts it in its place.
     pub fn finish(mut self) -> io::Result<()> {
         self.flush()?;
-        if let Self::Replaced(file, path) = self {
-            let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
-            file.persist(path).map_err(|err| err.error)?;
+        if let Self::Replaced(_, temporary, path) = self {
+            temporary.persist(path).map_err(|err| err.error)?;
         }
         Ok(())
     }
+}
+
+/// A new file in the directory of `path`. No error names it, as nobody has heard of it.
+fn new_beside(path: &Path, builder: &mut Builder<'_, '_>) -> io::Result<(File, TempPath)> {
+    let directory = place::directory(path);
+    directory.metadata()?;
+    let file = builder.tempfile_in(directory).map_err(|err| io::Error::from(err.kind()))?;
+    Ok(file.into_parts())
 }
 
 /// Opens what is written to as it is, if it is safe to do so.
@@ -102,14 +109,14 @@ impl Write for WholeFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::Special(out) => out.write(bytes),
-            Self::Replaced(out, _) => out.write(bytes),
+            Self::Replaced(out, ..) => out.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match self {
             Self::Special(out) => out.flush(),
-            Self::Replaced(out, _) => out.flush(),
+            Self::Replaced(out, ..) => out.flush(),
         }
     }
 }

@@ -22,6 +22,10 @@ use std::io::{self, Seek, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+/// Bytes that a new file must have room for. Chosen: what most file systems give out at least, and
+/// more than a usual header.
+const BLOCK: usize = 4096;
+
 /// Writes a record to `W`, which should not buffer.
 ///
 /// After an error of the system the record may end inside a frame. Readers cope
@@ -176,7 +180,23 @@ impl Destination {
         if old_size > 0 && !is_record(&file) {
             return Err(WriteError::Occupied(path));
         }
-        Ok(Self { file, path, old_size, created })
+        let destination = Self { file, path, old_size, created };
+        destination.check_room()?;
+        Ok(destination)
+    }
+
+    /// Whether there is room for a block, which is found out by writing one. Where a record is,
+    /// there is room for the header of another.
+    fn check_room(&self) -> Result<(), WriteError> {
+        let check = || {
+            if self.holds_record() {
+                return Ok(());
+            }
+            self.file.write_all_at(&[0; BLOCK], 0)?;
+            // What is no file takes it, and keeps nothing.
+            if self.file.metadata()?.is_file() { self.file.set_len(0) } else { Ok(()) }
+        };
+        check().map_err(|source| WriteError::Begin { to: self.path.display().to_string(), source })
     }
 
     /// Where it is.

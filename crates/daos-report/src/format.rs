@@ -87,7 +87,7 @@ pub enum RenderError {
         supported: &'static [Format],
     },
     /// The output took no more: a full disk, a closed pipe.
-    #[error("cannot write the report: {0}")]
+    #[error("cannot write the report")]
     Write(#[from] io::Error),
     /// The picture could not be turned into dots.
     #[error("cannot draw the picture: {0}")]

@@ -175,7 +175,10 @@ impl<'a> Told<'a> {
             file.write_all(&text)?;
             file.finish()
         };
-        write().with_context(|| format!("cannot write the counters to {}", path.display()))
+        write().with_context(|| {
+            let path = path.display();
+            format!("cannot write the counters to {path}; choose another file, or free some room")
+        })
     }
 }
 

@@ -89,7 +89,7 @@ fn live(args: &cli::Apply, monitor: AnyMonitor) -> Result<i32> {
     let ending = live.finish(command, &stop)?;
     session::tell_end(&ending, args.quiet);
     // The counters are worth having also when something failed.
-    told.write_stats(args.schemes.stats.as_deref())?;
+    let stats = told.write_stats(args.schemes.stats.as_deref());
     if !args.quiet {
         told.tell();
         if without_children {
@@ -102,6 +102,7 @@ fn live(args: &cli::Apply, monitor: AnyMonitor) -> Result<i32> {
     }
     swap.map_or(Ok(()), |swap| swap.take_away())?;
     applied?;
+    stats?;
     Ok(ending.exit_status().unwrap_or(0))
 }
 
@@ -112,11 +113,12 @@ fn simulated(args: &cli::Apply, monitor: AnyMonitor, file: &Path) -> Result<i32>
     apply(&mut session, &ProgressBar::hidden(), false)?;
     let (mut source, schemes, account) = session.into_parts();
     let told = Told { schemes: &schemes, account: &account };
-    told.write_stats(args.schemes.stats.as_deref())?;
+    let stats = told.write_stats(args.schemes.stats.as_deref());
     if !args.quiet {
         session::tell_simulated();
         told.tell();
         tell_slowdown(&source.space_mut().memory());
     }
+    stats?;
     Ok(0)
 }

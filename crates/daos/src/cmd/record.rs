@@ -8,7 +8,7 @@ use crate::cmd::account::{Told, tell_slowdown};
 use crate::cmd::monitoring;
 use crate::cmd::session::{self, Prepared, Purpose};
 use crate::cmd::unwatched;
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, bail};
 use daos_cli::{Usage, is_broken_pipe, say, signals};
 use daos_core::units::display;
 use daos_core::{AccessCheck, HOT_RATE, Snapshot};
@@ -71,6 +71,7 @@ fn live(args: &cli::Record, monitor: AnyMonitor) -> Result<i32> {
         Prepared::new(&args.target, &args.schemes, args.user.as_deref(), looking, Purpose::Tell)?;
     let output = Output::open(&args.output)?;
     if !args.quiet {
+        output.tell_of_its_name();
         session::tell_of_others();
         session::tell_user(user.as_ref());
     }
@@ -86,7 +87,18 @@ fn live(args: &cli::Record, monitor: AnyMonitor) -> Result<i32> {
     let start_us = session.source().start_us();
     let labels = session.schemes().labels();
     let header = header(args, backend, session::named(&args.target), labels, start_us);
-    let mut recording = output.begin(&header)?;
+    let mut recording = match output.begin(&header) {
+        Ok(recording) => recording,
+        // It runs by now, so it is not ended because of that.
+        Err(err) if command.is_some() => {
+            say!("daos: {err:#}; the command goes on");
+            let (live, ..) = session.into_parts();
+            session::tell_end(&live.finish(command, &stop)?, args.quiet);
+            swap.map_or(Ok(()), |swap| swap.take_away())?;
+            bail!("nothing was recorded");
+        }
+        Err(err) => return Err(err),
+    };
     session::keep_rights(&args.schemes, command.as_ref(), swap.as_ref())?;
 
     let wanted = !args.quiet && command.is_none();
@@ -116,7 +128,7 @@ fn live(args: &cli::Record, monitor: AnyMonitor) -> Result<i32> {
         Err(err) if is_broken_pipe(&err) => return Ok(exit_status.unwrap_or(0)),
         Err(err) => return Err(err),
     }
-    told.write_stats(args.schemes.stats.as_deref())?;
+    let stats = told.write_stats(args.schemes.stats.as_deref());
     if !args.quiet {
         let nothing = totals.are_of_nothing().then(|| {
             let act = !args.schemes.schemes.is_empty();
@@ -127,6 +139,7 @@ fn live(args: &cli::Record, monitor: AnyMonitor) -> Result<i32> {
         told.tell();
     }
     swap.map_or(Ok(()), |swap| swap.take_away())?;
+    stats?;
     Ok(exit_status.unwrap_or(0))
 }
 
@@ -136,6 +149,9 @@ fn simulated(args: &cli::Record, monitor: AnyMonitor, file: &Path) -> Result<i32
     let seed = args.monitoring.looking.seed;
     let mut session = session::simulated(&args.schemes, monitor, file, seed, args.duration)?;
     let output = Output::open(&args.output)?;
+    if !args.quiet {
+        output.tell_of_its_name();
+    }
     let target = vec!["--sim".to_owned(), file.display().to_string()];
     let header = header(args, "sim", target, session.schemes().labels(), 0);
     let mut recording = output.begin(&header)?;
@@ -145,7 +161,7 @@ fn simulated(args: &cli::Record, monitor: AnyMonitor, file: &Path) -> Result<i32
     let told = Told { schemes: &schemes, account: &account };
     let end = totals.end("the simulation ended", None, 0, told.scheme_ends());
     recording.finish(&end)?;
-    told.write_stats(args.schemes.stats.as_deref())?;
+    let stats = told.write_stats(args.schemes.stats.as_deref());
     if !args.quiet {
         session::tell_simulated();
         totals.tell(&end, &args.output.display().to_string(), false, None);
@@ -154,6 +170,7 @@ fn simulated(args: &cli::Record, monitor: AnyMonitor, file: &Path) -> Result<i32
             tell_slowdown(&source.space_mut().memory());
         }
     }
+    stats?;
     Ok(0)
 }
 

@@ -133,7 +133,8 @@ pub fn set_up_swap(zram: cli::Zram, quiet: bool) -> Result<Option<GuardedSwap>> 
 /// The schemes that were named, if the file for their counters can be written.
 fn schemes(managing: &cli::Managing) -> Result<ActiveSchemes> {
     if let Some(path) = managing.stats.as_ref().filter(|path| *path != Path::new("-")) {
-        let refused = || format!("--stats {}: can't be written", path.display());
+        let refused =
+            || format!("--stats {}: can't be written; choose a file that can be", path.display());
         WholeFile::check(path).with_context(refused)?;
     }
     ActiveSchemes::read(&managing.schemes, managing.dry_run).map_err(scheme_error)

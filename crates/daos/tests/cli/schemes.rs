@@ -4,6 +4,7 @@ use daos_core::{Action, AddrRange, Done, Interval, SchemeStats, TargetId};
 use daos_record::{Destination, Record, SchemeEnd};
 use daos_testing::Place;
 use serde_json::Value;
+use std::process::Command;
 
 const LABEL: &str = "4K max min min 5s max pageout";
 const MIB: u64 = 1 << 20;
@@ -125,4 +126,23 @@ fn counters_go_to_standard_output_where_that_is_asked_for() {
     let stats: Value = serde_json::from_slice(&ran.stdout).unwrap();
     assert_eq!(stats["schemes"][0]["action"], "pageout", "{stats}");
     assert!(!place.path("-").exists());
+}
+
+#[test]
+fn what_was_done_is_told_though_its_counters_cannot_be_written() {
+    let place = Place::new("daos");
+    // A limit on the size of files, which is an error to whoever ignores its signal.
+    let script = format!(
+        "trap '' XFSZ; ulimit -f 0; exec {} apply --sim load.cfg -d 1s -s prcl --stats stats",
+        daos_testing::built("daos").display()
+    );
+    let mut command = Command::new("sh");
+    let ran = command.args(["-c", &script]).current_dir(place.path("")).output().unwrap();
+    let stderr = String::from_utf8(ran.stderr).unwrap();
+    assert_eq!(ran.status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("resident set"), "{stderr}");
+    let why =
+        "cannot write the counters to stats; choose another file, or free some room: File too";
+    assert!(stderr.lines().last().unwrap().contains(why), "{stderr}");
+    assert_eq!(place.files(), ["load.cfg"]);
 }

@@ -119,6 +119,21 @@ fn a_disk_that_is_full_lets_nothing_begin() {
 
 #[tag(root)]
 #[test]
+fn a_command_is_not_started_if_there_is_no_room_for_its_record() {
+    let scratch = Scratch::new();
+    let script = format!(
+        "trap '' XFSZ; ulimit -f 0; exec {} record -q -o {} -- touch {}",
+        env!("CARGO_BIN_EXE_daos"),
+        scratch.text("record"),
+        scratch.text("touched")
+    );
+    let output = Command::new("sh").args(["-c", &script]).output().unwrap();
+    assert_refused(&output, "nothing was recorded: File too large");
+    assert!(!scratch.path("touched").exists() && !scratch.path("record").exists());
+}
+
+#[tag(root)]
+#[test]
 fn a_disk_that_fills_up_ends_the_recording_and_not_the_command() {
     eventually(|| {
         let scratch = Scratch::new();

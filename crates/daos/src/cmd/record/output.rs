@@ -5,9 +5,13 @@ use anyhow::{Context, Result};
 use daos_core::{Interval, TargetInfo};
 use daos_linux::user::give_to_caller;
 use daos_record::{Destination, End, Header, JsonLines, Writer};
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{Stdout, stdout};
 use std::path::Path;
+
+/// How names of files end that are no records.
+const OF_REPORTS: [&str; 6] = ["json", "jsonl", "csv", "txt", "svg", "png"];
 
 /// Found writable, nothing written yet.
 #[derive(Debug)]
@@ -20,6 +24,19 @@ impl Output {
     /// A file, or standard output for `-`.
     pub fn open(path: &Path) -> Result<Self> {
         if path == Path::new("-") { Ok(Self::Stdout) } else { Ok(Self::File(open_file(path)?)) }
+    }
+
+    /// Says so if its name makes one expect something else than a record.
+    pub fn tell_of_its_name(&self) {
+        let Self::File(destination) = self else { return };
+        let ending = destination.path().extension().and_then(OsStr::to_str);
+        if ending.is_some_and(|ending| OF_REPORTS.contains(&ending)) {
+            let path = destination.path().display();
+            daos_cli::say!(
+                "daos: {path} will be a record, whatever its name: `daos report` shows it, as JSON \
+                 with --format json; `-o -` writes JSON lines at once"
+            );
+        }
     }
 
     /// Whether standard output is taken.
