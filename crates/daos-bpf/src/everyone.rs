@@ -56,6 +56,8 @@ pub(crate) struct Everyone {
     nr_protected: usize,
     /// Processes that are no targets since there are so many, at least.
     nr_too_many: usize,
+    /// Processes that were met and are no targets since another `daos` watches them.
+    nr_claimed: usize,
 }
 
 /// Where targets are, by process number.
@@ -72,7 +74,7 @@ impl Everyone {
         self.took_us = 0;
         self.is_of_young = self.next_us > now_us && self.census.go_over_young();
         if !self.is_of_young {
-            (self.protected, self.nr_too_many) = (0, 0);
+            (self.protected, self.nr_too_many, self.nr_claimed) = (0, 0, 0);
         }
         self.young_us = u64::MAX;
     }
@@ -101,6 +103,7 @@ impl VirtualMemory {
             protected: 0,
             nr_protected: 0,
             nr_too_many: 0,
+            nr_claimed: 0,
         };
         self.upkeep = self.upkeep.clone().of_everyone();
         let (begun_us, now_us) = (cpu::used_us(), cpu::monotonic_us());
@@ -119,6 +122,11 @@ impl VirtualMemory {
     /// Processes that are no targets since there may be no more targets, at least.
     pub fn nr_too_many(&self) -> usize {
         self.everyone.as_ref().map_or(0, |everyone| everyone.nr_too_many)
+    }
+
+    /// Processes that are no targets since another `daos` watches them, as far as they were met.
+    pub fn nr_claimed(&self) -> usize {
+        self.everyone.as_ref().map_or(0, |everyone| everyone.nr_claimed)
     }
 
     /// Goes on with finding targets, as far as upkeep allows.
@@ -251,9 +259,12 @@ impl VirtualMemory {
         if let Ok(process) = Process::open(pid)
             && everyone.census.verdict_on(pid) == Verdict::Fits
             && process.is_alive()
-            && let Ok(id) = self.add_as(Origin::Found, process)
-            && let Some(at) = self.place_of(id)
         {
+            let Ok(id) = self.add_as(Origin::Found, process) else {
+                everyone.nr_claimed += 1;
+                return Ok(false);
+            };
+            let Some(at) = self.place_of(id) else { return Ok(false) };
             known.insert(pid, at);
             self.spaces[at].seen.counted_bytes = Some(candidate.resident_bytes);
             self.task(at)?;

@@ -276,6 +276,7 @@ impl Targets {
             unwatched_children: UnwatchedChildren::new(),
             told_protected: false,
             told_too_many: false,
+            told_claimed: false,
             next_sample_us: 0,
             setup_cpu_us,
             _open_files: open_files,
@@ -302,6 +303,7 @@ pub struct Live<M = AnyMonitor> {
     told_protected: bool,
     /// Whether it was told that there are too many processes.
     told_too_many: bool,
+    told_claimed: bool,
     /// When the next sample of their memory is due.
     next_sample_us: u64,
     /// CPU time in microseconds before the first tick.
@@ -496,6 +498,13 @@ impl<M: Monitor> Source for Live<M> {
             notes.push(format!(
                 "note: {too_many} or more processes, the smallest, are not watched: there may be \
                  three targets for four of --max-regions; raise that, or --min-rss"
+            ));
+        }
+        let claimed = memory.nr_claimed();
+        if first(&mut self.told_claimed, claimed) {
+            notes.push(format!(
+                "note: {claimed} processes are not watched, as another daos watches them: two would \
+                 clear each other's accessed bits"
             ));
         }
         notes

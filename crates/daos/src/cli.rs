@@ -187,7 +187,8 @@ pub struct Selecting {
     pub min_rss: Option<u64>,
     /// Act on system daemons, too: what is in /system.slice or /init.scope or, without systemd,
     /// children of process 1 without a terminal and what they start, but for that of users from
-    /// 1000 on. With `apply --paddr`, also page cache that no process maps
+    /// 1000 on. With `apply --paddr`, also page cache that no process maps, unless --cgroup,
+    /// --user or --min-rss choose among processes
     #[arg(long)]
     pub include_system: bool,
 }
@@ -304,7 +305,8 @@ pub struct Zoom {
     #[arg(long, value_name = "RANGE", value_parser = values::addresses)]
     pub address: Option<AddrRange>,
     /// Only this span since the start of the record, such as 2s-10s
-    #[arg(long, value_name = "SPAN", value_parser = values::time_span_us)]
+    #[arg(long, value_name = "SPAN", value_parser = values::time_span_us,
+          allow_hyphen_values = true)]
     pub time: Option<(u64, u64)>,
     /// Only this target, by its number in the record (see `report info`)
     #[arg(long, value_name = "N")]
@@ -389,7 +391,8 @@ pub struct ReportOwners {
     #[command(flatten)]
     pub common: Common,
     /// Only this span since the start of the record, such as 2s-10s: its end is shown
-    #[arg(long, value_name = "SPAN", value_parser = values::time_span_us)]
+    #[arg(long, value_name = "SPAN", value_parser = values::time_span_us,
+          allow_hyphen_values = true)]
     pub time: Option<(u64, u64)>,
     /// Whose memory is one line
     #[arg(long, value_enum, default_value_t = By::Process)]
@@ -418,7 +421,8 @@ pub enum By {
     daos owners --format json | jq '.owners[0]'")]
 pub struct Owners {
     /// How long to look, such as 10s: nothing is known to be idle for longer
-    #[arg(long = "for", value_name = "TIME", default_value = "10s", value_parser = values::duration_us)]
+    #[arg(short = 'd', long = "for", alias = "duration", value_name = "TIME", default_value = "10s",
+          value_parser = values::duration_us)]
     pub duration: u64,
     /// Whose memory is one line
     #[arg(long, value_enum, default_value_t = By::Process)]

@@ -144,7 +144,8 @@ impl Workload for Service<'_> {
             scheme.map_or(0, |scheme| scheme.pattern.age.min.us(self.args.monitoring.looking.aggr));
         self.session.replace_schemes(vec![scheme.cloned().unwrap_or_else(none)]);
         // Nothing is older than it was watched.
-        let settle_us = settle_us.max((least_age + settle_us).saturating_sub(self.watched_us));
+        let settle_us =
+            settle_us.max(least_age.saturating_add(settle_us).saturating_sub(self.watched_us));
         let left_us = (bounds.left_s * 1e6) as u64;
         let settle_us = settle_us.min(left_us.saturating_sub(work_us));
         if let Some(over) = self.go_on(settle_us, |_, _| false)? {
