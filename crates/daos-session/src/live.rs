@@ -502,8 +502,9 @@ impl<M: Monitor> Source for Live<M> {
         }
         let claimed = memory.nr_claimed();
         if first(&mut self.told_claimed, claimed) {
+            let (are, them) = if claimed == 1 { (" is", "it") } else { ("es are", "them") };
             notes.push(format!(
-                "note: {claimed} processes are not watched, as another daos watches them: two would \
+                "note: {claimed} process{are} not watched, as another daos watches {them}: two would \
                  clear each other's accessed bits"
             ));
         }

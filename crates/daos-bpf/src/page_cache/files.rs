@@ -134,7 +134,7 @@ impl CachedFiles {
                 continue;
             }
             if let Some(known) = self.files.iter_mut().find(|known| known.file == file) {
-                known.kernel = kernel;
+                (known.kernel, known.there_us) = (kernel, now_us);
                 continue;
             }
             let opened = mounts.point_of(file.device).and_then(|mount| {

@@ -49,10 +49,9 @@ impl Output {
     }
 
     /// Puts a file in its place.
-    pub fn finish(mut self) -> Result<()> {
-        self.flush()?;
+    pub fn finish(self) -> Result<()> {
         match self.to {
-            To::Stdout(_) => Ok(()),
+            To::Stdout(mut out) => Ok(out.flush()?),
             To::File(file, path) => file.finish().with_context(|| cannot_write(&path)),
         }
     }
