@@ -1,6 +1,8 @@
 //! What this machine is, for records and for `daos doctor`. Facts only.
 
 use daos_core::{Host, PAGE_SIZE};
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 use std::{fs, io};
 
@@ -38,6 +40,13 @@ pub fn my_peak_rss() -> u64 {
 /// character.
 pub(crate) fn text(path: &Path) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&fs::read(path)?).into_owned())
+}
+
+/// The first `bytes` of what such a file says, or all of it.
+pub(crate) fn start_of(path: &Path, bytes: u64) -> io::Result<String> {
+    let mut start = Vec::new();
+    File::open(path)?.take(bytes).read_to_end(&mut start)?;
+    Ok(String::from_utf8_lossy(&start).into_owned())
 }
 
 /// A line of such a file that holds KiB, in bytes.

@@ -320,10 +320,15 @@ pub(crate) fn of_a_live_thread<T>(dir: &Path, read: impl Fn(&Path) -> Option<T>)
     })
 }
 
-/// The command line of process `pid`, or the name the kernel has for it; empty when it has ended.
+/// Bytes of a command line that are read. A process can make its own as long as its memory.
+/// Chosen: more than what is shown or recorded of any.
+const LONGEST_COMMAND: u64 = 1024;
+
+/// The command line of process `pid` (its beginning, if it is longer than [`LONGEST_COMMAND`]), or
+/// the name the kernel has for it; empty when it has ended.
 pub fn name(proc: &Path, pid: u32) -> String {
     let dir = proc.join(pid.to_string());
-    let command = host::text(&dir.join("cmdline")).unwrap_or_default();
+    let command = host::start_of(&dir.join("cmdline"), LONGEST_COMMAND).unwrap_or_default();
     let words: Vec<_> = command.split('\0').filter(|word| !word.is_empty()).collect();
     if words.is_empty() {
         host::text(&dir.join("comm")).unwrap_or_default().trim_end().to_owned()
@@ -460,6 +465,20 @@ mod tests {
         assert_eq!(name_at(proc.path(), 7, 4710), None, "another had the number then");
         assert_eq!(name_at(proc.path(), 8, 4711), None);
         assert!(children(proc.path(), 7).is_empty());
+    }
+
+    #[test]
+    fn of_a_long_command_line_its_beginning_is_read() {
+        let proc = tempfile::tempdir().unwrap();
+        let dir = proc.path().join("7");
+        fs::create_dir(&dir).unwrap();
+        // As a process can have it by `prctl(PR_SET_MM)`: longer than would fit into memory.
+        let cmdline = fs::File::create(dir.join("cmdline")).unwrap();
+        cmdline.set_len(1 << 40).unwrap();
+        std::os::unix::fs::FileExt::write_all_at(&cmdline, b"java\0-jar", 0).unwrap();
+        assert_eq!(name(proc.path(), 7), "java -jar");
+        fs::write(dir.join("cmdline"), "x".repeat(5000)).unwrap();
+        assert_eq!(name(proc.path(), 7).len(), 1024);
     }
 
     #[test]

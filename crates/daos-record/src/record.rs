@@ -24,7 +24,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Bytes that are kept of a mapping's name, as each part of a mapping that is remembered has
+/// Bytes that are kept of a name, as each part of a mapping that is remembered has
 /// its own. Chosen: more than reports show.
 const LONGEST_NAME: usize = 512;
 
@@ -111,6 +111,7 @@ impl Record {
                     self.page_cache = target.page_cache;
                     return Ok(());
                 }
+                shorten(&mut target.name);
                 target.mappings.iter_mut().for_each(|mapping| shorten(&mut mapping.name));
                 let owners = target.ownership.iter_mut().flat_map(|all| &mut all.owners);
                 owners.for_each(|owner| shorten(&mut owner.name));
@@ -193,7 +194,7 @@ impl Record {
     }
 }
 
-/// Cuts the name of a mapping to [`LONGEST_NAME`].
+/// Cuts the name of a target or mapping to [`LONGEST_NAME`].
 fn shorten(name: &mut String) {
     let end = (0..=LONGEST_NAME).rev().find(|&end| name.is_char_boundary(end));
     name.truncate(end.unwrap_or(0));

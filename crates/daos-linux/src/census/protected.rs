@@ -14,9 +14,9 @@ const MOST_ABOVE: usize = 64;
 /// Where systemd has what it runs for the system.
 const SYSTEM: [&str; 2] = ["/system.slice", "/init.scope"];
 
-/// Those that are left alone: process 1, this program wherever it runs, what this runs under
-/// (its shell, `sudo`, the terminal), what it has started, and, unless they are included,
-/// system daemons.
+/// Those that are left alone: process 1, this program wherever root or who runs this one runs it,
+/// what this runs under (its shell, `sudo`, the terminal), what it has started, and, unless they
+/// are included, system daemons.
 ///
 /// System daemons are, where systemd runs, what is in `/system.slice` or `/init.scope`, or in a
 /// cgroup that can't be seen from here; else children of process 1 without a terminal and what
@@ -25,6 +25,8 @@ const SYSTEM: [&str; 2] = ["/system.slice", "/init.scope"];
 pub struct Protection {
     root: PathBuf,
     me: u32,
+    /// Who this acts as.
+    uid: u32,
     /// What this was started by, and so on up to process 1.
     above: HashSet<u32>,
     program: Option<OsString>,
@@ -56,6 +58,7 @@ impl Protection {
         Self {
             root: root.to_owned(),
             me,
+            uid: rustix::process::geteuid().as_raw(),
             above,
             program: program_of(root, me),
             include_system,
@@ -78,7 +81,13 @@ impl Protection {
         owner: impl FnOnce() -> Option<u32>,
     ) -> bool {
         let is_ours = || stat.parent == self.me || self.above.contains(&pid);
-        let is_daos = || self.program.is_some() && program_of(&self.root, pid) == self.program;
+        let is_daos = || {
+            let has_its_name =
+                self.program.is_some() && program_of(&self.root, pid) == self.program;
+            // Anyone may call a program of theirs so.
+            has_its_name
+                && (effective_uid(&self.root, pid)).is_some_and(|uid| uid == 0 || uid == self.uid)
+        };
         is_ours() || (!self.include_system && self.is_of_system(stat, cgroups, owner)) || is_daos()
     }
 

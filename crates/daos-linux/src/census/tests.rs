@@ -118,18 +118,21 @@ fn who_is_left_alone() {
     host.add(32, 1, 100, 5, 1000, "/user.slice/a");
     host.add(33, 21, 100, 5, 0, "/system.slices");
     host.add(34, 33, 100, 5, 0, "/user.slice/a");
+    host.add(35, 20, 100, 5, 1000, "/user.slice/a");
     symlink("/usr/bin/daos", host.root().join(format!("proc/{me}/exe"))).unwrap();
     symlink("/opt/daos (deleted)", host.root().join("proc/34/exe")).unwrap();
     symlink("/usr/bin/other", host.root().join("proc/33/exe")).unwrap();
+    // Somebody's program that is only called so.
+    symlink("/home/a/daos", host.root().join("proc/35/exe")).unwrap();
     let fit = |include_system| {
         let protection = Some(Protection::new(host.root(), include_system));
         fitting(&mut host.census(Selection { protection, ..Selection::default() }))
     };
     // Without systemd: a child of process 1 of a system user is a daemon, and so is what it
     // starts, but for what people do.
-    assert_eq!(fit(false), [32, 33]);
-    assert_eq!(fit(true), [30, 31, 32, 33]);
+    assert_eq!(fit(false), [32, 33, 35]);
+    assert_eq!(fit(true), [30, 31, 32, 33, 35]);
     fs::create_dir_all(host.root().join("run/systemd/system")).unwrap();
-    assert_eq!(fit(false), [32, 33]);
-    assert_eq!(fit(true), [30, 31, 32, 33]);
+    assert_eq!(fit(false), [32, 33, 35]);
+    assert_eq!(fit(true), [30, 31, 32, 33, 35]);
 }
