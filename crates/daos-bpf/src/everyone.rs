@@ -27,6 +27,9 @@ const LEAST_FILE_BYTES: u64 = HUGE_PAGE_SIZE;
 const BYTES_A_RANGE: u64 = 2 * HUGE_PAGE_SIZE;
 /// Ranges that are no farther apart are one. Chosen: what is between them costs a few entries.
 const NEAR_BYTES: u64 = 64 << 10;
+/// While so many targets wait for the first look at what they have mapped, no more are taken on,
+/// but for large ones: before that look nothing is seen of them. Chosen: as many as in a step.
+const MOST_UNSEEN: usize = IN_A_STEP;
 /// What a target must have gained or lost to be looked at at once, in bytes. Chosen.
 const GREW_BYTES: u64 = 4 << 20;
 
@@ -64,6 +67,25 @@ pub(crate) struct Everyone {
 type Known = HashMap<u32, usize>;
 
 impl Everyone {
+    fn new(census: Census, most: usize) -> Self {
+        Self {
+            census,
+            most,
+            candidates: Vec::new(),
+            coming: Vec::new(),
+            is_counting: false,
+            counts_next: false,
+            is_of_young: false,
+            took_us: 0,
+            next_us: 0,
+            young_us: u64::MAX,
+            protected: 0,
+            nr_protected: 0,
+            nr_too_many: 0,
+            nr_claimed: 0,
+        }
+    }
+
     /// Whether a census is due, of all or of those that were too young.
     fn is_due(&self, now_us: u64) -> bool {
         self.next_us.min(self.young_us) <= now_us
@@ -78,6 +100,17 @@ impl Everyone {
         }
         self.young_us = u64::MAX;
     }
+
+    /// Makes candidates of those that this census has found: of all, in the place of those that
+    /// the one before has left; of those that were too young, beside these.
+    fn take_found(&mut self) {
+        if self.is_of_young {
+            self.candidates.append(&mut self.coming);
+        } else {
+            self.candidates = std::mem::take(&mut self.coming);
+            self.candidates.sort_unstable_by_key(|counted| counted.resident_bytes);
+        }
+    }
 }
 
 impl VirtualMemory {
@@ -89,26 +122,11 @@ impl VirtualMemory {
     ///
     /// Those of looking up their tasks, but for what is one process's own trouble.
     pub fn watch_everyone(&mut self, selection: Selection, most: usize) -> Result<(), BpfError> {
-        let mut everyone = Everyone {
-            census: Census::new(Path::new("/"), selection),
-            most,
-            candidates: Vec::new(),
-            coming: Vec::new(),
-            is_counting: false,
-            counts_next: false,
-            is_of_young: false,
-            took_us: 0,
-            next_us: 0,
-            young_us: u64::MAX,
-            protected: 0,
-            nr_protected: 0,
-            nr_too_many: 0,
-            nr_claimed: 0,
-        };
+        let mut everyone = Everyone::new(Census::new(Path::new("/"), selection), most);
         self.upkeep = self.upkeep.clone().of_everyone();
         let (begun_us, now_us) = (cpu::used_us(), cpu::monotonic_us());
         let at_first = |_: &mut Self, _| cpu::used_us() < begun_us + AT_FIRST_US;
-        let found = self.find(&mut everyone, now_us, at_first);
+        let found = self.find(&mut everyone, now_us, usize::MAX, at_first);
         self.everyone = Some(everyone);
         self.page_cache = Some(PageCacheLook::new(&mut self.reader)?);
         found
@@ -134,7 +152,7 @@ impl VirtualMemory {
         let Some(mut everyone) = self.everyone.take() else { return Ok(()) };
         // Those that were found are to be looked at, too.
         let kept_us = self.upkeep.allowance.left_us() * FOR_LOOKS;
-        let found = self.find(&mut everyone, now_us, |this, spent_us| {
+        let found = self.find(&mut everyone, now_us, MOST_UNSEEN, |this, spent_us| {
             this.upkeep.allowance.spend(spent_us);
             this.upkeep.allowance.left_us() > kept_us.max(0.0)
         });
@@ -143,26 +161,33 @@ impl VirtualMemory {
     }
 
     /// Goes on, step by step, while `may` says so; it is told what the step before took.
+    /// `most_unseen`: of how many nothing may be known yet, but for large ones.
     fn find(
         &mut self,
         everyone: &mut Everyone,
         now_us: u64,
+        most_unseen: usize,
         may: impl Fn(&mut Self, u64) -> bool,
     ) -> Result<(), BpfError> {
         if everyone.candidates.is_empty() && !everyone.is_counting && !everyone.is_due(now_us) {
             return Ok(());
         }
+        let nr_unseen = self.spaces.iter().filter(|space| !space.seen.is_begun()).count();
+        let mut room = most_unseen.saturating_sub(nr_unseen);
+        let large_bytes = self.large_bytes();
         let mut known: Known = self.pids().zip(0..).collect();
         let mut spent_us = 0;
         while may(self, spent_us) {
             let begun_us = cpu::used_us();
             // In turn with those that wait: one that comes meanwhile may be larger.
             let counts = everyone.is_counting || everyone.is_due(now_us);
-            everyone.counts_next =
-                counts && (!everyone.counts_next || everyone.candidates.is_empty());
+            let fits = |next: &mut Counted| room > 0 || next.resident_bytes > large_bytes;
+            let next = everyone.candidates.last_mut().is_some_and(fits);
+            everyone.counts_next = counts && (!everyone.counts_next || !next);
             let dropped = if everyone.counts_next {
                 self.count_some(everyone, &known, now_us)
-            } else if let Some(candidate) = everyone.candidates.pop() {
+            } else if let Some(candidate) = everyone.candidates.pop_if(fits) {
+                room = room.saturating_sub(1);
                 self.take_on(everyone, candidate, &mut known)?
             } else {
                 return Ok(());
@@ -186,8 +211,7 @@ impl VirtualMemory {
         for _ in 0..IN_A_STEP {
             let Some(counted) = everyone.census.step() else {
                 everyone.is_counting = false;
-                everyone.candidates = std::mem::take(&mut everyone.coming);
-                everyone.candidates.sort_unstable_by_key(|counted| counted.resident_bytes);
+                everyone.take_found();
                 everyone.nr_protected = everyone.protected;
                 let pause_us = self.upkeep.pause_of_census_us(everyone.took_us);
                 everyone.next_us = everyone.next_us.max(now_us) + pause_us.max(1);
@@ -207,7 +231,7 @@ impl VirtualMemory {
             }
         }
         if everyone.is_of_young {
-            everyone.candidates.append(&mut everyone.coming);
+            everyone.take_found();
         }
         false
     }
@@ -319,6 +343,27 @@ mod tests {
     use super::*;
 
     const MIB: u64 = 1 << 20;
+
+    #[test]
+    fn those_that_came_of_age_wait_beside_the_others() {
+        let found = |pid, bytes| Counted { pid, resident_bytes: bytes, verdict: Verdict::Fits };
+        let mut everyone =
+            Everyone::new(Census::new(Path::new("/nowhere"), Selection::default()), 10);
+        let waiting = |everyone: &Everyone| -> Vec<u32> {
+            everyone.candidates.iter().map(|candidate| candidate.pid).collect()
+        };
+        everyone.coming = vec![found(1, 30), found(2, 10), found(3, 20)];
+        everyone.take_found();
+        assert_eq!(waiting(&everyone), [2, 3, 1], "the largest last, which is the next");
+        everyone.is_of_young = true;
+        everyone.coming = vec![found(4, 5)];
+        everyone.take_found();
+        assert_eq!(waiting(&everyone), [2, 3, 1, 4]);
+        everyone.is_of_young = false;
+        everyone.coming = vec![found(4, 5), found(3, 20)];
+        everyone.take_found();
+        assert_eq!(waiting(&everyone), [4, 3], "of all anew");
+    }
 
     #[test]
     fn the_main_ranges_of_a_process() {

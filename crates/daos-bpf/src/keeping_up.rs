@@ -166,6 +166,11 @@ impl Seen {
         self.memory.map(|memory| memory.resident_bytes()).or(self.counted_bytes)
     }
 
+    /// Whether a look at what it has mapped was begun, or failed.
+    pub(crate) fn is_begun(&self) -> bool {
+        self.is_complete || self.look.is_some() || self.next_us > 0
+    }
+
     /// Those of what is mapped that matter where there are many targets.
     pub(crate) fn main_ranges(&mut self) -> &[AddrRange] {
         let most = most_ranges(self.resident_bytes().unwrap_or(0));
@@ -211,7 +216,7 @@ impl VirtualMemory {
         if self.with_children {
             known.extend(self.pids());
         }
-        let large_bytes = LARGE * self.mean_resident_bytes();
+        let large_bytes = self.large_bytes();
         for at in 0..self.spaces.len() {
             let is_large = self.spaces[at].seen.resident_bytes() > Some(large_bytes);
             if is_large && !self.keep_up_with(at, now_us, &mut known)? {
@@ -234,9 +239,10 @@ impl VirtualMemory {
         Ok(())
     }
 
-    fn mean_resident_bytes(&self) -> u64 {
+    /// Targets that have more resident come first.
+    pub(crate) fn large_bytes(&self) -> u64 {
         let all: u64 = self.spaces.iter().filter_map(|space| space.seen.resident_bytes()).sum();
-        all / (self.spaces.len() as u64).max(1)
+        LARGE * all / (self.spaces.len() as u64).max(1)
     }
 
     /// Whether upkeep allowed all of it.
