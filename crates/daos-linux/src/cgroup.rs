@@ -37,7 +37,13 @@ impl MemoryCgroup {
     /// The most that it may use, in bytes, by its own limit and those of the groups above it;
     /// `None` if there are none.
     pub fn limit_bytes(&self) -> Option<u64> {
-        self.with_those_above().filter_map(|group| group.own_limit_bytes()).min()
+        self.limit().map(|(bytes, _)| bytes)
+    }
+
+    /// The same, and the directory of the group whose limit that is: of it or of one above it.
+    pub fn limit(&self) -> Option<(u64, PathBuf)> {
+        let limits = self.with_those_above().filter_map(|g| Some((g.own_limit_bytes()?, g.dir)));
+        limits.min_by_key(|(bytes, _)| *bytes)
     }
 
     fn own_limit_bytes(&self) -> Option<u64> {
@@ -248,6 +254,7 @@ mod tests {
         let group = MemoryCgroup::of(root.path(), 7).unwrap();
         assert_eq!(group.path, "/a/b");
         assert_eq!(group.limit_bytes(), Some(1000));
+        assert!(group.limit().unwrap().1.ends_with("a/b"));
         assert_eq!(group.usage_bytes(), Some(600));
         assert_eq!(group.swap_bytes(), Some(50));
         assert_eq!(group.room_bytes(), Some(400));

@@ -7,7 +7,8 @@
 //! however it does, the memory is as any other.
 //!
 //! That holds while what is hot is less than about half of the memory there is; beyond, the
-//! kernel takes from the active list as fast as it is filled (docs/actions.md).
+//! kernel takes from the active list as fast as it is filled (docs/actions.md). So what is kept of
+//! all processes that share a limit is bounded.
 
 use super::{RecentPages, leaves};
 use crate::BpfError;
@@ -17,12 +18,12 @@ use daos_core::{ActionReport, AddrRange, Refusal};
 use daos_linux::cgroup::MemoryCgroup;
 use daos_linux::{cpu, host};
 use rustix::io::Errno;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Microseconds after which a page is looked at again. Measured: under the worst pressure
 /// that was tried, a page took longer from the active list to being paged out.
 const CHECK_AGAIN_US: u64 = 190_000;
-/// Percent of the memory limit that are kept at most. The kernel keeps the inactive list
+/// Percent of the memory limit that are kept at most, of all that are under it. The kernel keeps the inactive list
 /// about as long as the active one, so this is chosen to be less than half. A range more
 /// than this may be.
 const MOST_PERCENT: u64 = 42;
@@ -41,8 +42,10 @@ pub(crate) struct Locked {
     seen: RecentPages,
     /// When it was last found out how much memory there is.
     since_us: u64,
-    /// Most bytes to be kept.
+    /// Most bytes to be kept, together with others of the same limit.
     most_bytes: u64,
+    /// The cgroup whose limit that is a part of; `None`: it is of all memory.
+    limited_by: Option<PathBuf>,
     /// Bytes that may still be brought back before it is found out again.
     room_bytes: u64,
 }
@@ -50,34 +53,40 @@ pub(crate) struct Locked {
 impl Locked {
     pub(crate) fn new() -> Self {
         let seen = RecentPages::new(CHECK_AGAIN_US);
-        Self { seen, since_us: 0, most_bytes: 0, room_bytes: 0 }
+        Self { seen, since_us: 0, most_bytes: 0, limited_by: None, room_bytes: 0 }
     }
 
     /// Takes what `most_bytes` says for the time until pages are looked at again.
-    fn renew(&mut self, now_us: u64, most_bytes: impl FnOnce() -> u64) {
+    fn renew(&mut self, now_us: u64, most_bytes: impl FnOnce() -> (u64, Option<PathBuf>)) {
         self.seen.clear_away(now_us);
         if now_us.saturating_sub(self.since_us) >= CHECK_AGAIN_US {
             self.since_us = now_us;
-            self.most_bytes = most_bytes();
+            (self.most_bytes, self.limited_by) = most_bytes();
             self.room_bytes = self.most_bytes / BROUGHT_AT_ONCE;
         }
     }
 
-    /// Those of `ranges` that have to be looked at. What is too much is refused.
+    /// What is kept at `now_us`: nothing if it was not asked for lately.
+    fn kept_bytes(&self, now_us: u64) -> u64 {
+        let is_over = now_us.saturating_sub(self.since_us) >= 2 * CHECK_AGAIN_US;
+        if is_over { 0 } else { self.seen.bytes() }
+    }
+
+    /// Those of `ranges` that have to be looked at. What is too much, with the `others_bytes` that
+    /// are kept of others, is refused.
     fn due(
         &mut self,
         ranges: &[AddrRange],
+        others_bytes: u64,
         now_us: u64,
         report: &mut ActionReport,
     ) -> Vec<AddrRange> {
         let mut due = Vec::new();
-        let mut kept_bytes = self.seen.bytes(now_us);
         for range in ranges {
-            if kept_bytes >= self.most_bytes {
+            if others_bytes + self.seen.bytes() >= self.most_bytes {
                 report.refuse(Refusal::NoRoom, range.len());
             } else if self.seen.add_range(*range, now_us) {
                 due.push(*range);
-                kept_bytes = self.seen.bytes(now_us);
             }
         }
         due
@@ -85,6 +94,14 @@ impl Locked {
 }
 
 impl VirtualMemory {
+    /// Bytes that are kept of other targets which share the limit of this one.
+    fn kept_of_others(&self, at: usize, now_us: u64) -> u64 {
+        let limited_by = &self.spaces[at].locked.limited_by;
+        let others = self.spaces.iter().enumerate().filter(|(other, _)| *other != at);
+        let alike = others.filter(|(_, other)| other.locked.limited_by == *limited_by);
+        alike.map(|(_, other)| other.locked.kept_bytes(now_us)).sum()
+    }
+
     /// Keeps `ranges` resident until some time after the last call; `None` when the
     /// process has ended.
     ///
@@ -99,8 +116,10 @@ impl VirtualMemory {
         let now_us = cpu::monotonic_us();
         let Space { process, locked, .. } = &mut self.spaces[at];
         locked.renew(now_us, || most_bytes(process.pid()));
+        let others_bytes = self.kept_of_others(at, now_us);
+        let Space { process, locked, .. } = &mut self.spaces[at];
         let mut report = ActionReport::default();
-        let due = locked.due(ranges, now_us, &mut report);
+        let due = locked.due(ranges, others_bytes, now_us, &mut report);
 
         let room = &mut locked.room_bytes;
         let (mut touch, mut swapped) = (Vec::new(), Vec::new());
@@ -138,13 +157,17 @@ impl VirtualMemory {
     }
 }
 
-/// How much of a process can be kept: a part of the memory that its cgroup may use, or else
-/// of all there is. If all of it were active, reclaim would find nothing to take, and the
-/// kernel would kill the process for want of memory.
-fn most_bytes(pid: u32) -> u64 {
-    let cgroup = MemoryCgroup::of(Path::new("/"), pid).and_then(|cgroup| cgroup.limit_bytes());
+/// How much can be kept of a process and others of the same limit: a part of the memory that its
+/// cgroup may use, or else of all there is; and which cgroup's limit that is. If all of it were
+/// active, reclaim would find nothing to take, and the kernel would kill one for want of memory.
+fn most_bytes(pid: u32) -> (u64, Option<PathBuf>) {
+    let limit = MemoryCgroup::of(Path::new("/"), pid).and_then(|cgroup| cgroup.limit());
     let all = host::meminfo(Path::new("/proc"), "MemTotal").unwrap_or(0);
-    cgroup.unwrap_or(all).min(all) / 100 * MOST_PERCENT
+    let (bytes, limited_by) = match limit {
+        Some((bytes, of)) if bytes < all => (bytes, Some(of)),
+        _ => (all, None),
+    };
+    (bytes / 100 * MOST_PERCENT, limited_by)
 }
 
 #[cfg(test)]
@@ -157,28 +180,33 @@ mod tests {
         let block = |n: u64| AddrRange::new(n * HUGE_PAGE_SIZE, (n + 1) * HUGE_PAGE_SIZE);
         let blocks = [block(0), block(1), block(2)];
         let mut locked = Locked::new();
-        let mut due = |now_us, most| {
+        let mut due = |now_us, most, others| {
             let mut report = ActionReport::default();
-            locked.renew(now_us, || most * HUGE_PAGE_SIZE);
-            (locked.due(&blocks, now_us, &mut report).len(), report.refused)
+            locked.renew(now_us, || (most * HUGE_PAGE_SIZE, None));
+            let due = locked.due(&blocks, others * HUGE_PAGE_SIZE, now_us, &mut report);
+            (due.len(), report.refused)
         };
         let refused = |blocks| vec![(Refusal::NoRoom, blocks * HUGE_PAGE_SIZE)];
         let start = 10 * CHECK_AGAIN_US;
-        assert_eq!(due(start, 2), (2, refused(1)));
-        assert_eq!(due(start + CHECK_AGAIN_US - 1, 3), (0, refused(3)), "what is known stays so");
-        assert_eq!(due(start + CHECK_AGAIN_US, 3), (3, vec![]));
+        assert_eq!(due(start, 2, 0), (2, refused(1)));
+        assert_eq!(due(start + CHECK_AGAIN_US - 1, 3, 0), (0, refused(3)), "known as it was");
+        assert_eq!(due(start + CHECK_AGAIN_US, 3, 0), (3, vec![]));
+        let later = start + 2 * CHECK_AGAIN_US;
+        assert_eq!(due(later, 3, 2), (1, refused(2)), "others of the same limit have some");
+        assert_eq!(locked.kept_bytes(later + CHECK_AGAIN_US), HUGE_PAGE_SIZE);
+        assert_eq!(locked.kept_bytes(later + 2 * CHECK_AGAIN_US), 0, "nobody asks for it any more");
     }
 
     #[test]
     fn some_may_be_brought_back_each_time() {
         let mut locked = Locked::new();
         let start = 10 * CHECK_AGAIN_US;
-        locked.renew(start, || 8000);
+        locked.renew(start, || (8000, None));
         assert_eq!(locked.room_bytes, 1000);
         locked.room_bytes -= 900;
-        locked.renew(start + CHECK_AGAIN_US / 2, || 8000);
+        locked.renew(start + CHECK_AGAIN_US / 2, || (8000, None));
         assert_eq!(locked.room_bytes, 100);
-        locked.renew(start + CHECK_AGAIN_US, || 16_000);
+        locked.renew(start + CHECK_AGAIN_US, || (16_000, None));
         assert_eq!(locked.room_bytes, 2000);
     }
 }

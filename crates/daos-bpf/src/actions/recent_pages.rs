@@ -10,6 +10,8 @@ pub(crate) struct RecentPages {
     for_us: u64,
     /// By address of a block of 2 MiB: since when, and which of its pages.
     blocks: HashMap<u64, (u64, PageBits)>,
+    /// How many pages these are.
+    pages: u64,
     /// When blocks were last cleared away.
     cleared_us: u64,
 }
@@ -17,7 +19,7 @@ pub(crate) struct RecentPages {
 impl RecentPages {
     /// Remembers for `for_us` microseconds.
     pub(crate) fn new(for_us: u64) -> Self {
-        Self { for_us, blocks: HashMap::new(), cleared_us: 0 }
+        Self { for_us, blocks: HashMap::new(), pages: 0, cleared_us: 0 }
     }
 
     /// Adds `range` at `now_us`; whether any page of it was not there already. The time
@@ -28,34 +30,40 @@ impl RecentPages {
             let block = huge_page_start(part.start);
             let (since, bits) = self.blocks.entry(block).or_insert((now_us, PageBits::default()));
             if now_us.saturating_sub(*since) >= self.for_us {
+                self.pages -= count(bits);
                 (*since, *bits) = (now_us, PageBits::default());
             }
             let page = |addr: u64| ((addr - block) / PAGE_SIZE) as usize;
             for page in page(part.start)..page(part.end) {
                 let (word, bit) = (&mut bits[page / 64], 1 << (page % 64));
-                any_new |= *word & bit == 0;
-                *word |= bit;
+                if *word & bit == 0 {
+                    any_new = true;
+                    *word |= bit;
+                    self.pages += 1;
+                }
             }
         }
         any_new
     }
 
-    /// Bytes that are remembered at `now_us`.
-    pub(crate) fn bytes(&self, now_us: u64) -> u64 {
-        let is_over = |since: u64| now_us.saturating_sub(since) >= self.for_us;
-        let blocks = self.blocks.values().filter(|(since, _)| !is_over(*since));
-        let pages = blocks.flat_map(|(_, bits)| bits).map(|word| u64::from(word.count_ones()));
-        pages.sum::<u64>() * PAGE_SIZE
+    /// Bytes that are remembered, with those whose time is over that were not yet cleared away.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.pages * PAGE_SIZE
     }
 
-    /// Forgets what is over, now and then.
+    /// Forgets what is over, once in the time for which pages are remembered.
     pub(crate) fn clear_away(&mut self, now_us: u64) {
-        let Self { for_us, blocks, cleared_us } = self;
-        if now_us.saturating_sub(*cleared_us) >= 2 * *for_us {
-            blocks.retain(|_, (since, _)| now_us.saturating_sub(*since) < *for_us);
-            *cleared_us = now_us;
+        if now_us.saturating_sub(self.cleared_us) >= self.for_us {
+            let is_over = |since: u64| now_us.saturating_sub(since) >= self.for_us;
+            self.blocks.retain(|_, (since, _)| !is_over(*since));
+            self.pages = self.blocks.values().map(|(_, bits)| count(bits)).sum();
+            self.cleared_us = now_us;
         }
     }
+}
+
+fn count(bits: &PageBits) -> u64 {
+    bits.iter().map(|word| u64::from(word.count_ones())).sum()
 }
 
 #[cfg(test)]
@@ -68,6 +76,7 @@ mod tests {
         let mut recent = RecentPages::new(100);
         assert!(recent.add_range(page(1), 10));
         assert!(!recent.add_range(page(1), 109));
+        assert_eq!(recent.bytes(), PAGE_SIZE);
         assert!(recent.add_range(page(2), 109), "another page");
         assert!(recent.add_range(page(513), 109), "another block");
         assert!(!recent.add_range(AddrRange::new(0x1000, 0x3000), 109), "both");
@@ -77,6 +86,8 @@ mod tests {
         let blocks = AddrRange::new(0x3000, 3 * HUGE_PAGE_SIZE);
         assert!(recent.add_range(blocks, 112));
         assert!(!recent.add_range(blocks, 112));
+        // All of the first block but page 0.
+        assert_eq!(recent.bytes(), 3 * HUGE_PAGE_SIZE - PAGE_SIZE);
     }
 
     #[test]
@@ -85,5 +96,6 @@ mod tests {
         recent.add_range(AddrRange::new(0, 50 * HUGE_PAGE_SIZE), 10);
         recent.clear_away(300);
         assert!(recent.blocks.is_empty());
+        assert_eq!(recent.bytes(), 0);
     }
 }
