@@ -1,7 +1,9 @@
 //! What a process has mapped in a few places, without reading the list of all it has mapped.
 //!
 //! `PROCMAP_QUERY`, an ioctl of `/proc/PID/maps`, costs about a microsecond for a mapping
-//! (Linux 6.11). Older kernels are asked for the whole list.
+//! (Linux 6.11). Older kernels are asked for the whole list, which holds for as long as it took:
+//! so no more than about half of the time goes into it, however long it is, and what it says is
+//! hardly older than it has to be.
 
 use crate::maps;
 use daos_core::{AddrRange, Mapping};
@@ -10,6 +12,7 @@ use rustix::ioctl::{Opcode, Updater, ioctl, opcode};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// The mapping around an address, or else the next one.
 const COVERING_OR_NEXT: u64 = 0x10;
@@ -47,6 +50,40 @@ pub struct MappingLookup {
     /// Whether the kernel can be asked for single ones.
     single: bool,
     name: Vec<u8>,
+    /// The whole list, of a kernel that can't.
+    list: Option<List>,
+}
+
+/// All that a process has mapped.
+#[derive(Debug)]
+struct List {
+    mappings: Vec<Mapping>,
+    read_at: Instant,
+    took: Duration,
+}
+
+impl List {
+    fn read(path: &Path) -> io::Result<Self> {
+        let begun = Instant::now();
+        let mappings = maps::read(path)?;
+        Ok(Self { mappings, read_at: Instant::now(), took: begun.elapsed() })
+    }
+
+    fn is_old(&self) -> bool {
+        self.read_at.elapsed() > self.took
+    }
+
+    fn in_ranges(&self, ranges: &[AddrRange]) -> Vec<Mapping> {
+        let Some(AddrRange { start, .. }) = ranges.first() else { return Vec::new() };
+        let first = self.mappings.partition_point(|mapping| mapping.range.end <= *start);
+        let end = ranges.last().map_or(0, |last| last.end);
+        let near = self.mappings[first..].iter().take_while(|mapping| mapping.range.start < end);
+        let lies_in = |mapping: &&Mapping| {
+            let first = ranges.partition_point(|range| range.end <= mapping.range.start);
+            ranges.get(first).is_some_and(|range| range.start < mapping.range.end)
+        };
+        near.filter(lies_in).cloned().collect()
+    }
 }
 
 impl MappingLookup {
@@ -57,7 +94,7 @@ impl MappingLookup {
     /// Those of opening it.
     pub fn open(path: &Path) -> io::Result<Self> {
         let (maps, name) = (File::open(path)?, vec![0; NAME_BYTES]);
-        Ok(Self { maps, path: path.to_owned(), single: true, name })
+        Ok(Self { maps, path: path.to_owned(), single: true, name, list: None })
     }
 
     /// The mappings that lie in sorted `ranges` now, in part or whole, by rising address.
@@ -86,11 +123,11 @@ impl MappingLookup {
         if self.single {
             return Ok(found);
         }
-        let lies_in = |mapping: &Mapping| {
-            let first = ranges.partition_point(|range| range.end <= mapping.range.start);
-            ranges.get(first).is_some_and(|range| range.start < mapping.range.end)
+        let list = match self.list.take().filter(|list| !list.is_old()) {
+            Some(list) => list,
+            None => List::read(&self.path)?,
         };
-        Ok(maps::read(&self.path)?.into_iter().filter(lies_in).collect())
+        Ok(self.list.insert(list).in_ranges(ranges))
     }
 
     /// The mapping that holds `addr`, or else the next one; `None` behind the last.
@@ -174,6 +211,13 @@ mod tests {
             assert!(told[0].shared && told[0].range.contains(start), "{told:?}");
             assert_eq!(lookup.in_ranges(&[AddrRange::new(0, 4096)]).unwrap(), []);
         }
+        let mut lookup = MappingLookup::open(path).unwrap();
+        lookup.single = false;
+        let list = |took| List { mappings: Vec::new(), read_at: Instant::now(), took };
+        lookup.list = Some(list(Duration::from_secs(3600)));
+        assert_eq!(lookup.in_ranges(&[middle]).unwrap(), [], "what took long is not read again");
+        lookup.list = Some(list(Duration::ZERO));
+        assert_eq!(lookup.in_ranges(&[middle]).unwrap().len(), 1, "what did not, is");
         // SAFETY: it was mapped above, and nobody uses it.
         unsafe { munmap(start as *mut _, 8 << 20).unwrap() };
     }
