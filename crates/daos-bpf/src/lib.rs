@@ -98,6 +98,11 @@ pub enum BpfError {
         "could not find {0} in this kernel's memory; daos can't read page tables here (please report the kernel's version and configuration)"
     )]
     Layout(&'static str),
+    /// The kernel numbers processes otherwise than this PID namespace does.
+    #[error(
+        "page frames can't be followed to their processes from inside a container, which numbers processes in its own way; start daos outside of it, or give --all"
+    )]
+    PidNamespace,
     /// It is not known what is RAM.
     #[error(transparent)]
     Iomem(#[from] IomemError),

@@ -70,7 +70,9 @@ impl AddrRange {
 
     /// The aligned blocks of so many bytes that lie in it as a whole; empty if none does.
     pub fn whole_blocks(self, bytes: u64) -> AddrRange {
-        AddrRange::new(self.start.next_multiple_of(bytes), self.end / bytes * bytes)
+        // Behind the last block there is none.
+        let start = self.start.checked_next_multiple_of(bytes).unwrap_or(u64::MAX);
+        AddrRange::new(start, self.end / bytes * bytes)
     }
 
     /// Whether one of these `ranges`, which are sorted and disjoint, holds `addr`.
@@ -135,6 +137,7 @@ mod tests {
         let all = AddrRange::new(1, u64::MAX).page_aligned();
         assert_eq!((all.start, all.end), (0, u64::MAX - 4095));
         assert!(AddrRange::new(u64::MAX - 1, u64::MAX).page_aligned().is_empty());
+        assert!(AddrRange::new(u64::MAX - 1, u64::MAX).whole_blocks(PAGE_SIZE).is_empty());
         let page = AddrRange::new(4097, 4098).page_aligned();
         assert_eq!((page.start, page.end), (4096, 8192));
     }

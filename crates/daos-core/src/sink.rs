@@ -99,6 +99,16 @@ pub trait ActionSink: AccessCheck {
         Ok(Residence::default())
     }
 
+    /// Which pages of sorted `ranges` are present and are others' as well, so that they are not
+    /// paged out. A sink that can't tell knows of none.
+    fn shared(
+        &mut self,
+        _target: TargetId,
+        _ranges: &[AddrRange],
+    ) -> Result<Vec<AddrRange>, Self::Error> {
+        Ok(Vec::new())
+    }
+
     /// Files of which memory is there that no process maps, as no monitor tells of it: targets
     /// whose addresses are offsets ([`TargetId::is_file`]). Their pages are armed, looked at and
     /// acted on as those of others, but only idle ones, and only paged out, which is that they are

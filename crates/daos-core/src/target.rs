@@ -165,9 +165,9 @@ impl Mapping {
     }
 
     /// Whether it maps a file, or memory that is shared like one: the kernel names these
-    /// by a path.
+    /// by a path, but for shared memory that its process has named (`PR_SET_VMA_ANON_NAME`).
     pub fn is_of_file(&self) -> bool {
-        self.name.starts_with('/')
+        self.name.starts_with('/') || self.name.starts_with("[anon_shmem:")
     }
 
     /// Whether it maps a file, or memory like one, so that it shares all with others.

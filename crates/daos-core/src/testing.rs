@@ -90,6 +90,8 @@ pub struct TestMemory {
     pub armed_targets: Vec<TargetId>,
     /// Whether it says then that it could not be done.
     pub refuses_targets: bool,
+    /// What others have as well.
+    pub shared: Vec<AddrRange>,
     /// Whether there is no room for what is paged out.
     pub is_full: bool,
     /// The most windows that were armed or checked at once.
@@ -120,6 +122,7 @@ impl Default for TestMemory {
             arms_targets: false,
             armed_targets: Vec::new(),
             refuses_targets: false,
+            shared: Vec::new(),
             is_full: false,
             most_windows: 0,
             log: Vec::new(),
@@ -451,6 +454,11 @@ impl ActionSink for TestMemory {
             }
         }
         Ok(found)
+    }
+
+    fn shared(&mut self, _: TargetId, ranges: &[AddrRange]) -> Result<Vec<AddrRange>, Infallible> {
+        let shared = ranges.iter().flat_map(|r| self.shared.iter().map(|s| r.intersect(s)));
+        Ok(shared.flatten().collect())
     }
 
     fn unmapped_files(&mut self) -> Result<Vec<TargetSnapshot>, Infallible> {

@@ -56,6 +56,24 @@ impl Scheme {
         self.filters.iter().any(|filter| matches!(filter.filter_type, FilterType::Addresses(_)))
     }
 
+    /// Whether its filters let it act on anonymous memory, of some process at some address.
+    pub fn takes_anonymous(&self) -> bool {
+        for filter in &self.filters {
+            let meant = match filter.filter_type {
+                FilterType::Anonymous => Some(!filter.inverted),
+                FilterType::File => Some(filter.inverted),
+                // Some of it, perhaps: what is kept out so may be let in by the next.
+                FilterType::Addresses(_) | FilterType::Cgroup(_) | FilterType::Huge => None,
+            };
+            match meant {
+                Some(true) => return filter.allow,
+                None if filter.allow => return true,
+                Some(false) | None => {}
+            }
+        }
+        self.filters.last().is_none_or(|last| !last.allow)
+    }
+
     /// What displays call it: its name, or its text if it has none.
     pub fn label(&self) -> String {
         self.name.clone().unwrap_or_else(|| crate::text::format(self))

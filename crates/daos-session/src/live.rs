@@ -9,7 +9,7 @@ use crate::schemes;
 use crate::session::Source;
 use crate::unwatched_children::UnwatchedChildren;
 use daos_bpf::{BpfError, PhysicalMemory, VirtualMemory};
-use daos_core::{Action, ActionSink, CpuCost, Metrics, Snapshot, SnapshotSource, TargetInfo};
+use daos_core::{CpuCost, Metrics, Snapshot, SnapshotSource, TargetInfo};
 use daos_linux::census::Selection;
 use daos_linux::claim::Claimed;
 use daos_linux::memory::{ProcessMemory, keep_at_hand};
@@ -199,9 +199,10 @@ impl Targets {
         self.len() == 0
     }
 
-    /// Whether this action can be done to their memory; if not, why, and what to do about it.
-    pub fn supports(&self, action: Action) -> Result<(), String> {
-        self.memory.supports(action)
+    /// Whether what `scheme` does can be done to their memory; if not, why, and what to do about
+    /// it.
+    pub fn supports(&self, scheme: &Scheme) -> Result<(), String> {
+        schemes::acts_on(&self.memory, scheme)
     }
 
     /// Whether what `scheme` goes by can be told here, beside accesses: what comes back, and what
@@ -482,8 +483,8 @@ impl<M: Monitor> Source for Live<M> {
         let left_out = memory.nr_left_out();
         if first(&mut self.told_left_out, left_out) {
             notes.push(format!(
-                "note: {left_out} or more children of the targets are not watched, as no more \
-                 files may be open: raise the limit (ulimit -n, or LimitNOFILE= of a service)"
+                "note: {left_out} or more processes are not watched, as no more files may be \
+                 open: raise the limit (ulimit -n, or LimitNOFILE= of a service)"
             ));
         }
         let protected = memory.nr_protected();

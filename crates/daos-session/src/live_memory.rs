@@ -169,6 +169,14 @@ impl ActionSink for LiveMemory {
         either!(self, memory => memory.residence(target, ranges))
     }
 
+    fn shared(
+        &mut self,
+        target: TargetId,
+        ranges: &[AddrRange],
+    ) -> Result<Vec<AddrRange>, BpfError> {
+        either!(self, memory => memory.shared(target, ranges))
+    }
+
     fn unmapped_files(&mut self) -> Result<Vec<TargetSnapshot>, BpfError> {
         either!(self, memory => memory.unmapped_files())
     }

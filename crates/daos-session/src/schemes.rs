@@ -32,8 +32,17 @@ pub enum SchemesError {
 
 /// Whether a scheme can be applied to this memory; if not, why, and what to do about it.
 pub(crate) fn supports(memory: &impl ActionSink, scheme: &Scheme) -> Result<(), String> {
-    memory.supports(scheme.action)?;
+    acts_on(memory, scheme)?;
     tells_refaults(memory, scheme)
+}
+
+/// Whether what a scheme does can be done to this memory. One that leaves anonymous memory alone
+/// needs no swap.
+pub(crate) fn acts_on(memory: &impl ActionSink, scheme: &Scheme) -> Result<(), String> {
+    match memory.supports(scheme.action) {
+        Err(_) if scheme.action.needs_swap() && !scheme.takes_anonymous() => Ok(()),
+        supported => supported,
+    }
 }
 
 /// Whether it is told what comes back of this memory, if `scheme` has a bound on that.

@@ -100,6 +100,22 @@ impl ActionSink for VirtualMemory {
         Ok(found)
     }
 
+    fn shared(
+        &mut self,
+        target: TargetId,
+        ranges: &[AddrRange],
+    ) -> Result<Vec<AddrRange>, BpfError> {
+        let mut shared = Vec::new();
+        let Some(at) = self.place_of(target) else { return Ok(shared) };
+        let Some(task) = self.task(at)? else { return Ok(shared) };
+        leaves::for_each(&mut self.reader, &task, ranges, Facts::OfPresent, |leaf| {
+            if leaf.is_memory() && leaf.is_shared() {
+                leaf.range.push_joined(&mut shared);
+            }
+        })?;
+        Ok(shared)
+    }
+
     fn clock_us(&self) -> f64 {
         cpu::monotonic_us() as f64
     }

@@ -20,8 +20,8 @@ fn needs_swap(root: &Path) -> Result<(), String> {
     if Swap::read(&root.join("proc")).total_bytes > 0 {
         return Ok(());
     }
-    Err("there is no swap, so anonymous memory can't be paged out: give --zram 4G, or turn \
-         swap on (swapon)"
+    Err("there is no swap, so anonymous memory can't be paged out: give --zram 4G, turn swap on \
+         (swapon), or have a filter allow memory = \"file\" alone"
         .into())
 }
 

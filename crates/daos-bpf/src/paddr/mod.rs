@@ -41,6 +41,7 @@ use daos_core::{
 use daos_linux::census::Selection;
 use daos_linux::iomem;
 use daos_linux::memory::ProcessMemory;
+use daos_linux::pid_namespace;
 use owners::{Owners, Piece};
 use std::path::Path;
 
@@ -87,6 +88,9 @@ impl PhysicalMemory {
     ///
     /// [`BpfError`] where this host lacks what it takes.
     pub fn new(selection: Selection, most: usize, max_overhead: f64) -> Result<Self, BpfError> {
+        if !pid_namespace::is_of_host(Path::new("/proc")) {
+            return Err(BpfError::PidNamespace);
+        }
         let mut reader = Reader::with_frames()?;
         let own_pgd = reader.myself()?.pgd;
         let ram = iomem::system_ram(Path::new("/"))?;

@@ -4,7 +4,7 @@ use super::interval_map::IntervalMap;
 use super::proof::sample;
 use daos_core::{
     AccessCheck, Action, ActionReport, ActionSink, AddrRange, Capabilities, Mapping, Observation,
-    OwnedMemory, PAGE_SIZE, Prices, Residence, Snapshot, Target, TargetId, TargetInfo,
+    OwnedMemory, PAGE_SIZE, Prices, Refusal, Residence, Snapshot, Target, TargetId, TargetInfo,
     TargetSnapshot, Window,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,6 +39,22 @@ fn ids(targets: &[TargetSnapshot]) -> BTreeSet<TargetId> {
     targets.iter().map(|target| target.id).collect()
 }
 
+/// Sorted `ranges` without sorted `holes`, which lie in them.
+fn without(ranges: &[AddrRange], holes: &[AddrRange]) -> Vec<AddrRange> {
+    let mut holes = holes.iter().peekable();
+    let mut left = Vec::new();
+    for range in ranges {
+        let mut start = range.start;
+        while let Some(hole) = holes.next_if(|hole| hole.end <= range.end) {
+            left.push(AddrRange::new(start, hole.start));
+            start = hole.end;
+        }
+        left.push(AddrRange::new(start, range.end));
+    }
+    left.retain(|range| !range.is_empty());
+    left
+}
+
 impl<'a, S: ActionSink> DryRun<'a, S> {
     /// Counts in `counted` what would be done to the memory behind `real`.
     pub fn new(real: &'a mut S, counted: &'a mut Counted) -> Self {
@@ -66,6 +82,11 @@ impl<S: ActionSink> ActionSink for DryRun<'_, S> {
         }
         fresh.iter().for_each(|range| counted.set(*range, 0));
         let mut outcome = ActionReport::default();
+        if matches!(action, Action::Pageout | Action::Cold) {
+            let shared = self.real.shared(target, &fresh)?;
+            outcome.refuse(Refusal::Shared, shared.iter().map(AddrRange::len).sum());
+            fresh = without(&fresh, &shared);
+        }
         for (window, seen) in sample(self.real, target, &fresh)? {
             let pages = match action {
                 // What is there already needs not be brought back.
@@ -79,6 +100,14 @@ impl<S: ActionSink> ActionSink for DryRun<'_, S> {
             }
         }
         Ok(outcome)
+    }
+
+    fn shared(
+        &mut self,
+        target: TargetId,
+        ranges: &[AddrRange],
+    ) -> Result<Vec<AddrRange>, S::Error> {
+        self.real.shared(target, ranges)
     }
 
     fn unmapped_files(&mut self) -> Result<Vec<TargetSnapshot>, S::Error> {

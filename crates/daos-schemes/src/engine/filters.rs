@@ -219,6 +219,28 @@ mod tests {
     }
 
     #[test]
+    fn whether_anonymous_memory_is_let_through() {
+        let mut scheme = crate::parse("4K max min min 5s max pageout", "test").unwrap().remove(0);
+        let not = |filter: Filter| Filter { inverted: true, ..filter };
+        let (anonymous, file) = (FilterType::Anonymous, FilterType::File);
+        let some = FilterType::Cgroup("/a".into());
+        for (filters, expected) in [
+            (vec![], true),
+            (vec![filter(file.clone(), true)], false),
+            (vec![filter(file.clone(), false)], true),
+            (vec![filter(anonymous.clone(), false)], false),
+            (vec![not(filter(anonymous.clone(), true))], false),
+            (vec![not(filter(file.clone(), false))], false),
+            (vec![filter(some.clone(), true), filter(file.clone(), true)], true),
+            (vec![filter(some.clone(), false), filter(file, true)], false),
+            (vec![filter(some, false), filter(anonymous, true)], true),
+        ] {
+            scheme.filters = filters;
+            assert_eq!(scheme.takes_anonymous(), expected, "{:?}", scheme.filters);
+        }
+    }
+
+    #[test]
     fn a_page_that_is_meant_in_part_is_left() {
         let AddrRange { start, end } = pages(8, 25);
         let odd = |allow| filter(FilterType::Addresses(AddrRange::new(start + 5, end - 7)), allow);

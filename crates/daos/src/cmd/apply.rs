@@ -100,8 +100,7 @@ fn live(args: &cli::Apply, monitor: AnyMonitor) -> Result<i32> {
             say!("daos: {}", unwatched::told(Path::new("/"), &args.target, user, true));
         }
     }
-    swap.map_or(Ok(()), |swap| swap.take_away())?;
-    applied?;
+    session::take_away(swap, applied)?;
     stats?;
     Ok(ending.exit_status().unwrap_or(0))
 }

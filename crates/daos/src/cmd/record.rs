@@ -8,7 +8,7 @@ use crate::cmd::account::{Told, tell_slowdown};
 use crate::cmd::monitoring;
 use crate::cmd::session::{self, Prepared, Purpose};
 use crate::cmd::unwatched;
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, anyhow};
 use daos_cli::{Usage, is_broken_pipe, say, signals};
 use daos_core::units::display;
 use daos_core::{AccessCheck, HOT_RATE, Snapshot};
@@ -94,8 +94,7 @@ fn live(args: &cli::Record, monitor: AnyMonitor) -> Result<i32> {
             say!("daos: {err:#}; the command goes on");
             let (live, ..) = session.into_parts();
             session::tell_end(&live.finish(command, &stop)?, args.quiet);
-            swap.map_or(Ok(()), |swap| swap.take_away())?;
-            bail!("nothing was recorded");
+            return session::take_away(swap, Err(anyhow!("nothing was recorded")));
         }
         Err(err) => return Err(err),
     };
@@ -109,7 +108,8 @@ fn live(args: &cli::Record, monitor: AnyMonitor) -> Result<i32> {
 
     let recorded = match recorded {
         Err(err) if command.is_some() && !is_broken_pipe(&err) => {
-            say!("daos: recording ended early: {err:#}; the command goes on");
+            let schemes = if args.schemes.schemes.is_empty() { "" } else { ", without schemes" };
+            say!("daos: recording ended early: {err:#}; the command goes on{schemes}");
             Err(anyhow!("the record lacks its end"))
         }
         recorded => recorded,
@@ -122,23 +122,26 @@ fn live(args: &cli::Record, monitor: AnyMonitor) -> Result<i32> {
     session::tell_end(&ending, args.quiet);
     let exit_status = ending.exit_status();
     let end = totals.end(ending.reason(), exit_status, setup_cpu_us, told.scheme_ends());
-    match recorded {
-        Ok(()) => recording.finish(&end)?,
-        // Nobody reads on: no failure of the command, whose status stands.
-        Err(err) if is_broken_pipe(&err) => return Ok(exit_status.unwrap_or(0)),
-        Err(err) => return Err(err),
-    }
+    let recorded = recorded.and_then(|()| recording.finish(&end));
+    // What schemes did is worth having also when the record failed.
     let stats = told.write_stats(args.schemes.stats.as_deref());
-    if !args.quiet {
+    if !args.quiet && recorded.is_ok() {
         let nothing = totals.are_of_nothing().then(|| {
             let act = !args.schemes.schemes.is_empty();
             unwatched::told(Path::new("/"), &args.target, args.user.as_deref(), act)
         });
         let output = args.output.display().to_string();
         totals.tell(&end, &output, without_children, nothing.as_deref());
+    }
+    if !args.quiet {
         told.tell();
     }
-    swap.map_or(Ok(()), |swap| swap.take_away())?;
+    let recorded = match recorded {
+        // Nobody reads on: no failure of the command, whose status stands.
+        Err(err) if is_broken_pipe(&err) => Ok(()),
+        recorded => recorded,
+    };
+    session::take_away(swap, recorded)?;
     stats?;
     Ok(exit_status.unwrap_or(0))
 }

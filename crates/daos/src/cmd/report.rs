@@ -35,7 +35,17 @@ fn open(common: &Common, time: Option<(u64, u64)>) -> Result<(Source, Output)> {
     Ok((source, Output::open(common.format, common.output.as_ref())?))
 }
 
+/// Most cells of a heat map that are asked for. Chosen: they take some hundred mebibytes.
+const MOST_CELLS: u64 = 4_000_000;
+
 fn show_heatmap(args: &cli::Heatmap) -> Result<i32> {
+    let cells = u64::from(args.width.unwrap_or(1)) * u64::from(args.height.unwrap_or(1));
+    if cells > MOST_CELLS {
+        let why = format!(
+            "--width times --height is {cells}, of {MOST_CELLS} cells at most: make one of them smaller"
+        );
+        return Err(Usage(why).into());
+    }
     let (source, mut output) = open(&args.common, args.zoom.time)?;
     let style = output.style(&args.color);
     let fitting = heatmap::HeatmapOptions::new(output.format, &style, &source.targets());

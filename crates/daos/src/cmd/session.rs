@@ -6,6 +6,7 @@ use anyhow::{Context, Result, bail};
 use daos_cli::{Usage, WholeFile, say, scheme_error};
 use daos_core::text::safe;
 use daos_core::units::display;
+use daos_linux::support::SwapDevice;
 use daos_linux::{GuardedSwap, User, damon, rights};
 use daos_monitor::AnyMonitor;
 use daos_schemes::Scheme;
@@ -72,7 +73,7 @@ impl Prepared {
         schemes.check(|scheme: &Scheme| targets.tell(scheme))?;
         // A swap device that is yet to be set up will do.
         let swap_comes = managing.zram.bytes.is_some();
-        schemes.check(|scheme: &Scheme| match targets.supports(scheme.action) {
+        schemes.check(|scheme: &Scheme| match targets.supports(scheme) {
             Err(_) if swap_comes && scheme.action.needs_swap() => Ok(()),
             supported => supported,
         })?;
@@ -119,15 +120,37 @@ impl Prepared {
 pub fn set_up_swap(zram: cli::Zram, quiet: bool) -> Result<Option<GuardedSwap>> {
     let swap = zram.options().map(GuardedSwap::set_up).transpose()?;
     if let Some(swap) = swap.as_ref().filter(|_| !quiet) {
-        let (device, size) = (swap.device(), display::bytes(swap.size_bytes()));
+        let (device, size_bytes) = (swap.device(), swap.size_bytes());
+        let size = display::bytes(size_bytes);
         let (limit, priority) = (swap.swap().limit_bytes(), swap.swap().priority());
         say!(
             "daos: {} is swap of {size} until daos ends (at most {} of memory, priority {priority}); it is the machine's: other processes use it too",
             device.display(),
             display::bytes(limit)
         );
+        let others = SwapDevice::all(Path::new("/proc"));
+        if limit < size_bytes && others.iter().any(|other| Path::new(&other.name) != device) {
+            say!(
+                "daos: note: while those {} are taken, the kernel goes on to no other swap before the {size} are full: give a --zram that is no larger, where the rest is to go there",
+                display::bytes(limit)
+            );
+        }
     }
     Ok(swap)
+}
+
+/// Takes away the swap that was set up, and goes on with what was `done`. Of two failures the
+/// swap's is said, and the other goes on.
+pub fn take_away<T>(swap: Option<GuardedSwap>, done: Result<T>) -> Result<T> {
+    let taken = swap.map_or(Ok(()), |swap| swap.take_away());
+    match (done, taken) {
+        (Ok(done), taken) => Ok(taken.map(|()| done)?),
+        (Err(err), Ok(())) => Err(err),
+        (Err(err), Err(left)) => {
+            say!("daos: {left}");
+            Err(err)
+        }
+    }
 }
 
 /// The schemes that were named, if the file for their counters can be written.

@@ -140,16 +140,20 @@ fn a_disk_that_fills_up_ends_the_recording_and_not_the_command() {
         // A limit on the size of files (16 KiB or 32, by shell), which is an error to whoever
         // ignores its signal.
         let script = format!(
-            "trap '' XFSZ; ulimit -f 32; exec {} record -q --monitor reference --aggr 5ms -o {} -- sh -c 'sleep 4; touch {}'",
+            "trap '' XFSZ; ulimit -f 32; exec {} record -q --monitor reference --aggr 5ms -o {} \
+             -s '4K max min min min max stat' --stats {} -- sh -c 'sleep 4; touch {}'",
             env!("CARGO_BIN_EXE_daos"),
             scratch.text("record"),
+            scratch.text("stats"),
             scratch.text("touched")
         );
         let output = Command::new("sh").args(["-c", &script]).output().unwrap();
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{stderr}");
         assert!(stderr.contains("recording ended early: cannot write to"), "{stderr}");
+        assert!(stderr.contains("the command goes on, without schemes"), "{stderr}");
         assert!(scratch.path("touched").exists(), "the command goes on to its end");
+        assert!(scratch.path("stats").exists(), "what schemes did is told all the same");
         let record = Record::open(scratch.path("record")).expect("what was written can be read");
         assert!(record.extent().snapshots >= 10, "{:?}", record.extent());
     });

@@ -148,7 +148,11 @@ fn more_children_than_files_may_be_open() {
         drop(hostile);
         see_neighbour(&scratch, neighbour);
         let said = read_to_string(scratch.path("stderr")).expect("it is there");
-        assert_eq!(said.matches("children of the targets are not watched").count(), 1, "{said}");
+        assert_eq!(
+            said.matches("processes are not watched, as no more files").count(),
+            1,
+            "{said}"
+        );
         assert!(scratch.record().targets().count() < 30, "files were left for all else");
     });
 }

@@ -123,6 +123,7 @@ fn memory_that_others_map_is_left() {
         assert_eq!(report.refused, [(Refusal::Shared, HUGE)], "{action}");
         assert_eq!(report.applied_bytes, 0);
     }
+    assert_eq!(actor.sink.shared(actor.id, &[target.memory]).unwrap(), [target.memory]);
     assert_eq!(target.count(PageState::Present), 512);
     assert!(target.is_intact());
 }

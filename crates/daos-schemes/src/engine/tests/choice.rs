@@ -271,6 +271,7 @@ fn huge_memory_can_be_filtered() {
 fn a_dry_run_counts_what_is_there_once_and_does_nothing() {
     let mut toy = Toy::new(1000).used(10, 12);
     toy.pages[100..200].iter_mut().for_each(|page| page.present = false);
+    toy.memory.shared = vec![pages(300, 350), pages(351, 352)];
     let mut engine = Engine::new(vec![idle(2, Action::Pageout)]);
     let mut counted = Counted::default();
     for _ in 0..100 {
@@ -281,7 +282,9 @@ fn a_dry_run_counts_what_is_there_once_and_does_nothing() {
             .unwrap();
     }
     assert!(toy.log.is_empty());
-    assert_eq!(stats(&engine).applied_bytes, 900 * PAGE_SIZE, "nobody touches the used ones here");
+    assert_eq!(stats(&engine).applied_bytes, 849 * PAGE_SIZE, "nobody touches the used ones here");
+    let refused: Vec<_> = stats(&engine).refused_bytes.iter().collect();
+    assert_eq!(refused, [(&Refusal::Shared, &(51 * PAGE_SIZE))]);
 }
 
 #[test]
