@@ -3,7 +3,7 @@
 //! One accesses it as fast as it can. The other leaves each page alone for half a second
 //! on average: too seldom to be seen in most samples, often enough not to be idle.
 
-use super::case::Sizes;
+use super::sizes::Sizes;
 use super::trial::{Configuration, Trial, ratio};
 use crate::metrics::{Measurement, Unit};
 

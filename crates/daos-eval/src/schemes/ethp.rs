@@ -3,7 +3,7 @@
 //!
 //! Compared with no huge pages, and with huge pages for all of it.
 
-use super::case::Sizes;
+use super::sizes::Sizes;
 use super::trial::{Configuration, Trial, ratio};
 use crate::error::EvalError;
 use crate::metrics::{Goal, Measurement, Unit};

@@ -8,7 +8,7 @@
 //! go by, each hot page is accessed once; there is room for a sixth of these cold pages. There is
 //! so much cold memory that each of its pages is accessed a tenth as often as a hot one.
 
-use super::case::Sizes;
+use super::sizes::Sizes;
 use super::trial::{Configuration, Trial, ratio};
 use crate::metrics::{Goal, Measurement, Unit};
 

@@ -10,6 +10,7 @@
 //! |---|---|---|
 //! | [`case`] | the cases, by name | a case, in a file of its own |
 //! | `prcl`, `busy`, `ethp`, `lock` | each: its configurations, and from their trials its measurements | |
+//! | [`sizes`] | how large and how long these are | |
 //! | [`trial`] | a configuration, and what came of a trial of it | |
 //! | `run` | runs a trial | |
 //! | `counters` | what the schemes counted | |
@@ -24,8 +25,10 @@ mod lock;
 mod prcl;
 pub mod rounds;
 mod run;
+pub mod sizes;
 pub mod table;
 pub mod trial;
 
-pub use case::{Case, Sizes};
+pub use case::Case;
 pub use rounds::{CaseResult, SchemesPlan, SchemesProgress, run};
+pub use sizes::Sizes;

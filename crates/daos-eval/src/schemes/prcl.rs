@@ -1,6 +1,6 @@
 //! Reclaiming what is not used: 1 GiB, of which 128 MiB are in use.
 
-use super::case::Sizes;
+use super::sizes::Sizes;
 use super::trial::{Configuration, Trial, ratio};
 use crate::metrics::{Goal, Measurement, Unit};
 

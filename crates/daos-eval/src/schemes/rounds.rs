@@ -1,6 +1,7 @@
 //! All that is planned, round by round.
 
-use super::case::{Case, Sizes};
+use super::case::Case;
+use super::sizes::Sizes;
 use super::trial::Trial;
 use crate::error::EvalError;
 use crate::metrics::Measurement;

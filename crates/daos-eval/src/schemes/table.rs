@@ -48,7 +48,8 @@ pub fn json(results: &[CaseResult], plan: &SchemesPlan, out: &mut impl Write) ->
 
 #[cfg(test)]
 mod tests {
-    use super::super::case::{Case, Sizes};
+    use super::super::case::Case;
+    use super::super::sizes::Sizes;
     use super::*;
     use crate::metrics::{Goal, Measurement, Unit};
     use crate::under_test::Commands;
