@@ -10,19 +10,22 @@
 //! | [`program`] | a program, and where they come from |
 //! | `tuned` | has `daos` tune for it; what that found |
 //! | `trial` | runs it once, and samples it |
-//! | [`rounds`] | all that is planned |
+//! | [`plan`] | what is planned |
+//! | [`rounds`] | all of it, program by program and round by round |
 //! | [`gains`] | what the runs of a program show, and those of all |
 //! | [`table`] | tables and JSON |
 
 pub mod gains;
+pub mod plan;
 pub mod program;
 pub mod rounds;
 pub mod table;
 mod trial;
 mod tuned;
 
+pub use plan::{Limit, ProgramsPlan};
 pub use program::Program;
-pub use rounds::{Limit, ProgramResult, ProgramsPlan, ProgramsProgress, run};
+pub use rounds::{ProgramResult, ProgramsProgress, run};
 pub use trial::ProgramTrial;
 pub use tuned::Tuned;
 pub(crate) use tuned::tune;

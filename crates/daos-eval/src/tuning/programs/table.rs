@@ -1,7 +1,8 @@
 //! The results for programs: tables for people, JSON for other programs.
 
 use super::gains::{self, Gains};
-use super::rounds::{ProgramResult, ProgramsPlan};
+use super::plan::ProgramsPlan;
+use super::rounds::ProgramResult;
 use super::tuned::Tuned;
 use crate::metrics::{MetricRow, MetricsJson, runs_in_words, write_json_line, write_metrics};
 use serde::Serialize;
@@ -74,8 +75,8 @@ fn of_all(results: &[ProgramResult]) -> Vec<MetricRow> {
 #[cfg(test)]
 mod tests {
     use super::super::gains::ProgramRound;
+    use super::super::plan::Limit;
     use super::super::program::Program;
-    use super::super::rounds::Limit;
     use super::super::trial::ProgramTrial;
     use super::*;
     use std::path::PathBuf;

@@ -1,8 +1,8 @@
 //! Has `daos` tune a scheme for a program: `daos tune`, a process of its own, as a user
 //! would start it.
 
+use super::plan::{Limit, ProgramsPlan};
 use super::program::Program;
-use super::rounds::{Limit, ProgramsPlan};
 use crate::error::EvalError;
 use crate::under_test::Running;
 use serde::{Deserialize, Serialize};
