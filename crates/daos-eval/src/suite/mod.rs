@@ -16,7 +16,8 @@
 //! | `run`, `job`, `samples` | a run, the workload in it, and what is sampled of that | |
 //! | `pair` | two copies at once, each on half of the CPUs | |
 //! | `script` | the scripts of a workload; its input | |
-//! | `tuning`, `own_schemes` | schemes tuned for a workload, or given for it | |
+//! | `tuning`, `tuned` | tuning a scheme for a workload, and what that found | |
+//! | `own_schemes` | schemes that are given for a workload | |
 //! | `tree` | a program and all that it starts: its memory, and its end | |
 //! | `host` | what is changed of the host, and put back | |
 //! | `records` | what `daos record` wrote beside workloads, where that is kept | |
@@ -43,6 +44,7 @@ mod samples;
 pub(crate) mod script;
 pub mod store;
 pub(crate) mod tree;
+mod tuned;
 mod tuning;
 pub mod workload;
 

@@ -11,7 +11,7 @@ use super::error::SuiteError;
 use super::host::{HostAsConfigured, drop_caches};
 use super::job::Job;
 use super::plan::Plan;
-use super::run::{check_memory, limit};
+use super::run::limit;
 use super::store::{Measured, Outcome, Store};
 use super::tree::Sweep;
 use super::workload::Workload;
@@ -39,7 +39,7 @@ pub fn run(
     configuration: &Configuration,
     round: u32,
 ) -> Result<(Measured, Measured), SuiteError> {
-    check_memory(workload, 2)?;
+    workload.check_memory(2)?;
     let side = Side::of_round(round);
     let job = Job {
         limit_bytes: limit(store, workload, configuration)?,

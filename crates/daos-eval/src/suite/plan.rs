@@ -4,7 +4,7 @@ use super::configuration::{BASELINE, Configuration};
 use super::error::SuiteError;
 use super::results::mean;
 use super::store::Store;
-use super::tuning;
+use super::tuned;
 use super::workload::{Suite, Workload};
 use daos_linux::User;
 use std::collections::BTreeSet;
@@ -111,10 +111,10 @@ impl Plan {
         // It is tuned for before the first of them.
         let is_tuned = || {
             step.round > 0
-                || store.is_some_and(|store| tuning::is_done(store, workload, &configuration.name))
+                || store.is_some_and(|store| tuned::is_done(store, workload, &configuration.name))
         };
         let tuning = match configuration.tuned() {
-            Some(_) if !is_tuned() => f64::from(tuning::SAMPLES) * (ASIDE_S + workload.seconds),
+            Some(_) if !is_tuned() => f64::from(tuned::SAMPLES) * (ASIDE_S + workload.seconds),
             _ => 0.0,
         };
         let others = || self.configurations.iter().find_map(|other| took(&other.name));

@@ -10,7 +10,6 @@ use super::results::mean;
 use super::store::{Measured, Store};
 use super::tuning;
 use super::workload::Workload;
-use crate::under_test::available_memory;
 use daos_core::Side;
 use std::path::Path;
 
@@ -40,7 +39,7 @@ pub fn run(
     configuration: &Configuration,
     round: u32,
 ) -> Result<Measured, SuiteError> {
-    check_memory(workload, 1)?;
+    workload.check_memory(1)?;
     let job = Job {
         limit_bytes: limit(store, workload, configuration)?,
         ..Job::of(plan, store, workload, configuration, round, Side::First)?
@@ -48,17 +47,6 @@ pub fn run(
     let host = HostAsConfigured::set_up(plan, store, configuration)?;
     let measured = drop_caches().and_then(|()| job.run(plan.user.as_ref(), &plan.stop));
     host.put_back_after(measured)
-}
-
-/// Refuses a workload of which so many copies are more than the machine has room for.
-pub fn check_memory(workload: &Workload, copies: u64) -> Result<(), SuiteError> {
-    if let Some(bytes) = workload.memory_bytes()
-        && let need = bytes.saturating_mul(copies)
-        && let Some(have) = available_memory::short_for(need)?
-    {
-        return Err(SuiteError::Memory { need, have });
-    }
-    Ok(())
 }
 
 /// The most memory that it may have, in bytes, if it is limited to what another configuration

@@ -3,31 +3,18 @@
 
 use super::error::SuiteError;
 use super::plan::Plan;
-use super::run::check_memory;
 use super::script;
 use super::store::Store;
 use super::tree::Sweep;
+use super::tuned::{SAMPLES, directory, found};
 use super::workload::{Workload, quoted};
-use crate::tuning::programs::{Limit, Program, ProgramsPlan, Tuned, tune};
+use crate::tuning::programs::{Limit, Program, ProgramsPlan, tune};
 use daos_core::Side;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-/// Samples of a tuning, those without a scheme included: as the paper has it.
-pub const SAMPLES: u32 = 10;
 /// Most of the performance that may be lost. Chosen: what the project aims at for tuned schemes.
 const MAX_LOSS: f64 = 0.01;
-
-/// Whether it was done before.
-pub fn is_done(store: &Store, workload: &Workload, configuration: &str) -> bool {
-    found(&directory(store, &workload.name, configuration)).is_some()
-}
-
-/// The thresholds that were found for a workload, or that none are better than no scheme, in
-/// words; `None` where nothing was tuned.
-pub fn thresholds(store: &Store, workload: &str, configuration: &str) -> Option<String> {
-    found(&directory(store, workload, configuration)).map(|tuned| tuned.thresholds())
-}
 
 /// The scheme that is best for a workload: that which was found before, or finds it, in pairs
 /// where the plan is. `None` where none is better than no scheme.
@@ -42,7 +29,7 @@ pub fn scheme(
     if let Some(tuned) = found(&results) {
         return Ok(tuned.scheme);
     }
-    check_memory(workload, if plan.pairs.is_some() { 2 } else { 1 })?;
+    workload.check_memory(if plan.pairs.is_some() { 2 } else { 1 })?;
     let cd = |side| {
         let dir = script::directory(store, workload, side)?;
         Ok::<_, SuiteError>(format!("cd {}", quoted(&dir.to_string_lossy())))
@@ -83,14 +70,4 @@ pub fn scheme(
     };
     let _sweep = Sweep::new();
     Ok(tune(&tuning, &program, &results)?.scheme)
-}
-
-fn directory(store: &Store, workload: &str, configuration: &str) -> PathBuf {
-    store.dir().join("tuned").join(configuration).join(workload)
-}
-
-/// What a tuning that was not interrupted found.
-fn found(results: &Path) -> Option<Tuned> {
-    let tuned = Tuned::read(&results.join("result.json")).ok()?;
-    (tuned.samples >= u64::from(SAMPLES)).then_some(tuned)
 }

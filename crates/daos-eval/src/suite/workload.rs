@@ -1,6 +1,7 @@
 //! What is run: programs, as a TOML file lists them.
 
 use super::error::SuiteError;
+use crate::under_test::available_memory;
 use daos_cli::is_program;
 use daos_core::units;
 use serde::{Deserialize, Serialize};
@@ -198,6 +199,17 @@ impl Workload {
     /// About how many bytes it takes, if it says.
     pub fn memory_bytes(&self) -> Option<u64> {
         self.memory.as_deref().and_then(|text| units::bytes(text).ok())
+    }
+
+    /// Refuses it if so many copies are more than the machine has room for.
+    pub(crate) fn check_memory(&self, copies: u64) -> Result<(), SuiteError> {
+        if let Some(bytes) = self.memory_bytes()
+            && let need = bytes.saturating_mul(copies)
+            && let Some(have) = available_memory::short_for(need)?
+        {
+            return Err(SuiteError::Memory { need, have });
+        }
+        Ok(())
     }
 
     /// Seconds after which a run of it is ended.

@@ -10,7 +10,7 @@ use crate::monitors::ComparedKind;
 use crate::suite::script;
 use crate::suite::tree::Sweep;
 use crate::suite::{Plan, Store, SuiteError, Workload};
-use crate::under_test::{Running, available_memory, ends_before};
+use crate::under_test::{Running, ends_before};
 use daos_core::{Side, SnapshotSource};
 use daos_linux::{cpu, layout};
 use daos_session::{LiveError, Targets};
@@ -59,11 +59,7 @@ impl Place<'_> {
         workload: &'a Workload,
         called: &str,
     ) -> Result<Started<'a>, SuiteError> {
-        if let Some(need) = workload.memory_bytes()
-            && let Some(have) = available_memory::short_for(need)?
-        {
-            return Err(SuiteError::Memory { need, have });
-        }
+        workload.check_memory(1)?;
         let dir = script::directory(self.store, workload, Side::First)?;
         let log = script::log(self.store, workload, called)?;
         let mut command = script::shell(

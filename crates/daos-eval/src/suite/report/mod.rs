@@ -9,7 +9,7 @@ use super::SuiteError;
 use super::records::{self, Records};
 use super::results::{Compared, Metric, Results, Statistic, Table, sentences};
 use super::store::Store;
-use super::tuning;
+use super::tuned;
 
 /// What a pair is.
 const PAIR: &str = "two copies at once, each on half of the CPUs, one of them alone (memory of the \
@@ -187,7 +187,7 @@ pub fn write(store: &Store) -> Result<Report, SuiteError> {
 /// What was tuned before it was run.
 fn tuned(store: &Store, results: &Results<'_>) -> Vec<String> {
     let of = |config: &str, workload: &str| {
-        let thresholds = tuning::thresholds(store, workload, config)?;
+        let thresholds = tuned::thresholds(store, workload, config)?;
         Some(format!("{config}, {workload}: {thresholds}"))
     };
     let configurations = results.configurations.iter();
