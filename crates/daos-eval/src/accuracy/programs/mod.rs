@@ -10,15 +10,17 @@
 //! | [`page_scan`] | the yardstick: every page, again and again |
 //! | [`scan`] | what it found |
 //! | [`comparison`] | that against what a monitor says |
+//! | [`plan`] | what is planned |
 //! | `run` | one run of a program, under either |
 //! | `beside` | the scan beside a program, for what it costs |
-//! | [`rounds`] | all that is planned |
+//! | [`rounds`] | all of them, round by round |
 //! | [`program_metrics`] | what a run is judged by |
 //! | [`report`] | tables and JSON |
 
 mod beside;
 pub mod comparison;
 pub mod page_scan;
+pub mod plan;
 pub mod program_metrics;
 pub mod report;
 pub mod rounds;
@@ -28,6 +30,7 @@ pub mod scan;
 pub use beside::scan_beside;
 pub use comparison::{Comparison, Moment, Pairs, compare};
 pub use page_scan::PageScan;
+pub use plan::ProgramPlan;
 pub use program_metrics::ProgramMetrics;
-pub use rounds::{ProgramEvent, ProgramPlan, ProgramResult, measure};
+pub use rounds::{ProgramEvent, ProgramResult, measure};
 pub use scan::{Scan, ScanLog};

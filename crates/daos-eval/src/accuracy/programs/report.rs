@@ -1,8 +1,9 @@
 //! What was found of real programs, for people and for programs.
 
 use super::comparison::Moment;
+use super::plan::ProgramPlan;
 use super::program_metrics::ProgramMetrics;
-use super::rounds::{ProgramPlan, ProgramResult};
+use super::rounds::ProgramResult;
 use crate::metrics::{MetricRow, MetricsJson, runs_in_words, write_json_line, write_table};
 use daos_core::units::display;
 use serde::Serialize;

@@ -1,6 +1,7 @@
 //! All that is planned: round by round each program under the scan, then under each monitor.
 
 use super::comparison::{Moment, Pairs, compare};
+use super::plan::ProgramPlan;
 use super::program_metrics::ProgramMetrics;
 use super::run::Place;
 use super::scan::ScanLog;
@@ -9,44 +10,14 @@ use crate::error::EvalError;
 use crate::metrics::MetricRow;
 use crate::monitors::ComparedKind;
 use crate::suite::script;
-use crate::suite::{Header, Machine, Plan, Store, Suite, SuiteError, Workload};
+use crate::suite::{Header, Machine, Plan, Store, SuiteError, Workload};
 use crate::under_test::Commands;
-use daos_core::{Interval, MonitorAttrs, Side, Snapshot, TargetInfo};
+use daos_core::{Interval, Side, Snapshot, TargetInfo};
 use daos_linux::User;
-use daos_monitor::MonitorOptions;
 use daos_record::Record;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-
-/// What to run, and how to look.
-#[derive(Debug, Clone)]
-pub struct ProgramPlan {
-    /// The programs.
-    pub suite: Suite,
-    /// What is compared with the scan. [`ComparedKind::FullScan`] is another such scan: it says
-    /// how much of a difference is the program's own.
-    pub monitors: Vec<ComparedKind>,
-    /// Rounds.
-    pub runs: u32,
-    /// How long a run takes at most, in microseconds.
-    pub length_us: u64,
-    /// What is compared begins so many microseconds after the program does.
-    pub warmup_us: u64,
-    /// Monitors begin so many microseconds after the program does.
-    pub attach_us: u64,
-    /// From one scan of all pages to the next, in microseconds: within that time memory is
-    /// accessed that counts.
-    pub scan_us: u64,
-    /// From when on memory is idle, in microseconds.
-    pub idle_us: u64,
-    /// The intervals and the bounds on regions of the monitors.
-    pub attrs: MonitorAttrs,
-    /// What only some monitors heed.
-    pub options: MonitorOptions,
-    /// Seed of the first round; each round has the next.
-    pub seed: u64,
-}
 
 /// A program under a monitor.
 #[derive(Debug, Clone, PartialEq)]

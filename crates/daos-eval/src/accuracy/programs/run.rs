@@ -2,7 +2,7 @@
 //! over or it ends. Nothing of it stays behind.
 
 use super::page_scan::{Found, PageScan};
-use super::rounds::ProgramPlan;
+use super::plan::ProgramPlan;
 use super::scan::ScanLog;
 use crate::accuracy::cost::Costs;
 use crate::error::EvalError;
