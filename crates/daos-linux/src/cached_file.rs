@@ -4,7 +4,7 @@
 //! from there to the file, on file systems whose handles hold nothing but the inode and its
 //! generation: ext4, XFS and F2FS do, Btrfs and those over others (overlayfs) don't.
 
-use crate::host::unescaped;
+use crate::kernel_files::unescaped;
 use daos_core::AddrRange;
 use rustix::fs::{Advice, Mode, OFlags, fadvise, major, minor, open};
 use std::ffi::c_int;

@@ -8,7 +8,7 @@
 //! [`TempSwap::left_behind`] finds it.
 
 use crate::rights;
-use crate::swap::SwapError;
+use crate::swap_error::SwapError;
 use crate::temp_swap::{SwapOptions, TempSwap};
 use crate::zram::Usage;
 use daos_core::text::safe_lines;

@@ -1,8 +1,7 @@
 //! What a process has in memory, in swap and in huge pages: for the lines that show
 //! what schemes come to.
 
-use crate::host::{self, field, kib_field};
-use crate::process::of_a_live_thread;
+use crate::kernel_files::{self, field, kib_field, of_a_live_thread};
 use daos_core::{KindsOfMemory, PAGE_SIZE};
 use std::fs;
 use std::iter::Sum;
@@ -119,7 +118,7 @@ fn kinds_of(status: &str) -> Option<KindsOfMemory> {
 /// What `read` makes of `/proc/PID/status`.
 fn of_status<T>(proc: &Path, pid: u32, read: impl Fn(&str) -> Option<T>) -> Option<T> {
     of_a_live_thread(&proc.join(pid.to_string()), |dir| {
-        read(&host::text(&dir.join("status")).ok()?)
+        read(&kernel_files::text(&dir.join("status")).ok()?)
     })
 }
 

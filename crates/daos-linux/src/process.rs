@@ -3,7 +3,7 @@
 use crate::census::stat::Stat;
 use crate::cgroup::CgroupPaths;
 use crate::clear_refs::ClearRefs;
-use crate::host;
+use crate::kernel_files::{self, of_a_live_thread};
 use crate::madvise::{self, Advice, Advised};
 use crate::maps::{self, MapsReading};
 use crate::memory::{self, ProcessMemory, ProcessSize};
@@ -301,7 +301,7 @@ impl Process {
     }
 
     fn status(&self) -> io::Result<Status> {
-        Ok(Status::parse(&host::text(&self.dir().join("status"))?))
+        Ok(Status::parse(&kernel_files::text(&self.dir().join("status"))?))
     }
 }
 
@@ -309,15 +309,6 @@ impl AsFd for Process {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.pidfd.as_fd()
     }
-}
-
-/// What `read` finds in the directory of a process, which is that of its main thread,
-/// or, when that has ended before the others, in another's.
-pub(crate) fn of_a_live_thread<T>(dir: &Path, read: impl Fn(&Path) -> Option<T>) -> Option<T> {
-    read(dir).or_else(|| {
-        let threads = fs::read_dir(dir.join("task")).ok()?;
-        threads.flatten().find_map(|thread| read(&thread.path()))
-    })
 }
 
 /// Bytes of a command line that are read. A process can make its own as long as its memory.
@@ -328,10 +319,10 @@ const LONGEST_COMMAND: u64 = 1024;
 /// the name the kernel has for it; empty when it has ended.
 pub fn name(proc: &Path, pid: u32) -> String {
     let dir = proc.join(pid.to_string());
-    let command = host::start_of(&dir.join("cmdline"), LONGEST_COMMAND).unwrap_or_default();
+    let command = kernel_files::start_of(&dir.join("cmdline"), LONGEST_COMMAND).unwrap_or_default();
     let words: Vec<_> = command.split('\0').filter(|word| !word.is_empty()).collect();
     if words.is_empty() {
-        host::text(&dir.join("comm")).unwrap_or_default().trim_end().to_owned()
+        kernel_files::text(&dir.join("comm")).unwrap_or_default().trim_end().to_owned()
     } else {
         words.join(" ")
     }
@@ -366,7 +357,7 @@ pub fn children(proc: &Path, pid: u32) -> Vec<u32> {
 /// When process `pid` was started, in clock ticks since the machine was: with its
 /// number a name that no other process will have. `None` when it has ended.
 pub fn start_ticks(proc: &Path, pid: u32) -> Option<u64> {
-    let stat = host::text(&proc.join(pid.to_string()).join("stat")).ok()?;
+    let stat = kernel_files::text(&proc.join(pid.to_string()).join("stat")).ok()?;
     let mut behind_name = stat.rsplit(") ").next()?.split(' ');
     let state = behind_name.next()?;
     let started = behind_name.nth(18)?.trim().parse().ok()?;
@@ -378,7 +369,7 @@ pub fn start_ticks(proc: &Path, pid: u32) -> Option<u64> {
 pub fn has_others_in_group(proc: &Path, leader: u32) -> bool {
     let is_other = |name: &str| name.parse::<u32>().is_ok_and(|pid| pid != leader);
     let in_group = |dir: &Path| {
-        let stat = host::text(&dir.join("stat")).unwrap_or_default();
+        let stat = kernel_files::text(&dir.join("stat")).unwrap_or_default();
         let mut behind_name = stat.rsplit(") ").next().unwrap_or_default().split(' ');
         let is_alive = behind_name.next().is_some_and(|state| !matches!(state, "" | "Z" | "X"));
         is_alive && behind_name.nth(1).and_then(|group| group.parse().ok()) == Some(leader)
@@ -391,14 +382,14 @@ pub fn has_others_in_group(proc: &Path, leader: u32) -> bool {
 /// The signals that this process ignores, the first of them in bit 0.
 pub fn ignored_signals() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = host::field(&status, "SigIgn");
+    let mask = kernel_files::field(&status, "SigIgn");
     mask.and_then(|hex| u64::from_str_radix(hex, 16).ok()).unwrap_or(0)
 }
 
 /// The process that thread `tid` is of.
 fn leader_of(tid: u32) -> Option<u32> {
-    let status = host::text(&Path::new(PROC).join(tid.to_string()).join("status")).ok()?;
-    host::field(&status, "Tgid")?.parse().ok()
+    let status = kernel_files::text(&Path::new(PROC).join(tid.to_string()).join("status")).ok()?;
+    kernel_files::field(&status, "Tgid")?.parse().ok()
 }
 
 #[derive(Debug)]
@@ -410,7 +401,7 @@ struct Status {
 
 impl Status {
     fn parse(text: &str) -> Self {
-        let field = |name: &str| host::field(text, name);
+        let field = |name: &str| kernel_files::field(text, name);
         Status {
             name: field("Name").unwrap_or_default().to_owned(),
             uid: field("Uid")

@@ -2,6 +2,7 @@
 //! them is the caller's. Every reader takes a root, so that a test can hand it a tree.
 
 use crate::host;
+use crate::kernel_files::{selected, unescaped};
 use crate::zram::Zram;
 use serde::Serialize;
 use std::fs;
@@ -119,7 +120,7 @@ impl SwapDevice {
         let device = |line: &str| {
             let mut fields = line.split_whitespace();
             let name = fields.next()?;
-            let name = host::unescaped(name).unwrap_or_else(|| name.to_owned());
+            let name = unescaped(name).unwrap_or_else(|| name.to_owned());
             let mut kib = fields.skip(1).map(|field| field.parse::<u64>().ok());
             let size_bytes = kib.next()?? * 1024;
             Some(Self { name, size_bytes, used_bytes: kib.next()?? * 1024 })
@@ -146,12 +147,6 @@ impl HugePages {
     }
 }
 
-/// The word in brackets: `always [madvise] never`.
-pub(crate) fn selected(choices: &str) -> String {
-    let word = choices.split_whitespace().find_map(|w| w.strip_prefix('[')?.strip_suffix(']'));
-    word.unwrap_or_default().to_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -168,12 +163,6 @@ mod tests {
         assert_eq!(status("0000000000000000").len(), 4);
         assert_eq!(status("0000000000a80000"), Vec::<&str>::new(), "ptrace, admin, nice");
         assert_eq!(status("0000000000280000"), ["CAP_SYS_NICE"]);
-    }
-
-    #[test]
-    fn choices_are_in_brackets() {
-        assert_eq!(selected("always [madvise] never\n"), "madvise");
-        assert_eq!(selected(""), "");
     }
 
     #[test]

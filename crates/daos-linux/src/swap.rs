@@ -5,6 +5,7 @@
 
 use crate::cgroup;
 use crate::support::{Swap, SwapDevice};
+use crate::swap_error::SwapError;
 use crate::swap_header::{self, Uuid};
 use daos_core::PAGE_SIZE;
 use daos_core::text::safe;
@@ -12,8 +13,7 @@ use std::ffi::CString;
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
-use thiserror::Error;
+use std::path::Path;
 
 /// The kernel takes no device of less than ten pages; one that is of use has more.
 const LEAST_BYTES: u64 = 1 << 20;
@@ -28,69 +28,6 @@ const CGROUP_RESERVE_BYTES: u64 = 8 << 20;
 pub(crate) const FIRST: u16 = 0x7fff;
 /// Says that a priority is given.
 const PREFER: libc::c_int = 0x8000;
-
-/// Why swap could not be set up, or taken away.
-#[derive(Debug, Error)]
-pub enum SwapError {
-    /// It makes no sense.
-    #[error("a swap device can have 1 MiB to 16 TiB, not {0} bytes; give a size such as 4G")]
-    Size(u64),
-    /// No bound, or one that leaves no room.
-    #[error(
-        "swap on zram can be bound to 1 MiB of memory or more, not {0} bytes; give a size such as 2G"
-    )]
-    Limit(u64),
-    /// Higher than there is.
-    #[error("the priority of swap is 0 to 32767, not {0}")]
-    Priority(u16),
-    /// It was set up by `daos`, and then made something else by somebody else.
-    #[error("{0} was left alone: it is somebody else's by now, as its first page says")]
-    SomebodyElses(PathBuf),
-    /// There is no zram to be had.
-    #[error(
-        "this kernel has no zram device to spare; `modprobe zram` (CONFIG_ZRAM), or add a swap file instead (see mkswap(8))"
-    )]
-    NoZram,
-    /// The caller has not the rights.
-    #[error("{0}: not permitted; run daos as root")]
-    NotPermitted(String),
-    /// It is in use, and there is no room for what is in it.
-    #[error(
-        "{device} stays on: the {} MiB that {place} may have in it do not fit into what that has left, {} MiB; end processes (or raise its limit), then run `daos doctor --clean`",
-        .used_bytes >> 20, .room_bytes >> 20
-    )]
-    DoesNotFit {
-        /// The swap device.
-        device: PathBuf,
-        /// What is in it.
-        used_bytes: u64,
-        /// `the machine`, or a cgroup.
-        place: String,
-        /// What could be taken back.
-        room_bytes: u64,
-    },
-    /// The process that guards it says so, or ended without a word.
-    #[error("{0}")]
-    Guard(String),
-    /// Anything else that the kernel said.
-    #[error("{what}: {why}")]
-    Io {
-        /// What was tried.
-        what: String,
-        /// What the kernel said.
-        why: io::Error,
-    },
-}
-
-impl SwapError {
-    pub(crate) fn io(what: String, why: io::Error) -> Self {
-        if why.kind() == io::ErrorKind::PermissionDenied {
-            Self::NotPermitted(what)
-        } else {
-            Self::Io { what, why }
-        }
-    }
-}
 
 /// A bound on memory that leaves room for something. Zero would be none for the kernel.
 pub(crate) fn valid_limit(bytes: u64) -> Result<u64, SwapError> {

@@ -10,7 +10,8 @@
 
 use crate::host;
 use crate::process::start_ticks;
-use crate::swap::{self, SwapError};
+use crate::swap;
+use crate::swap_error::SwapError;
 use crate::swap_header::{Header, Uuid};
 use crate::zram::{self, Usage, Zram};
 use rustix::fs::{FlockOperation, flock};

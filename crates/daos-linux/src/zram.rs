@@ -4,7 +4,8 @@
 //! device, `reset` empties it. A device whose size is 0 is nobody's. Where there is
 //! none, the kernel is asked for another one.
 
-use crate::swap::SwapError;
+use crate::kernel_files::selected;
+use crate::swap_error::SwapError;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -156,7 +157,7 @@ impl Zram {
     /// How it compresses: the word in brackets.
     pub(crate) fn algorithm(&self) -> Option<String> {
         let text = fs::read_to_string(self.file("comp_algorithm")).ok()?;
-        Some(crate::support::selected(&text)).filter(|name| !name.is_empty())
+        Some(selected(&text)).filter(|name| !name.is_empty())
     }
 
     /// Throws away what is in it, and makes it nobody's. That forgets how it was to

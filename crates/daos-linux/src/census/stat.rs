@@ -1,6 +1,6 @@
 //! `/proc/PID/stat`: what the kernel says of a process in one line.
 
-use crate::host;
+use crate::kernel_files;
 use daos_core::PAGE_SIZE;
 use std::path::Path;
 
@@ -23,7 +23,7 @@ pub(crate) struct Stat {
 impl Stat {
     /// `None` when there is no such process.
     pub(crate) fn read(root: &Path, pid: u32) -> Option<Self> {
-        Self::parse(&host::text(&root.join(format!("proc/{pid}/stat"))).ok()?)
+        Self::parse(&kernel_files::text(&root.join(format!("proc/{pid}/stat"))).ok()?)
     }
 
     fn parse(line: &str) -> Option<Self> {
@@ -49,7 +49,7 @@ impl Stat {
 
 /// Who process `pid` acts as.
 pub(crate) fn effective_uid(root: &Path, pid: u32) -> Option<u32> {
-    let status = host::text(&root.join(format!("proc/{pid}/status"))).ok()?;
+    let status = kernel_files::text(&root.join(format!("proc/{pid}/status"))).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
     line.split_whitespace().nth(1)?.parse().ok()
 }
