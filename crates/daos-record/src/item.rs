@@ -6,7 +6,7 @@ use crate::codec::{self, done};
 use crate::damage::Flaw;
 use crate::error::ReadError;
 use crate::frame::{self, Fault, Frames};
-use daos_core::{Done, Interval, TargetInfo};
+use daos_core::{Done, Interval, Ownership, TargetInfo};
 use serde::de::DeserializeOwned;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -39,7 +39,7 @@ impl Decoder {
     /// What the next frame, of this kind and payload, holds.
     pub fn decode(&mut self, kind: u8, payload: &[u8]) -> Result<Item, Flaw> {
         match kind {
-            frame::TARGET => codec::target(payload).map(Item::Target),
+            frame::TARGET => target(payload).map(Item::Target),
             frame::PAGES => match self.runs.read(payload) {
                 Some(()) => Ok(Item::Part),
                 None => Err(Flaw::Corrupt("page runs can't be decoded")),
@@ -77,6 +77,22 @@ impl Decoder {
             },
             _ => Ok(Item::Other),
         }
+    }
+}
+
+/// The target that `payload`, which is JSON, holds: its mappings are not empty, sorted and
+/// disjoint, and who has which part of it is sound.
+pub fn target(payload: &[u8]) -> Result<TargetInfo, Flaw> {
+    let target: TargetInfo = json(payload)?;
+    let mappings = &target.mappings;
+    let are_ranges = mappings.iter().all(|mapping| mapping.range.start < mapping.range.end);
+    let in_order = mappings.is_sorted_by(|before, next| before.range.end <= next.range.start);
+    if !(are_ranges && in_order) {
+        return Err(Flaw::Corrupt("the mappings of a target are not sorted and disjoint"));
+    }
+    match target.ownership.as_ref().is_none_or(Ownership::is_sound) {
+        true => Ok(target),
+        false => Err(Flaw::Corrupt("who has which part of a target does not add up")),
     }
 }
 

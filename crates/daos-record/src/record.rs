@@ -14,7 +14,7 @@ use crate::error::ReadError;
 use crate::frame::{self, Fault, PRELUDE};
 use crate::header::{End, Header};
 use crate::identify::identify;
-use crate::item::{FileFrames, Items, file_frames, json};
+use crate::item::{FileFrames, Items, file_frames, json, target};
 use crate::replay::{Intervals, Replay};
 use crate::schemes::Added;
 use daos_core::{PageCache, TargetId, TargetInfo};
@@ -106,7 +106,7 @@ impl Record {
         }
         match kind {
             frame::TARGET => {
-                let mut target = codec::target(payload)?;
+                let mut target = target(payload)?;
                 if target.id == TargetId::PAGE_CACHE {
                     self.page_cache = target.page_cache;
                     return Ok(());

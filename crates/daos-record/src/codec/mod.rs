@@ -21,9 +21,7 @@ pub mod stored;
 mod varint;
 pub mod working_sets;
 
-use crate::damage::Flaw;
-use crate::item::json;
-use daos_core::{AddrRange, Checks, Cost, Ownership, PAGE_SIZE, TargetId, TargetInfo};
+use daos_core::{AddrRange, Checks, Cost, PAGE_SIZE, TargetId};
 use stored::{StoredRegion, StoredSnapshot, StoredTarget};
 
 /// Most ticks in a snapshot. Attributes allow a million.
@@ -148,22 +146,6 @@ pub fn decode(mut payload: &[u8]) -> Option<StoredSnapshot> {
         cost,
     };
     payload.is_empty().then_some(snapshot)
-}
-
-/// The target that `payload`, which is JSON, holds: its mappings are not empty, sorted and
-/// disjoint, and who has which part of it is sound.
-pub fn target(payload: &[u8]) -> Result<TargetInfo, Flaw> {
-    let target: TargetInfo = json(payload)?;
-    let mappings = &target.mappings;
-    let are_ranges = mappings.iter().all(|mapping| mapping.range.start < mapping.range.end);
-    let in_order = mappings.is_sorted_by(|before, next| before.range.end <= next.range.start);
-    if !(are_ranges && in_order) {
-        return Err(Flaw::Corrupt("the mappings of a target are not sorted and disjoint"));
-    }
-    match target.ownership.as_ref().is_none_or(Ownership::is_sound) {
-        true => Ok(target),
-        false => Err(Flaw::Corrupt("who has which part of a target does not add up")),
-    }
 }
 
 /// When the snapshot that `payload` holds began and ended, in microseconds; `None` when it
