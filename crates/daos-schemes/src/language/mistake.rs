@@ -1,5 +1,6 @@
 //! What is wrong with a scheme, where, and what belongs there.
 
+use super::fields::FIELDS;
 use super::value::ValueError;
 use thiserror::Error;
 
@@ -33,7 +34,7 @@ pub enum Problem {
     /// A line with more or fewer than seven fields.
     #[error("{count} {} instead of 7 ({}): found {found}, expected {expected}{}",
             if *.count == 1 { "field" } else { "fields" },
-            super::text::FIELDS.join(" "), meant(.nearest))]
+            FIELDS.join(" "), meant(.nearest))]
     Count {
         /// So many fields are there.
         count: usize,

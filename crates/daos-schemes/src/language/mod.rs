@@ -7,6 +7,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`text`], [`toml`] | the two forms |
+//! | `fields` | the fields of a line of the first |
 //! | [`value`] | single values, in either form |
 //! | [`builtin`] | schemes that come with the program |
 //! | `validate` | what makes no sense in either form |
@@ -16,6 +17,7 @@
 #[cfg(test)]
 mod arbitrary;
 pub mod builtin;
+mod fields;
 pub mod mistake;
 pub mod nearest;
 pub mod text;

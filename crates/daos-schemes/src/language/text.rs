@@ -8,14 +8,11 @@
 //! Fields are separated by white space, which may also stand between a number and its
 //! unit; a `#` starts a comment. What a field may hold is in `schemes/README.md`.
 
+use super::fields::{FIELDS, Field, fields};
 use super::mistake::{Problem, SchemePart, TextError, quoted};
 use super::value::{self, Side, ValueError};
 use crate::scheme::{Bounds, Pattern, Scheme};
-use daos_core::{Action, units};
-
-/// Names of the fields.
-pub const FIELDS: [&str; 7] =
-    ["min_size", "max_size", "min_freq", "max_freq", "min_age", "max_age", "action"];
+use daos_core::Action;
 
 /// Reads the schemes in `text`; `source` is its name in errors. There is at least one,
 /// and all of them are [valid](Scheme::validate).
@@ -60,33 +57,6 @@ pub fn format(scheme: &Scheme) -> String {
 /// Whether the text says all that the scheme has.
 pub fn says_all(scheme: &Scheme) -> bool {
     *scheme == Scheme::new(scheme.pattern, scheme.action)
-}
-
-/// A field and its column.
-#[derive(Debug)]
-struct Field<'a> {
-    column: usize,
-    text: &'a str,
-}
-
-fn fields(line: &str) -> Vec<Field<'_>> {
-    let line = line.split('#').next().unwrap_or_default();
-    let mut spans: Vec<(usize, usize)> = Vec::new();
-    for word in line.split_whitespace() {
-        let start = word.as_ptr() as usize - line.as_ptr() as usize;
-        let end = start + word.len();
-        match spans.last_mut() {
-            Some(last) if value::is_unit(word) && units::is_number(&line[last.0..last.1]) => {
-                last.1 = end;
-            }
-            _ => spans.push((start, end)),
-        }
-    }
-    let field = |(start, end)| {
-        let column = line[..start].chars().count() + 1;
-        Field { column, text: &line[start..end] }
-    };
-    spans.into_iter().map(field).collect()
 }
 
 fn scheme(fields: &[Field<'_>]) -> Result<Scheme, (usize, Problem)> {
