@@ -1,7 +1,7 @@
 //! Schemes that only say what they would do.
 
 use super::interval_map::IntervalMap;
-use super::proof::sample;
+use super::sample::sample;
 use daos_core::{
     AccessCheck, Action, ActionReport, ActionSink, AddrRange, Capabilities, Mapping, Observation,
     OwnedMemory, PAGE_SIZE, Prices, Refusal, Residence, Snapshot, Target, TargetId, TargetInfo,

@@ -11,6 +11,7 @@
 //! | `selection` | the candidates that fit its pattern and pass its filters, by priority |
 //! | `pass` | acting on what was selected, batch by batch, within bounds |
 //! | `proof` | which single pages are idle, or used, by their own accessed bits |
+//! | `sample` | what these bits tell, block by block |
 //! | `quota` | what a quota has left, its feedback, and priorities |
 //! | `refaults` | what was paged out and came back, and the longer age that is asked for then |
 //! | `watermarks`, `filters` | when a scheme is active, and what is exempt |
@@ -25,6 +26,7 @@ mod pass;
 mod proof;
 mod quota;
 mod refaults;
+mod sample;
 mod scheme_state;
 mod selection;
 #[cfg(test)]

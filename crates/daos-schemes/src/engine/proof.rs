@@ -7,17 +7,13 @@
 
 use super::History;
 use super::pass::{Batch, Pass};
-use super::scheme_state::SchemeState;
+use super::sample::{sample, windows};
 use daos_core::access::{MAX_WINDOW_PAGES, has_page};
 use daos_core::{
-    AccessCheck, Action, ActionSink, AddrRange, BATCH_BYTES, HUGE_PAGE_SIZE, Observation,
-    PAGE_SIZE, Refusal, TargetId, Window, huge_page_start,
+    ActionSink, AddrRange, BATCH_BYTES, HUGE_PAGE_SIZE, Observation, PAGE_SIZE, Refusal, TargetId,
+    Window, huge_page_start,
 };
 
-/// The part of the least age from which on pages are armed. Chosen: late enough that memory
-/// which is idle for a moment between two uses is not armed each time, early enough to
-/// delay the action by an eighth of the age only.
-const ARMED_FROM: u64 = 8;
 /// How long memory that is paged out, or was never there, is not sampled, in microseconds,
 /// before its age starts anew. Chosen: a page that came back is found with that delay.
 const ABSENT_FOR_US: u64 = 10_000_000;
@@ -35,18 +31,6 @@ const JUDGED_WITHIN_US: u64 = 10_000_000;
 /// it is looked at again until then, in microseconds. Chosen: memory that is used ten times a
 /// second was used by then, even if its program has to share a CPU.
 const REFUSED_FROM_US: u64 = 1_000_000;
-
-impl SchemeState {
-    /// Whether each page must have been idle for itself, and not only its region.
-    pub(super) fn needs_proof(&self) -> bool {
-        self.scheme.action == Action::Pageout && self.scheme.pattern.is_of_idle()
-    }
-
-    /// The age in microseconds from which on memory is armed, of an age of `asked_us`.
-    pub(super) fn armed_from_us(&self, asked_us: u64) -> u64 {
-        if self.needs_proof() { asked_us / ARMED_FROM } else { asked_us }
-    }
-}
 
 impl<S: ActionSink> Pass<'_, S> {
     /// Acts on pages of which each was idle for itself since it was armed; arms the others.
@@ -180,25 +164,6 @@ impl<S: ActionSink> Pass<'_, S> {
         ranges.iter().for_each(|range| armed.set(*range, self.now_us + passed_us));
         Ok(())
     }
-}
-
-/// The windows of ranges, each inside one page of page table.
-fn windows(target: TargetId, ranges: &[AddrRange]) -> Vec<Window> {
-    let parts = ranges.iter().flat_map(|range| range.blocks(HUGE_PAGE_SIZE));
-    parts.map(|part| Window::over(target, part)).collect()
-}
-
-/// What `check` finds in the windows of ranges.
-pub(super) fn sample<C: AccessCheck>(
-    check: &mut C,
-    target: TargetId,
-    ranges: &[AddrRange],
-) -> Result<Vec<(Window, Observation)>, C::Error> {
-    let (windows, mut found) = (windows(target, ranges), Vec::new());
-    if !windows.is_empty() {
-        check.check(&windows, &mut found)?;
-    }
-    Ok(windows.into_iter().zip(found).collect())
 }
 
 /// Whether some of the block around a window lies in sorted `ranges`.

@@ -21,6 +21,11 @@ const FINDING: f64 = 0.005;
 /// arms more, in microseconds. Chosen: a scheme that acts that late is still of use.
 const MOST_WAIT_US: f64 = 5_000_000.0;
 
+/// The part of the least age from which on pages are armed. Chosen: late enough that memory
+/// which is idle for a moment between two uses is not armed each time, early enough to
+/// delay the action by an eighth of the age only.
+const ARMED_FROM: u64 = 8;
+
 /// A scheme and what it has done.
 #[derive(Debug, Clone)]
 pub(super) struct SchemeState {
@@ -64,6 +69,16 @@ impl SchemeState {
             examined: BTreeMap::new(),
             refaults: Refaults::default(),
         }
+    }
+
+    /// Whether each page must have been idle for itself, and not only its region.
+    pub(super) fn needs_proof(&self) -> bool {
+        self.scheme.action == Action::Pageout && self.scheme.pattern.is_of_idle()
+    }
+
+    /// The age in microseconds from which on memory is armed, of an age of `asked_us`.
+    pub(super) fn armed_from_us(&self, asked_us: u64) -> u64 {
+        if self.needs_proof() { asked_us / ARMED_FROM } else { asked_us }
     }
 
     /// Begins a pass, if it is time for one and the watermarks let it.

@@ -3,8 +3,8 @@
 
 use super::candidates::Candidate;
 use super::filters::{self, FilteredTarget};
-use super::proof::sample;
 use super::quota::priority;
+use super::sample::sample;
 use super::scheme_state::SchemeState;
 use crate::scheme::{Bounds, Scheme};
 use daos_core::{
