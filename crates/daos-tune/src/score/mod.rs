@@ -5,8 +5,8 @@
 //! | this one | the score of one sample: the paper's Listing 2, or an expression |
 //! | [`expression`] | the user's own arithmetic |
 //! | [`scorer`] | the scores of all samples, also by the user's own command |
-//! | `reference` | what each sample is compared with |
-//! | `repeats` | what runs of the same come to: what is measured without a scheme, the noise |
+//! | `reference` | what each sample is compared with, and the noise of that |
+//! | `repeats` | what runs of the same come to, and by how much they differ |
 //! | `sides` | what the sides of pairs differ by |
 
 pub mod expression;

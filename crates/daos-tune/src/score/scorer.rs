@@ -4,7 +4,6 @@
 //! every score: they are computed anew, from the first sample to the last.
 
 use super::reference::Reference;
-use super::repeats::noise;
 use super::sides::Sides;
 use super::{ScoreFunction, Scoring, Values};
 use crate::space::At;
@@ -131,7 +130,7 @@ impl Scorer {
 
     /// How much the performance varies, as the score takes it.
     fn noise(&self, records: &[SampleRecord], reference: &Reference) -> f64 {
-        if self.is_papers { 0.0 } else { noise(records, reference, &self.scoring.performance) }
+        if self.is_papers { 0.0 } else { reference.noise(records, &self.scoring.performance) }
     }
 
     fn score(
