@@ -1,6 +1,6 @@
 //! What a round arms: probes and pages in use that are due, then whole page tables.
 
-use super::estimate::chance;
+use super::evidence::chance;
 use super::looks::{BETWEEN_LOOKS_US, key_to_arm, wait_us};
 use super::round::{Due, Place, Who};
 use super::subregion::Subregion;

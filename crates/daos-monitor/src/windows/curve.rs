@@ -8,7 +8,7 @@
 //!
 //! A page *comes* when it is found accessed for the first time since all were armed.
 
-use super::estimate::{Look, chance, mean_wait};
+use super::evidence::{Look, chance, mean_wait};
 use daos_core::WITHIN_US;
 use daos_core::pages::Pages;
 

@@ -38,12 +38,16 @@
 //! | `subregion/look` | what arming and reading them tells |
 //! | `subregion/counting` | how many of them are accessed within which time, as counted |
 //! | `subregion/told` | what is told of it: how much is accessed how often, and since when |
+//! | `subregion/runs` | the runs of its pages, as they were last found |
 //! | `subregion/bursts` | use that comes in bursts |
+//! | `subregion/turns` | when it comes into use, and falls idle, as a whole |
 //! | `target` | the subregions of a target |
 //! | `table` | the pages of a page table, each for itself |
+//! | `evidence` | what looks tell of a rate |
 //! | `estimate` | from looks to rates |
 //! | `together` | pages that are accessed all at once, as in a sweep: how often |
-//! | `turns` | page tables that come into use, and fall idle, as a whole |
+//! | `turns` | page tables that come into use as a whole, where that is expensive |
+//! | `ages` | whether memory has been idle for about as long |
 //! | `curve` | how many pages are accessed within which time |
 //! | `seen` | how many were accessed of late, as far as was seen |
 //! | `survey` | how much is accessed, from an even sample of all memory |
@@ -53,11 +57,13 @@
 //! | `budget` | what monitoring may cost, and what it does cost |
 //! | `intervals` | sampling and aggregation intervals that fit the workload |
 
+mod ages;
 mod arming;
 mod at_once;
 mod budget;
 mod curve;
 mod estimate;
+mod evidence;
 mod growth;
 mod intervals;
 mod looks;

@@ -5,7 +5,6 @@
 //! that goes. How often its pages in use are used changes with each look: a new rate is told
 //! without finding the runs again.
 
-use super::regions::Run;
 use super::subregion::Subregion;
 use daos_core::{AddrRange, HUGE_PAGE_SIZE, PageRun, PageRuns, RunBlock};
 
@@ -52,22 +51,6 @@ impl FoundAt {
     }
 }
 
-/// The runs of a page table as they were found last.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub(super) struct Told {
-    runs: RunBlock,
-    at_us: u64,
-    /// Nothing new is known of the table since.
-    holds: bool,
-}
-
-impl Told {
-    /// The runs as they are by now: older.
-    fn later(&self, now_us: u64) -> RunBlock {
-        self.runs.later(now_us.saturating_sub(self.at_us))
-    }
-}
-
 /// Runs of pages of a target as they were at some time.
 #[derive(Debug, Clone, Default)]
 pub(super) struct TargetRuns {
@@ -101,10 +84,10 @@ impl TargetRuns {
 
     /// Brings the runs of a target up to date, as far as the budget for that goes. `joined`: what
     /// is known more finely than its regions tell; `room`: how many more runs there may be.
-    pub fn update<'a>(
+    pub fn update(
         &mut self,
         subregions: &mut [Subregion],
-        joined: impl Iterator<Item = &'a Run>,
+        joined: impl Iterator<Item = PageRun>,
         found_at: FoundAt,
         room: &mut usize,
     ) {
@@ -161,15 +144,15 @@ impl TargetRuns {
 
     /// Puts the runs of tables and of joined subregions together, as far as there is room. Returns
     /// how many of the joined ones are new.
-    fn put_together<'a>(
+    fn put_together(
         &mut self,
         subregions: &[Subregion],
-        joined: impl Iterator<Item = &'a Run>,
+        joined: impl Iterator<Item = PageRun>,
         now_us: u64,
         room: &mut usize,
     ) -> usize {
         self.is_mapped_anew = false;
-        let mut joined = joined.map(|run| of_run(run, now_us)).peekable();
+        let mut joined = joined.peekable();
         let old = joined.peek().map(|_| self.pages.blocks().collect()).unwrap_or_default();
         let mut all = Together { old, ..Together::default() };
         for subregion in subregions.iter().filter(|subregion| subregion.is_told_by_pages()) {
@@ -188,31 +171,6 @@ impl TargetRuns {
     }
 }
 
-impl Subregion {
-    /// Whether its pages are told by runs: they differ, and are more than a few parts.
-    fn is_told_by_pages(&self) -> bool {
-        self.is_mixed() && self.summary.parts().next().is_none()
-    }
-
-    /// Notes that something new is known of its pages: their runs are to be found again, if they
-    /// are still told by runs.
-    pub fn outdate_runs(&mut self) {
-        let told = self.told.take().filter(|_| self.is_told_by_pages());
-        self.told = told.map(|told| Told { holds: false, ..told });
-    }
-
-    /// Finds the runs of its pages. Returns how many there are.
-    fn find_runs(&mut self, FoundAt { sample_s, now_us, .. }: FoundAt) -> usize {
-        let Some(table) = self.table.as_deref() else { return 0 };
-        let chance = self.estimate.chance(sample_s);
-        let mut runs = Vec::new();
-        table.runs(self.range.start, chance, now_us, &mut runs);
-        let block = RunBlock::new(&runs).with_used_rate(chance);
-        self.told = Some(Told { runs: block, at_us: now_us, holds: true });
-        runs.len()
-    }
-}
-
 /// Finds the runs of these tables, paid for by this share of the budget, until no seconds are left.
 /// Returns where it stopped, if it did.
 fn find_some<'a>(
@@ -225,7 +183,8 @@ fn find_some<'a>(
         if *left_s <= 0.0 {
             return Some(table.range.start);
         }
-        *left_s -= found_at.paid_in_s(table.find_runs(found_at) as f64 * RUN_US, share);
+        let runs = table.find_runs(found_at.sample_s, found_at.now_us);
+        *left_s -= found_at.paid_in_s(runs as f64 * RUN_US, share);
     }
     None
 }
@@ -299,13 +258,6 @@ impl Together {
     }
 }
 
-/// A joined subregion as a run of pages.
-fn of_run(run: &Run, now_us: u64) -> PageRun {
-    let access_rate = run.mean_chance().clamp(0.0, 1.0);
-    let idle_us = now_us.saturating_sub(run.since_us);
-    PageRun { range: run.range, access_rate, age_us: if access_rate == 0.0 { idle_us } else { 0 } }
-}
-
 /// Whether the access rates of a table are told as one.
 fn are_rates_alike(told: f64, now: f64) -> bool {
     (told - now).abs() <= RATES_ALIKE * told
@@ -325,7 +277,8 @@ fn are_alike(old: &RunBlock, runs: &[PageRun]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::windows::estimate::{Estimate, Look};
+    use crate::windows::estimate::Estimate;
+    use crate::windows::evidence::Look;
     use crate::windows::target::TargetSubregions;
     use daos_core::{Observation, TargetId};
 

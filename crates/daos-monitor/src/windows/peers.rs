@@ -9,7 +9,7 @@
 //! Swept memory comes table by table. Then some of the tables that were read sooner had come as a
 //! whole and the others not at all, and the same holds for tables that came later.
 
-use super::estimate::Look;
+use super::evidence::Look;
 use super::subregion::{IDLE_RATE, Subregion};
 use super::target::TargetSubregions;
 

@@ -4,13 +4,14 @@
 //! that leaves more regions than may be, those that differ least are taken for one, and what
 //! is known more finely is told by runs of pages.
 
+use super::ages::are_as_old;
 use super::estimate::Estimate;
 use super::page_runs::{self, FoundAt};
-use super::subregion::{Subregion, are_as_old};
+use super::subregion::Subregion;
 use super::table::TablePart;
 use super::target::TargetSubregions;
 use crate::fitting::{pieces, slacks};
-use daos_core::{AddrRange, PAGE_SIZE, RegionSnapshot};
+use daos_core::{AddrRange, PAGE_SIZE, PageRun, RegionSnapshot};
 
 /// Where pages differ, shares in use that differ by no more than this part are alike. Chosen.
 const SHARES_ALIKE: f64 = 0.25;
@@ -22,10 +23,10 @@ const HIDDEN_ALIKE: f64 = 0.5;
 
 /// Neighbouring subregions that are alike.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Run {
-    pub range: AddrRange,
+struct Run {
+    range: AddrRange,
     estimate: Estimate,
-    pub since_us: u64,
+    since_us: u64,
     is_mixed: bool,
     /// Nothing of it is in memory.
     is_absent: bool,
@@ -82,8 +83,16 @@ impl Run {
     }
 
     /// The chance that a page is accessed in a sampling interval, on average.
-    pub fn mean_chance(&self) -> f64 {
+    fn mean_chance(&self) -> f64 {
         self.chance / self.pages
+    }
+
+    /// As a run of pages.
+    fn of_pages(&self, now_us: u64) -> PageRun {
+        let access_rate = self.mean_chance().clamp(0.0, 1.0);
+        let idle_us = now_us.saturating_sub(self.since_us);
+        let age_us = if access_rate == 0.0 { idle_us } else { 0 };
+        PageRun { range: self.range, access_rate, age_us }
     }
 
     fn absorb(&mut self, next: &Self) {
@@ -157,7 +166,7 @@ pub(super) fn aggregate(
     for (at, runs) in runs.into_iter().enumerate() {
         let target = &mut targets[at];
         let known = known.as_ref().map_or(&[][..], |known| &known[at]);
-        let joined = joined_of(known, &runs);
+        let joined = joined_of(known, &runs).map(|run| run.of_pages(now_us));
         target.runs.update(&mut target.subregions, joined, found_at, &mut room_for_pages);
         let mut regions = Vec::with_capacity(runs.len());
         for run in runs {

@@ -5,7 +5,8 @@
 //! golden ratio do; those at borders narrow down where two subregions that differ meet.
 
 use super::Windows;
-use super::estimate::{AS_ONE, Estimate, chance};
+use super::estimate::{AS_ONE, Estimate};
+use super::evidence::chance;
 use super::subregion::{IDLE_RATE, Subregion};
 use super::survey::{SURVEYED_US, Visit};
 use super::target::TargetSubregions;

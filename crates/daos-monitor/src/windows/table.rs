@@ -1,6 +1,6 @@
 //! The pages of one page table, each known for itself.
 
-use super::subregion::AGES_ALIKE_US;
+use super::ages::AGES_ALIKE_US;
 use daos_core::access::MAX_WINDOW_PAGES;
 use daos_core::pages::{Pages, page_range};
 use daos_core::{PageRun, Rng};

@@ -328,7 +328,7 @@ fn tables(range: &AddrRange) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::estimate::Look;
+    use super::super::evidence::Look;
     use super::*;
 
     #[test]

@@ -10,7 +10,7 @@
 //! table. Their rate is then told a third too low, but how many are accessed within a time is
 //! hardly off.
 
-use super::estimate::{Evidence, chance};
+use super::evidence::{Evidence, chance};
 
 /// Pages count as accessed together from this log likelihood ratio on: by the looks that found all
 /// accessed, and by those that found none. Chosen: one in twenty is above it by chance.

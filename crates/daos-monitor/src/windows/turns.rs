@@ -21,63 +21,9 @@ const MUCH: f64 = 0.3;
 /// Memory idle for less than this is not counted as having turned, but is accessed now and then; in
 /// microseconds. Chosen: such memory counts as accessed within a second anyway.
 const LEAST_IDLE_US: u64 = 1_000_000;
-/// How long it takes at most from when some pages come into use until all have, in microseconds.
-/// Chosen: of what is used twice a second most is in use by then.
-const BEGINS_IN_US: u64 = 3_000_000;
-/// A page table has settled after staying unchanged for this many times its previous state's
-/// duration, within bounds. Chosen.
-const SETTLED: u64 = 2;
-/// The shortest such time, in microseconds. Chosen.
-const LEAST_SETTLED_US: u64 = 10_000_000;
-/// The longest such time, in microseconds. Chosen.
-const MOST_SETTLED_US: u64 = 120_000_000;
 /// Once it was expensive, coming into use as a whole counts as expensive for this time, in
 /// microseconds. Chosen: twice the time over which the bound is promised.
 const DEAR_FOR_US: u64 = 2 * BOUND_OVER_US;
-
-/// When a subregion came into use or fell idle, and until when it is known by a few pages because
-/// of that.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(super) struct Turns {
-    /// When it last came into use as a whole; 0 if it never did.
-    whole_us: u64,
-    /// When some of its pages last came into use, until all did; else 0.
-    begun_us: u64,
-    /// How long it was idle before it last came into use, in microseconds.
-    idle_us: u64,
-    /// When its use last began or ended.
-    changed_us: u64,
-    /// Until when it is known by a few of its pages.
-    until_us: u64,
-}
-
-impl Turns {
-    /// Whether it is still known by a few of its pages.
-    pub fn go_on(&self, now_us: u64) -> bool {
-        now_us < self.until_us
-    }
-
-    /// Whether it came into use as a whole within the time over which the bound is promised.
-    fn was_whole_lately(&self, now_us: u64) -> bool {
-        self.whole_us > 0 && now_us < self.whole_us + BOUND_OVER_US
-    }
-
-    /// Notes that its use began or ended.
-    fn note(&mut self, now_us: u64) {
-        let as_it_was_us = now_us.saturating_sub(self.changed_us);
-        self.changed_us = now_us;
-        if self.until_us > 0 {
-            self.stay(as_it_was_us, now_us);
-        }
-    }
-
-    /// Keeps it known by a few pages until it settles. `as_it_was_us`: how long its previous state
-    /// lasted.
-    fn stay(&mut self, as_it_was_us: u64, now_us: u64) {
-        let settled_us = (SETTLED * as_it_was_us).clamp(LEAST_SETTLED_US, MOST_SETTLED_US);
-        self.until_us = self.until_us.max(now_us + settled_us);
-    }
-}
 
 impl Subregion {
     /// Notes the result of a reading. `waited`: pages that waited before it; `quiet_since_us`:
@@ -95,21 +41,8 @@ impl Subregion {
         let are_most = |pages: u32| pages * of >= all * share;
         let was_idle = quiet_since_us > 0 && now_us >= quiet_since_us + LEAST_IDLE_US;
         let begins = was_idle && self.quiet_since_us == 0 && are_most(waited);
-        if begins {
-            self.turns.begun_us = now_us;
-            self.turns.idle_us = now_us - quiet_since_us;
-        }
-        if changed || begins {
-            self.turns.note(now_us);
-        }
-        // In the first seconds of monitoring all of it may just have been filled: what follows is
-        // another phase as likely as not.
-        let has_just_begun = now_us < self.turns.begun_us + BEGINS_IN_US;
-        if !has_just_begun || !are_most(all - self.waiting.len()) {
-            return false;
-        }
-        (self.turns.begun_us, self.turns.whole_us) = (0, now_us);
-        true
+        self.turns.note(begins.then(|| now_us - quiet_since_us), changed, now_us);
+        are_most(all - self.waiting.len()) && self.turns.note_whole(now_us)
     }
 }
 
@@ -155,7 +88,7 @@ impl Windows {
         self.turns_dear_until_us = now_us + DEAR_FOR_US;
         for (at, index) in turned {
             let subregion = &mut self.targets[at].subregions[index];
-            subregion.turns.stay(subregion.turns.idle_us, now_us);
+            subregion.turns.stay_after_idle(now_us);
             subregion.leave_table();
         }
     }

@@ -1,6 +1,7 @@
 //! What is learned of a subregion when pages of it are armed and read.
 
-use super::super::estimate::{Estimate, Look, SATURATED};
+use super::super::estimate::Estimate;
+use super::super::evidence::{Look, SATURATED};
 use super::super::together::LookAtAll;
 use super::bursts::LEAST_APART_US;
 use super::{Armed, IDLE_RATE, Subregion, Taken};

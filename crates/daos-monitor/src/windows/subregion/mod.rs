@@ -8,25 +8,24 @@ mod bursts;
 mod counting;
 mod look;
 mod probe;
+mod runs;
 mod told;
+mod turns;
 
 use super::curve::{Counts, Curve};
 use super::estimate::Estimate;
-use super::page_runs::Told;
 use super::seen::{Accessed, Waiting};
 use super::table::{Summary, Table};
 use super::together::LookAtAll;
-use super::turns::Turns;
 use bursts::Bursts;
 use daos_core::pages::Pages;
 use daos_core::{AddrRange, HUGE_PAGE_SIZE};
+use runs::Told;
+use turns::Turns;
 
 /// Accesses a second and page below which memory counts as idle. Chosen: one in a minute and a
 /// half.
 pub(super) const IDLE_RATE: f64 = 0.01;
-/// Ages that differ by no more than this are alike, in microseconds. Chosen: one regions update
-/// interval by default.
-pub(super) const AGES_ALIKE_US: u64 = 1_000_000;
 /// Time after arming from which on a reading that finds no access tells that memory is not in use,
 /// in microseconds. Chosen: what is used five times a second is mostly accessed by then.
 const TELLS_US: u64 = 200_000;
@@ -301,13 +300,6 @@ impl Subregion {
             && address / bytes == self.range.start / bytes
             && (self.range.end - 1) / bytes == self.range.start / bytes
     }
-}
-
-/// Whether memory that is idle since these times is of about the same age.
-pub(super) fn are_as_old(one_us: u64, other_us: u64, now_us: u64) -> bool {
-    let young = now_us.saturating_sub(one_us.max(other_us));
-    let old = now_us.saturating_sub(one_us.min(other_us));
-    old <= 2 * young + AGES_ALIKE_US
 }
 
 #[cfg(test)]

@@ -1,8 +1,11 @@
 //! What is told of a subregion: how much of it is accessed how often, and since when.
 
+use super::super::ages::are_as_old;
 use super::super::curve::Curve;
 use super::super::seen::Seen;
-use super::{IDLE_RATE, Subregion, are_as_old};
+use super::runs::Told;
+use super::{IDLE_RATE, Subregion};
+use daos_core::RunBlock;
 
 /// The share of a probe's pages that were accessed at once from which on all are taken to be in
 /// use. Chosen: all but one of eight.
@@ -105,6 +108,30 @@ impl Subregion {
     /// Whether its pages differ, so that they are told one by one.
     pub fn is_mixed(&self) -> bool {
         !self.huge && self.summary.is_mixed()
+    }
+
+    /// Whether its pages are told by runs: they differ, and are more than a few parts.
+    pub fn is_told_by_pages(&self) -> bool {
+        self.is_mixed() && self.summary.parts().next().is_none()
+    }
+
+    /// Notes that something new is known of its pages: their runs are to be found again, if they
+    /// are still told by runs.
+    pub fn outdate_runs(&mut self) {
+        let told = self.told.take().filter(|_| self.is_told_by_pages());
+        self.told = told.map(|told| Told { holds: false, ..told });
+    }
+
+    /// Finds the runs of its pages. `sample_s`: the sampling interval, in seconds. Returns how many
+    /// there are.
+    pub fn find_runs(&mut self, sample_s: f64, now_us: u64) -> usize {
+        let Some(table) = self.table.as_deref() else { return 0 };
+        let chance = self.estimate.chance(sample_s);
+        let mut runs = Vec::new();
+        table.runs(self.range.start, chance, now_us, &mut runs);
+        let block = RunBlock::new(&runs).with_used_rate(chance);
+        self.told = Some(Told { runs: block, at_us: now_us, holds: true });
+        runs.len()
     }
 
     /// Whether both are idle, but one has been so for much longer: what turned cold a moment ago is
