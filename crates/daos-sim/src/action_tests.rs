@@ -3,7 +3,7 @@
 use super::*;
 use crate::cost::Counters;
 use crate::memory::{MemoryModel, MemoryUse};
-use crate::space::SimOptions;
+use crate::options::SimOptions;
 use daos_core::{AccessCheck, Metric, Metrics, Observation, PAGE_SIZE, Window};
 use daos_workload::Config;
 use proptest::prelude::*;

@@ -12,8 +12,8 @@
 use crate::block::BLOCK_SIZE;
 use crate::memory::bytes;
 use crate::page_set::{BLOCK_PAGES, PageSet};
-use crate::space::{SimSpace, TARGET};
-use crate::workload::Segment;
+use crate::space::SimSpace;
+use crate::workload::{Segment, TARGET};
 use daos_core::{
     Action, ActionReport, ActionSink, AddrRange, Mapping, PAGE_SIZE, Refusal, Residence, TargetId,
 };

@@ -9,12 +9,13 @@
 //! | module | holds |
 //! |---|---|
 //! | [`space`] | [`SimSpace`]: the simulated target, its accessed bits, its clock |
+//! | `options` | how to simulate a configuration |
 //! | `workload`, `timeline` | what accesses which region, in which phase |
 //! | `region_accesses`, `interval_accesses` | how much of a region is accessed, and which pages, between two times |
 //! | `block`, `page_set` | accessed bits, kept for 2 MiB each |
 //! | `residency`, `huge_pages` | what is in memory, in swap, in huge pages |
 //! | [`cost`] | what was asked of it, and what that would cost on a real machine |
-//! | [`physical`] | the memory of several processes in one physical space |
+//! | [`physical`], `frames` | the memory of several processes in one physical space |
 //! | [`actions`] | what schemes do to it |
 //! | [`memory`], [`metrics`] | what memory costs and gains, how much there is of it, and the metrics for schemes |
 
@@ -23,10 +24,12 @@
 pub mod actions;
 mod block;
 pub mod cost;
+mod frames;
 mod huge_pages;
 mod interval_accesses;
 pub mod memory;
 pub mod metrics;
+mod options;
 mod page_set;
 pub mod physical;
 mod region_accesses;
@@ -38,4 +41,6 @@ mod workload;
 pub use cost::{CostModel, Counters};
 pub use memory::{MemoryModel, MemoryUse};
 pub use metrics::SimMetrics;
-pub use space::{Misplaced, RangeRate, SimOptions, SimSpace, TARGET};
+pub use options::SimOptions;
+pub use space::{Misplaced, RangeRate, SimSpace};
+pub use workload::TARGET;

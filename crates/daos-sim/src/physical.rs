@@ -6,7 +6,10 @@
 //! simulator has to know. A region that is gone over from end to end stays in one piece: its pieces
 //! would be gone over all at once.
 
-use crate::space::{Misplaced, SimOptions, SimSpace, TARGET};
+use crate::frames::Frames;
+use crate::options::SimOptions;
+use crate::space::{Misplaced, SimSpace};
+use crate::workload::TARGET;
 use daos_core::ownership::{Shares, add_share};
 use daos_core::{
     AddrRange, HUGE_PAGE_SIZE, MappedFrames, Mapping, Owner, Ownership, PAGE_SIZE, PageFrames, Rng,
@@ -14,7 +17,6 @@ use daos_core::{
 };
 use daos_workload::{Config, Order, Pattern, Phase, Region};
 use std::convert::Infallible;
-use std::sync::Arc;
 use thiserror::Error;
 
 /// What the accesses of a process in a phase weigh together. Chosen: the largest that has room, so
@@ -123,34 +125,22 @@ impl SimSpace {
             physical += pages.len();
             mapped
         };
-        let mut frames: Vec<_> = cut.into_iter().map(place).collect();
-        frames.sort_unstable_by_key(|mapped| mapped.pages.start);
-        space.frames = Some(Frames(frames.into()));
+        let frames = cut.into_iter().map(place).collect();
+        space.frames = Some(Frames::new(frames));
         Ok(space)
     }
 
     /// Where the pages of `range` lie in physical memory, by rising virtual address; nowhere, if
     /// the space is not [scattered](Self::scattered).
     pub fn frames_of(&self, range: AddrRange) -> impl Iterator<Item = MappedFrames> + '_ {
-        let all = self.frames.as_ref().map_or(&[][..], |frames| &frames.0);
-        let first = all.partition_point(|mapped| mapped.pages.end <= range.start);
-        all[first..].iter().map_while(move |mapped| {
-            let pages = mapped.pages.intersect(&range)?;
-            let physical = mapped.physical + (pages.start - mapped.pages.start);
-            Some(MappedFrames { pages, physical })
-        })
+        self.frames.iter().flat_map(move |frames| frames.of(range))
     }
 
     /// The physical memory of a [scattered](Self::scattered) space, which begins at 0.
     pub fn ram(&self) -> Option<AddrRange> {
-        let end = self.frames.as_ref()?.0.iter().map(|mapped| mapped.frames().end).max();
-        end.map(|end| AddrRange::new(0, end))
+        self.frames.as_ref()?.whole()
     }
 }
-
-/// Where each piece of a space lies in physical memory, by rising virtual address.
-#[derive(Debug, Clone)]
-pub(crate) struct Frames(Arc<[MappedFrames]>);
 
 impl PageFrames for SimSpace {
     type Error = Infallible;

@@ -8,13 +8,14 @@
 
 use crate::block::{BLOCK_SIZE, Blocks};
 use crate::cost::{CostModel, Counters};
+use crate::frames::Frames;
 use crate::interval_accesses::IntervalAccesses;
 use crate::memory::{MemoryModel, MemoryUse};
 use crate::metrics::{Pressure, SimMetrics};
+use crate::options::SimOptions;
 use crate::page_set::{BLOCK_PAGES, PageSet};
-use crate::physical::Frames;
 use crate::residency::{BlockResidency, Residency};
-use crate::workload::{Segment, Workload};
+use crate::workload::{Segment, TARGET, Workload};
 use daos_core::access::MAX_WINDOW_PAGES;
 use daos_core::pages::Pages;
 use daos_core::{
@@ -25,48 +26,9 @@ use daos_workload::{Config, place, rate};
 use std::convert::Infallible;
 use thiserror::Error;
 
-/// The one target.
-pub const TARGET: TargetId = TargetId(0);
 /// Most pages between two that are armed, on average, that are passed over. Chosen: as many as
 /// cost as much as a range without an interrupt.
 const MOST_GAP: u64 = 16;
-
-/// How to simulate a configuration, beyond what it says itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SimOptions {
-    /// Where the first region starts, in bytes; rounded up to 2 MiB, and down to
-    /// 2^56 if it is above.
-    pub base: u64,
-    /// Seed of the draws.
-    pub seed: u64,
-    /// Accesses per second of all patterns of a phase together; taken as at most
-    /// 10^12.
-    pub accesses_per_sec: u64,
-    /// Whether memory is of huge pages: then 512 pages share an accessed bit,
-    /// wherever a whole huge page fits.
-    pub huge_pages: bool,
-    /// Whether the target's mappings are given one by one, as those of a process:
-    /// regions that touch are one mapping. Else all is one range, holes and all.
-    pub sparse: bool,
-    /// Whether all memory was written before the simulation began. Else a page is there
-    /// only once the workload has accessed it.
-    pub populate: bool,
-}
-
-impl Default for SimOptions {
-    /// Chosen: regions lie where the kernel maps memory of 47-bit processes, and one thread
-    /// that misses the caches makes about 20 million accesses per second.
-    fn default() -> Self {
-        Self {
-            base: 0x7f00_0000_0000,
-            seed: 0,
-            accesses_per_sec: 20_000_000,
-            huge_pages: false,
-            sparse: false,
-            populate: true,
-        }
-    }
-}
 
 /// Why regions can't lie where they were to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]

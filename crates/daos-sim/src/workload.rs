@@ -4,12 +4,15 @@
 
 use crate::block::{ArmedBlock, BLOCK_SIZE, BlockSet};
 use crate::interval_accesses::IntervalAccesses;
+use crate::options::SimOptions;
 use crate::page_set::{BLOCK_PAGES, PageSet};
 use crate::region_accesses::RegionAccesses;
-use crate::space::{SimOptions, TARGET};
 use crate::timeline::Timeline;
-use daos_core::{AddrRange, PAGE_SIZE, Window};
+use daos_core::{AddrRange, PAGE_SIZE, TargetId, Window};
 use daos_workload::{Config, Order};
+
+/// The one target.
+pub const TARGET: TargetId = TargetId(0);
 
 /// The workload of a configuration. It never changes, but for `remapped`.
 #[derive(Debug, Clone)]
