@@ -7,11 +7,12 @@
 //! all the time would not show as accessed for seconds.
 
 use crate::BpfError;
+use crate::at_once_price;
 use crate::entry::Entry;
 use crate::programs::Facts;
 use crate::reader::{Answer, huge_page, page_of};
 use crate::to_arm::young_pages;
-use crate::vaddr::VirtualMemory;
+use crate::vaddr::{ToFlush, VirtualMemory};
 use daos_core::access::MAX_WINDOW_PAGES;
 use daos_core::pages::{Pages, page_range};
 use daos_core::{AddrRange, HUGE_PAGE_SIZE, Window};
@@ -19,19 +20,6 @@ use daos_linux::clear_refs::ClearRefs;
 use daos_linux::cpu;
 use std::cmp::Reverse;
 
-/// CPU time in microseconds that it takes for each page in memory, until it was measured here.
-/// Measured with a gigabyte: 0.05 to 0.08 on an AMD EPYC, 0.05 to 0.07 on an Intel Xeon.
-pub(crate) const PAGE_US: f64 = 0.07;
-/// The weight of a new measurement of that in its running mean. Chosen: it differs with what the
-/// caches hold.
-const NEWS: f64 = 0.3;
-/// The part of what that mean has above [`PAGE_US`] that is taken off at each regions update.
-/// Chosen: one bad measurement, which makes this look too dear to be done and measured again, is
-/// half forgotten after 35 updates.
-const FADES: f64 = 0.02;
-/// Pages that a target must have for its arming to be such a measurement. Chosen: of fewer, what it
-/// takes for the target as a whole counts too much.
-const ENOUGH: u64 = 8192;
 /// Where the TLB can't be flushed by itself: so many page tables, those with the most young pages,
 /// are armed once more to have it flushed. Chosen: in one of them two pages will have been accessed
 /// meanwhile that are as far apart as [`FLUSHES_ALL`] asks for.
@@ -43,14 +31,6 @@ const FLUSHES_ALL: u32 = 34;
 /// Regions updates at which that is tried again until it flushed all. Chosen: after so many seconds
 /// little is left in the TLB of what it had.
 const TRIES: u32 = 10;
-
-/// A flush of the TLB of a target that is still to be done.
-#[derive(Debug)]
-pub(crate) struct ToFlush {
-    /// Page tables to be armed once more, as [`TO_FLUSH_BY`] says.
-    by: Vec<Window>,
-    tries: u32,
-}
 
 /// What the page tables of a target say right before it is armed.
 #[derive(Debug, Default)]
@@ -101,10 +81,7 @@ impl VirtualMemory {
         self.leave_huge_pages(at, &before.huge);
         self.flush(at, before.tables)?;
         let took_us = (cpu::used_us() - begun_us) as f64;
-        if before.entries >= ENOUGH {
-            let price = &mut self.prices.arm_target_page;
-            *price += (took_us / before.entries as f64 - *price) * NEWS;
-        }
+        at_once_price::note(&mut self.prices.arm_target_page, before.entries, took_us);
         Ok(true)
     }
 
@@ -199,11 +176,6 @@ impl VirtualMemory {
         }
         Ok(())
     }
-}
-
-/// Lets what a page is taken to cost come back to what it usually does.
-pub(crate) fn let_price_fade(price: &mut f64) {
-    *price -= (*price - PAGE_US).max(0.0) * FADES;
 }
 
 #[cfg(test)]

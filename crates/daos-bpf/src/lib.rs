@@ -16,9 +16,11 @@
 //! | `scratch` | memory of our own, to check and to measure with |
 //! | `ranges` | few ranges from the pages to arm |
 //! | `armed_pages` | which pages were armed and not found accessed since |
+//! | `at_once_price` | what arming all of a target at once costs, measured as it is done |
 //! | `target_cost` | what arming cost the targets, estimated |
 //! | `left` | what had to be left when it was armed |
 //! | `to_arm` | what of some windows is to be armed, and how |
+//! | `arm_target` | all that a target has in memory, armed at once |
 //! | `prices` | what checking and arming cost on this machine, measured |
 //! | [`vaddr`] | the [`AccessCheck`](daos_core::AccessCheck) of processes |
 //! | [`paddr`] | the same of physical addresses: the RAM of the machine, whoever uses it |
@@ -37,6 +39,7 @@ compile_error!(
 mod actions;
 mod arm_target;
 mod armed_pages;
+mod at_once_price;
 #[cfg(test)]
 mod child;
 mod entry;

@@ -20,15 +20,16 @@
 //! | `willneed` | reading in again what was paged out |
 //! | `hugepage` | making huge pages |
 //! | `nohugepage` | making regular pages of them again |
-//! | `lock` | keeping hot memory resident |
+//! | `lock`, `locked` | keeping hot memory resident; what of it is kept |
 //! | `recent_pages` | what was asked for not long ago |
 
 mod hugepage;
 mod leaves;
 mod lock;
+pub(crate) mod locked;
 mod nohugepage;
 mod on_its_cpu;
-mod recent_pages;
+pub(crate) mod recent_pages;
 mod reclaim;
 mod support;
 #[cfg(test)]
@@ -47,10 +48,6 @@ use daos_core::{
 use daos_linux::cpu;
 use std::path::Path;
 use unchanged::unchanged;
-
-pub(crate) use lock::Locked;
-pub(crate) use recent_pages::RecentPages;
-pub(crate) use willneed::ASK_AGAIN_US;
 
 impl ActionSink for VirtualMemory {
     fn supports(&self, action: Action) -> Result<(), String> {

@@ -3,6 +3,10 @@
 use daos_core::{AddrRange, HUGE_PAGE_SIZE, PAGE_SIZE, PageBits, huge_page_start};
 use std::collections::HashMap;
 
+/// Microseconds after which a page that is still paged out is asked for again. Chosen: more
+/// than it takes to read it in, and less than it matters if the cache has dropped it.
+pub(crate) const ASK_AGAIN_US: u64 = 5_000_000;
+
 /// Remembers pages for a time, a bit each; the default for none.
 #[derive(Debug, Default)]
 pub(crate) struct RecentPages {

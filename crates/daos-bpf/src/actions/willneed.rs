@@ -13,10 +13,6 @@ use daos_core::{ActionReport, AddrRange, Refusal};
 use daos_linux::cpu;
 use daos_linux::madvise::Advice;
 
-/// Microseconds after which a page that is still paged out is asked for again. Chosen: more
-/// than it takes to read it in, and less than it matters if the cache has dropped it.
-pub(crate) const ASK_AGAIN_US: u64 = 5_000_000;
-
 impl VirtualMemory {
     /// Reads in what of `ranges` is paged out; `None` when the process has ended.
     ///

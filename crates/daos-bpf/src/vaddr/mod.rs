@@ -9,11 +9,11 @@ mod observing;
 mod space;
 
 pub(crate) use arming::WORTH_A_MOVE;
-pub(crate) use space::{Origin, Space};
+pub(crate) use space::{Origin, Space, ToFlush};
 
 use crate::BpfError;
-use crate::arm_target::{self, PAGE_US};
 use crate::armed_pages::ArmedPages;
+use crate::at_once_price;
 use crate::everyone::Everyone;
 use crate::left::Left;
 use crate::page_cache::{CachedFiles, PageCacheLook};
@@ -115,7 +115,7 @@ impl VirtualMemory {
             cgroup_paths: CgroupPaths::find(Path::new("/")),
             target_cost: TargetCost::new(&measured),
             armed_pages: Some(ArmedPages::default()),
-            prices: Prices { arm_target_page: PAGE_US, ..measured.prices },
+            prices: Prices { arm_target_page: at_once_price::PAGE_US, ..measured.prices },
             can_flush: clear_refs::can_flush(),
             may_arm_targets: may_arm_targets(),
             left: Left::new(),
@@ -263,7 +263,7 @@ impl AccessCheck for VirtualMemory {
         }
         self.left.forget_some();
         self.updates += 1;
-        arm_target::let_price_fade(&mut self.prices.arm_target_page);
+        at_once_price::let_fade(&mut self.prices.arm_target_page);
         let try_again = self.updates.is_multiple_of(UPDATES_BETWEEN_TRIES);
         if try_again {
             self.reader.programs.others_clear = others_clear();

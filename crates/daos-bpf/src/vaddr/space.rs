@@ -1,10 +1,10 @@
 //! A process that is watched.
 
-use crate::actions::{ASK_AGAIN_US, Locked, RecentPages};
-use crate::arm_target::ToFlush;
+use crate::actions::locked::Locked;
+use crate::actions::recent_pages::{ASK_AGAIN_US, RecentPages};
 use crate::keeping_up::Seen;
 use crate::programs::Task;
-use daos_core::{AddrRange, KindsOfMemory, Mapping, TargetId, TargetInfo};
+use daos_core::{AddrRange, KindsOfMemory, Mapping, TargetId, TargetInfo, Window};
 use daos_linux::Process;
 use daos_linux::cgroup::CgroupPaths;
 use daos_linux::claim::Claim;
@@ -29,6 +29,15 @@ pub(crate) enum Origin {
     Child,
     /// It was found among all.
     Found,
+}
+
+/// A flush of the TLB of a target that is still to be done.
+#[derive(Debug)]
+pub(crate) struct ToFlush {
+    /// Page tables to be armed once more to have it flushed.
+    pub(crate) by: Vec<Window>,
+    /// How many times more it may be tried.
+    pub(crate) tries: u32,
 }
 
 /// A target process and what is known of its memory.
