@@ -2,16 +2,11 @@
 //! that are found among all processes.
 //!
 //! Each step of it, a part of a list of mappings or a child, is small, and the next is taken
-//! when [`Upkeep`](crate::upkeep::Upkeep) allows. A list that is read for the first time
-//! counts as far as it was read.
+//! when [`Upkeep`](crate::upkeep::Upkeep) allows.
 
 use crate::BpfError;
-use crate::everyone::{main_ranges, most_ranges};
 use crate::vaddr::{Origin, Space, VirtualMemory};
-use daos_core::{AddrRange, KindsOfMemory, Mapping};
 use daos_linux::cpu;
-use daos_linux::maps::{self, MapsReading};
-use daos_linux::memory::ProcessSize;
 use rustix::process::{Resource, getrlimit};
 use std::collections::HashSet;
 
@@ -21,187 +16,12 @@ const FILES_OF_TARGET: u64 = 4;
 /// Open files that children must leave for all else. Chosen: without targets there are some
 /// forty.
 const FILES_LEFT: u64 = 128;
-/// By which part the mapped bytes of a target must have changed since its mappings were last read
-/// for them to be read sooner. Chosen.
-const OTHER_SIZE: f64 = 0.125;
-/// How many times as often as otherwise the mappings of such a target are read. Chosen: programs
-/// map most of their memory in their first seconds; with the usual bound, a list of a thousand
-/// mappings is then read every two seconds.
+/// How many times as often as otherwise the mappings of a target are read whose size has changed.
+/// Chosen: programs map most of their memory in their first seconds; with the usual bound, a list
+/// of a thousand mappings is then read every two seconds.
 const SOONER: u64 = 5;
 /// A target is large if it has this many times the mean resident set of all targets. Chosen.
 const LARGE: u64 = 4;
-
-/// What a target has mapped, as it was last read, and a reading of that which is under way.
-#[derive(Debug, Default)]
-pub(crate) struct Seen {
-    pub(crate) mappings: Vec<Mapping>,
-    /// The addresses of the mappings; those that touch are one range.
-    pub(crate) ranges: Vec<AddrRange>,
-    /// The few of these ranges that are watched where there are many targets, and how many were
-    /// asked for; `None` until somebody asks.
-    main_ranges: Option<(Vec<AddrRange>, usize)>,
-    pub(crate) memory: Option<KindsOfMemory>,
-    /// The resident set that the census found, in bytes, until [`weigh`](Space::weigh) has more.
-    pub(crate) counted_bytes: Option<u64>,
-    /// How many threads it had when its size was last read.
-    pub(crate) threads: u32,
-    /// Bytes that were mapped when a look began.
-    mapped_bytes: u64,
-    /// Whether any of it changed since it was last [described](Space::describe).
-    pub(crate) is_news: bool,
-    look: Option<Look>,
-    /// Whether the mappings were read to their end once.
-    is_complete: bool,
-    /// Whether a reading was begun and came to its end since this was last asked.
-    was_listed: bool,
-    /// When the next begins, on the clock of [`cpu`].
-    pub(crate) next_us: u64,
-    /// When it may begin if much was mapped or given back since.
-    sooner_us: u64,
-    /// Children that the last look found, to be taken on.
-    children: Vec<u32>,
-}
-
-#[derive(Debug)]
-struct Look {
-    reading: MapsReading,
-    /// Read so far. Of the first list, what is read goes to [`Seen::mappings`] at once.
-    coming: Vec<Mapping>,
-    /// The address of the first mapping, which tells this list from that of another program.
-    first: Option<u64>,
-    /// Mappings without access rights (`PROT_NONE`) that are larger are left out, in bytes.
-    most_reserved: u64,
-    took_us: u64,
-    /// When it began.
-    begun_us: u64,
-}
-
-impl Space {
-    /// Begins a look.
-    fn begin_look(&mut self, with_children: bool, now_us: u64) {
-        let begun_us = cpu::used_us();
-        if with_children {
-            self.seen.children = self.process.children();
-        }
-        if let Some(mapped_bytes) = self.weigh() {
-            self.seen.mapped_bytes = mapped_bytes;
-        }
-        // A mapping without access rights that is larger than the resident set is address space
-        // that was reserved: hardly any of it is in memory.
-        let most_reserved = self.seen.resident_bytes().unwrap_or(u64::MAX);
-        if let Some((reading, coming)) = self.process.read_mappings(most_reserved) {
-            let first = coming.first().map(|mapping| mapping.range.start);
-            let took_us = cpu::used_us() - begun_us;
-            if !self.seen.is_complete {
-                self.seen.replace(Vec::new());
-            }
-            let look = Look { reading, coming, first, most_reserved, took_us, begun_us: now_us };
-            self.seen.look = Some(look);
-            self.show_first_look();
-        } else {
-            self.seen.next_us = now_us + 1;
-        }
-    }
-
-    /// Reads how large it is (`/proc/PID/status`). Returns the mapped bytes; `None` if that can't
-    /// be read, and then all stays as it was.
-    pub(crate) fn weigh(&mut self) -> Option<u64> {
-        let ProcessSize { mapped_bytes, kinds, threads } = self.process.size()?;
-        self.seen.threads = threads;
-        self.seen.is_news |= self.seen.memory.is_none_or(|before| before.differs_from(&kinds));
-        self.seen.memory = Some(kinds);
-        self.seen.note_weighed();
-        Some(mapped_bytes)
-    }
-
-    /// Whether so much was mapped or given back since the last look that another is worth it.
-    fn has_other_size(&mut self) -> bool {
-        let before = self.seen.mapped_bytes;
-        self.weigh().is_some_and(|now| now.abs_diff(before) as f64 > OTHER_SIZE * before as f64)
-    }
-
-    /// A step of a look. Returns what the look has taken, if that was its end.
-    fn go_on_looking(&mut self, now_us: u64) -> Option<u64> {
-        let look = self.seen.look.as_mut()?;
-        let begun_us = cpu::used_us();
-        let goes_on = look.reading.go_on(&mut look.coming);
-        look.took_us += cpu::used_us() - begun_us;
-        if matches!(goes_on, Ok(true)) {
-            self.show_first_look();
-            return None;
-        }
-        let look = self.seen.look.take()?;
-        let is_old = look.begun_us != now_us && {
-            // The program may have executed another meanwhile, whose list is another.
-            let now = self.process.read_mappings(look.most_reserved);
-            now.is_some_and(|(_, now)| now.first().map(|mapping| mapping.range.start) != look.first)
-        };
-        if goes_on.is_ok() && !is_old && self.seen.is_complete {
-            self.seen.replace(look.coming);
-        } else if goes_on.is_ok() && !is_old {
-            self.seen.extend(look.coming);
-            self.seen.is_complete = true;
-        }
-        self.seen.was_listed = goes_on.is_ok() && look.begun_us == now_us;
-        Some(if is_old { 0 } else { look.took_us })
-    }
-
-    /// Whether a whole list of its mappings was read since this was last asked, all of which is
-    /// watched: then what is not in the list was not mapped when it was read.
-    pub(crate) fn was_listed(&mut self) -> bool {
-        std::mem::take(&mut self.seen.was_listed) && self.origin != Origin::Found
-    }
-
-    /// Takes over what was read of the first list so far, which is better than nothing.
-    fn show_first_look(&mut self) {
-        let Some(look) = self.seen.look.as_mut().filter(|_| !self.seen.is_complete) else { return };
-        let coming = std::mem::take(&mut look.coming);
-        self.seen.extend(coming);
-    }
-}
-
-impl Seen {
-    /// What of it is resident, in bytes.
-    pub(crate) fn resident_bytes(&self) -> Option<u64> {
-        self.memory.map(|memory| memory.resident_bytes()).or(self.counted_bytes)
-    }
-
-    /// Whether a look at what it has mapped was begun, or failed.
-    pub(crate) fn is_begun(&self) -> bool {
-        self.is_complete || self.look.is_some() || self.next_us > 0
-    }
-
-    /// Those of what is mapped that matter where there are many targets.
-    pub(crate) fn main_ranges(&mut self) -> &[AddrRange] {
-        let most = most_ranges(self.resident_bytes().unwrap_or(0));
-        let main = || (main_ranges(&self.mappings, most), most);
-        &self.main_ranges.get_or_insert_with(main).0
-    }
-
-    /// Has them chosen anew where some were left out and it has half as much again resident by now.
-    fn note_weighed(&mut self) {
-        let now = most_ranges(self.resident_bytes().unwrap_or(0));
-        let is_outgrown =
-            |(main, most): &(Vec<AddrRange>, usize)| main.len() == *most && 2 * now >= 3 * most;
-        self.main_ranges.take_if(|main| is_outgrown(main));
-    }
-
-    fn extend(&mut self, coming: Vec<Mapping>) {
-        coming.iter().for_each(|mapping| mapping.range.push_joined(&mut self.ranges));
-        self.is_news |= !coming.is_empty();
-        self.mappings.extend(coming);
-        self.main_ranges = None;
-    }
-
-    fn replace(&mut self, mappings: Vec<Mapping>) {
-        if mappings != self.mappings {
-            self.ranges = maps::ranges(&mappings);
-            self.mappings = mappings;
-            self.is_news = true;
-            self.main_ranges = None;
-        }
-    }
-}
 
 impl VirtualMemory {
     /// Goes on with what is due: finding targets among all processes, looking at what targets
@@ -254,7 +74,7 @@ impl VirtualMemory {
     ) -> Result<bool, BpfError> {
         loop {
             let space = &self.spaces[at];
-            let looks = space.seen.look.is_some();
+            let looks = space.seen.is_looking();
             if !looks && space.seen.next_us > now_us && !self.is_worth_looking(at, now_us) {
                 return self.take_on_children(at, known);
             }
@@ -264,9 +84,9 @@ impl VirtualMemory {
             let begun_us = cpu::used_us();
             let space = &mut self.spaces[at];
             let took_us = if looks {
-                space.go_on_looking(now_us)
+                space.seen.go_on_looking(&space.process, now_us)
             } else {
-                space.begin_look(self.with_children, now_us);
+                space.seen.begin_look(&space.process, self.with_children, now_us);
                 None
             };
             self.upkeep.allowance.spend(cpu::used_us() - begun_us);
@@ -287,7 +107,7 @@ impl VirtualMemory {
             return false;
         }
         let begun_us = cpu::used_us();
-        let is_worth_it = space.has_other_size();
+        let is_worth_it = space.seen.has_other_size(&space.process);
         let took_us = cpu::used_us() - begun_us;
         self.upkeep.allowance.spend(took_us);
         let pause_us = self.pause_us(at, took_us);
@@ -303,9 +123,10 @@ impl VirtualMemory {
     /// Begins a look at what a target has mapped, unless one goes on. It is spent from what
     /// upkeep allows later.
     pub(crate) fn look_now(&mut self, at: usize) {
-        if self.spaces[at].seen.look.is_none() {
+        if !self.spaces[at].seen.is_looking() {
             let begun_us = cpu::used_us();
-            self.spaces[at].begin_look(false, cpu::monotonic_us());
+            let space = &mut self.spaces[at];
+            space.seen.begin_look(&space.process, false, cpu::monotonic_us());
             self.upkeep.allowance.spend(cpu::used_us() - begun_us);
         }
     }
@@ -373,7 +194,7 @@ impl VirtualMemory {
 mod tests {
     use super::*;
     use crate::child::{Making, Target};
-    use daos_core::AccessCheck;
+    use daos_core::{AccessCheck, KindsOfMemory};
     use daos_linux::allowance::Allowance;
     use std::thread;
     use std::time::Duration;
@@ -413,7 +234,7 @@ mod tests {
             memory.add(target.process()).expect("nobody else watches it");
         }
         // On a busy host not all of it at once.
-        let is_new = |space: &Space| space.seen.look.is_some() || space.seen.memory.is_none();
+        let is_new = |space: &Space| space.seen.is_looking() || space.seen.memory.is_none();
         for _ in 0..1000 {
             memory.targets().expect("they run");
             if !memory.spaces.iter().any(is_new) {
@@ -433,8 +254,7 @@ mod tests {
         memory.upkeep.allowance = Allowance::new(1e-9);
         memory.upkeep.allowance.spend(memory.upkeep.allowance.left_us() as u64 - 1);
         memory.targets().expect("they run");
-        let looks: Vec<bool> =
-            memory.spaces.iter().map(|space| space.seen.look.is_some()).collect();
+        let looks: Vec<bool> = memory.spaces.iter().map(|space| space.seen.is_looking()).collect();
         assert_eq!(looks, [[false; 8].as_slice(), &[true]].concat());
     }
 }

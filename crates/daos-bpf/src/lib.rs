@@ -26,6 +26,7 @@
 //! | [`paddr`] | the same of physical addresses: the RAM of the machine, whoever uses it |
 //! | `keeping_up`, `upkeep` | what targets have mapped, their children, and what that may cost |
 //! | `everyone` | targets that are found among all processes |
+//! | `main_ranges` | which parts of their memory are watched |
 //! | `page_frames` | in which page frames processes have their memory |
 //! | `page_cache` | how much page cache nobody maps, and of which files, for schemes |
 //! | `actions` | what schemes do to their memory |
@@ -49,6 +50,7 @@ mod keeping_up;
 mod kernel_layout;
 mod left;
 mod load_log;
+mod main_ranges;
 pub mod paddr;
 mod page_cache;
 mod page_frames;

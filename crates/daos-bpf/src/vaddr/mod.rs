@@ -6,6 +6,7 @@
 
 mod arming;
 mod observing;
+mod seen;
 mod space;
 
 pub(crate) use arming::WORTH_A_MOVE;
@@ -306,7 +307,7 @@ impl AccessCheck for VirtualMemory {
     fn resident_bytes_of(&mut self, target: TargetId) -> Option<u64> {
         let at = self.place_of(target)?;
         let space = &mut self.spaces[at];
-        space.weigh()?;
+        space.seen.weigh(&space.process)?;
         space.seen.resident_bytes()
     }
 

@@ -1,8 +1,8 @@
 //! A process that is watched.
 
+use super::seen::Seen;
 use crate::actions::locked::Locked;
 use crate::actions::recent_pages::{ASK_AGAIN_US, RecentPages};
-use crate::keeping_up::Seen;
 use crate::programs::Task;
 use daos_core::{AddrRange, KindsOfMemory, Mapping, TargetId, TargetInfo, Window};
 use daos_linux::Process;
@@ -135,6 +135,12 @@ impl Space {
             Origin::Found => self.seen.main_ranges(),
             Origin::Named | Origin::Child => &self.seen.ranges,
         }
+    }
+
+    /// Whether a whole list of its mappings was read since this was last asked, all of which is
+    /// watched: then what is not in the list was not mapped when it was read.
+    pub(super) fn was_listed(&mut self) -> bool {
+        self.seen.take_was_listed() && self.origin != Origin::Found
     }
 
     /// What it is and has mapped, if that is news.
