@@ -1,38 +1,16 @@
-//! Targets that are found among all processes of the machine, as they come and go.
-//!
-//! The largest come first, as most is to be seen there, and there is a bound on how many are
-//! targets: each takes a region at least. Of each, only its main ranges are watched: what many
-//! processes map can't be observed, and a small process is a range or two.
+//! All processes of the machine: a census of them now and then, and those that wait to become
+//! targets.
 
-use crate::BpfError;
-use crate::page_cache::PageCacheLook;
-use crate::vaddr::{Origin, VirtualMemory};
-use daos_linux::census::{COME_OF_AGE_US, Census, Counted, Selection, Verdict};
-use daos_linux::{Process, cpu};
-use std::collections::HashMap;
-use std::path::Path;
+use daos_linux::census::{COME_OF_AGE_US, Census, Counted, Verdict};
 
-/// Processes that are looked at in one step. Chosen: a step takes some 100 µs at most.
-const IN_A_STEP: usize = 8;
-/// CPU time in microseconds that may go into finding targets before the first tick. Chosen:
-/// some thousand processes are gone over, and some hundred taken on.
-const AT_FIRST_US: u64 = 100_000;
-/// The part of what upkeep allows that is left for looks at targets. Chosen: half.
-const FOR_LOOKS: f64 = 0.5;
-/// While so many targets wait for the first look at what they have mapped, no more are taken on,
-/// but for large ones: before that look nothing is seen of them. Chosen: as many as in a step.
-const MOST_UNSEEN: usize = IN_A_STEP;
-/// What a target must have gained or lost to be looked at at once, in bytes. Chosen.
-const GREW_BYTES: u64 = 4 << 20;
-
-/// What finds targets among all processes.
+/// What is known of all processes, and which of them may become targets.
 #[derive(Debug)]
 pub(crate) struct Everyone {
-    census: Census,
+    pub(crate) census: Census,
     /// Most targets.
-    most: usize,
+    pub(crate) most: usize,
     /// To be taken on, the largest last.
-    candidates: Vec<Counted>,
+    pub(crate) candidates: Vec<Counted>,
     /// What the census that goes on has found so far.
     coming: Vec<Counted>,
     is_counting: bool,
@@ -41,25 +19,24 @@ pub(crate) struct Everyone {
     /// Whether it is of those that were too young. They are small: which comes first matters less
     /// than that they come at once.
     is_of_young: bool,
-    took_us: u64,
-    /// When the next census begins, on the clock of [`cpu`].
+    /// What the census that goes on has taken so far, in microseconds of CPU time.
+    pub(crate) took_us: u64,
+    /// When the next census begins, on the clock of [`cpu`](daos_linux::cpu).
     next_us: u64,
     /// When those that were too young are gone over, before that.
     young_us: u64,
     /// Processes that are never acted on, of this census and of the last.
     protected: usize,
-    nr_protected: usize,
+    pub(crate) nr_protected: usize,
     /// Processes that are no targets since there are so many, at least.
-    nr_too_many: usize,
+    pub(crate) nr_too_many: usize,
     /// Processes that were met and are no targets since another `daos` watches them.
-    nr_claimed: usize,
+    pub(crate) nr_claimed: usize,
 }
 
-/// Where targets are, by process number.
-type Known = HashMap<u32, usize>;
-
 impl Everyone {
-    fn new(census: Census, most: usize) -> Self {
+    /// Those that the census is of, up to `most` of them as targets.
+    pub(crate) fn new(census: Census, most: usize) -> Self {
         Self {
             census,
             most,
@@ -78,19 +55,65 @@ impl Everyone {
         }
     }
 
+    /// Whether there is nothing to do now.
+    pub(crate) fn rests(&self, now_us: u64) -> bool {
+        self.candidates.is_empty() && !self.is_counting && !self.is_due(now_us)
+    }
+
+    /// Whether the next step is one of a census: in turn with those that wait, as one that comes
+    /// meanwhile may be larger. `has_next`: one of those that wait may be taken on now.
+    pub(crate) fn counts_next(&mut self, has_next: bool, now_us: u64) -> bool {
+        let counts = self.is_counting || self.is_due(now_us);
+        self.counts_next = counts && (!self.counts_next || !has_next);
+        self.counts_next
+    }
+
     /// Whether a census is due, of all or of those that were too young.
     fn is_due(&self, now_us: u64) -> bool {
         self.next_us.min(self.young_us) <= now_us
     }
 
-    /// Begins the one that is.
-    fn begin(&mut self, now_us: u64) {
+    /// Begins the census that is due, unless one goes on.
+    pub(crate) fn begin(&mut self, now_us: u64) {
+        if std::mem::replace(&mut self.is_counting, true) {
+            return;
+        }
         self.took_us = 0;
         self.is_of_young = self.next_us > now_us && self.census.go_over_young();
         if !self.is_of_young {
             (self.protected, self.nr_too_many, self.nr_claimed) = (0, 0, 0);
         }
         self.young_us = u64::MAX;
+    }
+
+    /// The next process of the census; `None` at its end.
+    pub(crate) fn count(&mut self) -> Option<Counted> {
+        let counted = self.census.step()?;
+        self.protected += usize::from(counted.verdict == Verdict::Protected);
+        Some(counted)
+    }
+
+    /// Notes one that is to become a target.
+    pub(crate) fn note(&mut self, counted: Counted) {
+        self.coming.push(counted);
+    }
+
+    /// Ends a step. Those that came of age wait from then on.
+    pub(crate) fn end_step(&mut self) {
+        if self.is_of_young {
+            self.take_found();
+        }
+    }
+
+    /// Ends the census; the next begins after this pause, in microseconds.
+    pub(crate) fn end(&mut self, pause_us: u64, now_us: u64) {
+        self.is_counting = false;
+        self.take_found();
+        self.nr_protected = self.protected;
+        self.next_us = self.next_us.max(now_us) + pause_us.max(1);
+        if self.census.has_young() {
+            self.young_us = now_us + COME_OF_AGE_US;
+        }
     }
 
     /// Makes candidates of those that this census has found: of all, in the place of those that
@@ -105,205 +128,11 @@ impl Everyone {
     }
 }
 
-impl VirtualMemory {
-    /// Watches all processes that `selection` means, up to `most` of them at a time, as they come
-    /// and go; those that are there at once, as far as that takes no more than a tenth of a
-    /// second.
-    ///
-    /// # Errors
-    ///
-    /// Those of looking up their tasks, but for what is one process's own trouble.
-    pub fn watch_everyone(&mut self, selection: Selection, most: usize) -> Result<(), BpfError> {
-        let mut everyone = Everyone::new(Census::new(Path::new("/"), selection), most);
-        self.upkeep = self.upkeep.clone().of_everyone();
-        let (begun_us, now_us) = (cpu::used_us(), cpu::monotonic_us());
-        let at_first = |_: &mut Self, _| cpu::used_us() < begun_us + AT_FIRST_US;
-        let found = self.find(&mut everyone, now_us, usize::MAX, at_first);
-        self.everyone = Some(everyone);
-        self.page_cache = Some(PageCacheLook::new(&mut self.reader)?);
-        found
-    }
-
-    /// Processes that are never acted on, and so no targets, when all were last gone over.
-    pub fn nr_protected(&self) -> usize {
-        self.everyone.as_ref().map_or(0, |everyone| everyone.nr_protected)
-    }
-
-    /// Processes that are no targets since there may be no more targets, at least.
-    pub fn nr_too_many(&self) -> usize {
-        self.everyone.as_ref().map_or(0, |everyone| everyone.nr_too_many)
-    }
-
-    /// Processes that are no targets since another `daos` watches them, as far as they were met.
-    pub fn nr_claimed(&self) -> usize {
-        self.everyone.as_ref().map_or(0, |everyone| everyone.nr_claimed)
-    }
-
-    /// Goes on with finding targets, as far as upkeep allows.
-    pub(crate) fn find_targets(&mut self, now_us: u64) -> Result<(), BpfError> {
-        let Some(mut everyone) = self.everyone.take() else { return Ok(()) };
-        // Those that were found are to be looked at, too.
-        let kept_us = self.upkeep.allowance.left_us() * FOR_LOOKS;
-        let found = self.find(&mut everyone, now_us, MOST_UNSEEN, |this, spent_us| {
-            this.upkeep.allowance.spend(spent_us);
-            this.upkeep.allowance.left_us() > kept_us.max(0.0)
-        });
-        self.everyone = Some(everyone);
-        found
-    }
-
-    /// Goes on, step by step, while `may` says so; it is told what the step before took.
-    /// `most_unseen`: of how many nothing may be known yet, but for large ones.
-    fn find(
-        &mut self,
-        everyone: &mut Everyone,
-        now_us: u64,
-        most_unseen: usize,
-        may: impl Fn(&mut Self, u64) -> bool,
-    ) -> Result<(), BpfError> {
-        if everyone.candidates.is_empty() && !everyone.is_counting && !everyone.is_due(now_us) {
-            return Ok(());
-        }
-        let nr_unseen = self.spaces.iter().filter(|space| !space.seen.is_begun()).count();
-        let mut room = most_unseen.saturating_sub(nr_unseen);
-        let large_bytes = self.large_bytes();
-        let mut known: Known = self.pids().zip(0..).collect();
-        let mut spent_us = 0;
-        while may(self, spent_us) {
-            let begun_us = cpu::used_us();
-            // In turn with those that wait: one that comes meanwhile may be larger.
-            let counts = everyone.is_counting || everyone.is_due(now_us);
-            let fits = |next: &mut Counted| room > 0 || next.resident_bytes > large_bytes;
-            let next = everyone.candidates.last_mut().is_some_and(fits);
-            everyone.counts_next = counts && (!everyone.counts_next || !next);
-            let dropped = if everyone.counts_next {
-                self.count_some(everyone, &known, now_us)
-            } else if let Some(candidate) = everyone.candidates.pop_if(fits) {
-                room = room.saturating_sub(1);
-                self.take_on(everyone, candidate, &mut known)?
-            } else {
-                return Ok(());
-            };
-            if dropped {
-                known = self.pids().zip(0..).collect();
-            }
-            spent_us = cpu::used_us() - begun_us;
-            if everyone.counts_next {
-                everyone.took_us += spent_us;
-            }
-        }
-        Ok(())
-    }
-
-    /// A step of a census. Whether a target was dropped.
-    fn count_some(&mut self, everyone: &mut Everyone, known: &Known, now_us: u64) -> bool {
-        if !std::mem::replace(&mut everyone.is_counting, true) {
-            everyone.begin(now_us);
-        }
-        for _ in 0..IN_A_STEP {
-            let Some(counted) = everyone.census.step() else {
-                everyone.is_counting = false;
-                everyone.take_found();
-                everyone.nr_protected = everyone.protected;
-                let pause_us = self.upkeep.pause_of_census_us(everyone.took_us);
-                everyone.next_us = everyone.next_us.max(now_us) + pause_us.max(1);
-                if everyone.census.has_young() {
-                    everyone.young_us = now_us + COME_OF_AGE_US;
-                }
-                return false;
-            };
-            everyone.protected += usize::from(counted.verdict == Verdict::Protected);
-            if let Some(&at) = known.get(&counted.pid) {
-                if self.is_to_be_dropped(everyone, at, &counted) {
-                    self.spaces.remove(at);
-                    return true;
-                }
-            } else if counted.verdict == Verdict::Fits {
-                everyone.coming.push(counted);
-            }
-        }
-        if everyone.is_of_young {
-            everyone.take_found();
-        }
-        false
-    }
-
-    /// Whether a target is none any more. One that grew is looked at soon.
-    fn is_to_be_dropped(&mut self, everyone: &Everyone, at: usize, counted: &Counted) -> bool {
-        let space = &mut self.spaces[at];
-        let resident_bytes = counted.resident_bytes;
-        if space.seen.resident_bytes().is_some_and(|b| b.abs_diff(resident_bytes) >= GREW_BYTES) {
-            space.seen.next_us = 0;
-        }
-        space.origin == Origin::Found
-            && match counted.verdict {
-                Verdict::Fits => false,
-                // What is about as large as it must be does not come and go.
-                Verdict::NotYet => resident_bytes < everyone.census.min_resident_bytes() / 2,
-                Verdict::Other | Verdict::Protected => true,
-            }
-    }
-
-    /// Makes a process that was found a target. Whether another was dropped for it.
-    fn take_on(
-        &mut self,
-        everyone: &mut Everyone,
-        candidate: Counted,
-        known: &mut Known,
-    ) -> Result<bool, BpfError> {
-        let pid = candidate.pid;
-        if known.contains_key(&pid) {
-            return Ok(false);
-        }
-        // Those that are left are no larger.
-        let left = everyone.candidates.len() + 1;
-        if !self.has_files_for_one_more() {
-            self.nr_left_out = self.nr_left_out.max(left);
-            everyone.candidates.clear();
-            return Ok(false);
-        }
-        let smallest =
-            if self.spaces.len() >= everyone.most { self.smallest_found() } else { None };
-        if self.spaces.len() >= everyone.most
-            && smallest.is_none_or(|(_, bytes)| candidate.resident_bytes < bytes.saturating_mul(2))
-        {
-            everyone.nr_too_many = left;
-            everyone.candidates.clear();
-            return Ok(false);
-        }
-        // The verdict holds for who is held, if that is there until after.
-        if let Ok(process) = Process::open(pid)
-            && everyone.census.verdict_on(pid) == Verdict::Fits
-            && process.is_alive()
-        {
-            let Ok(id) = self.add_as(Origin::Found, process) else {
-                everyone.nr_claimed += 1;
-                return Ok(false);
-            };
-            let Some(at) = self.place_of(id) else { return Ok(false) };
-            known.insert(pid, at);
-            self.spaces[at].seen.counted_bytes = Some(candidate.resident_bytes);
-            self.task(at)?;
-            if let Some((smallest, _)) = smallest {
-                everyone.nr_too_many += 1;
-                self.spaces.remove(smallest);
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
-    /// The target among those that were found that has least, and what of it is resident.
-    fn smallest_found(&self) -> Option<(usize, u64)> {
-        let found = self.spaces.iter().enumerate().filter(|(_, s)| s.origin == Origin::Found);
-        let sizes = found.map(|(at, space)| (at, space.seen.resident_bytes().unwrap_or(0)));
-        sizes.min_by_key(|(_, bytes)| *bytes)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use daos_linux::census::Selection;
+    use std::path::Path;
 
     #[test]
     fn those_that_came_of_age_wait_beside_the_others() {

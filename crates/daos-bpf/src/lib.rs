@@ -25,8 +25,9 @@
 //! | [`vaddr`] | the [`AccessCheck`](daos_core::AccessCheck) of processes |
 //! | [`paddr`] | the same of physical addresses: the RAM of the machine, whoever uses it |
 //! | `keeping_up`, `upkeep` | what targets have mapped, their children, and what that may cost |
-//! | `everyone` | targets that are found among all processes |
-//! | `main_ranges` | which parts of their memory are watched |
+//! | `finding` | targets that are found among all processes |
+//! | `everyone` | those processes: a census of them, and who waits to be a target |
+//! | `main_ranges` | which parts of such a target's memory are watched |
 //! | `page_frames` | in which page frames processes have their memory |
 //! | `page_cache` | how much page cache nobody maps, and of which files, for schemes |
 //! | `actions` | what schemes do to their memory |
@@ -45,6 +46,7 @@ mod at_once_price;
 mod child;
 mod entry;
 mod everyone;
+mod finding;
 mod folio;
 mod keeping_up;
 mod kernel_layout;
