@@ -5,7 +5,7 @@ mod tune;
 mod zram;
 
 pub use apply::{Apply, Managing};
-pub use tune::{DEFAULT_TUNING, Good, Tune};
+pub use tune::{DEFAULT_TUNING, Good, Search, Tune};
 pub use zram::Zram;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};

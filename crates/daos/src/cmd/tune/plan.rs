@@ -35,67 +35,12 @@ pub struct Plan {
 impl Plan {
     /// Refuses what makes no sense. Changes nothing.
     pub fn new(args: &cli::Tune, user: Option<User>, stop: &Arc<AtomicBool>) -> Result<Self> {
-        let forms = &args.target.forms;
+        check_measured(args)?;
+        check_times(args)?;
         let (measuring, limits) = (&args.measuring, &args.limits);
-        let is_service = !forms.pid.is_empty();
-        if measuring.pairs && forms.command.is_empty() {
-            refuse(
-                "--pairs runs a command twice at once, each to its end: give one behind `--`, in \
-                 place of --pid or --sim",
-            )?;
-        }
-        if is_service && (measuring.metric.is_none() || measuring.work_time.is_none()) {
-            refuse(
-                "a process that goes on has no run time: give --metric CMD, which prints \
-                    how it performs, and --work-time TIME for each sample",
-            )?;
-        }
-        // Where another form is given, clap does not ask for the --pid that these require.
-        let of_services =
-            [("--apply", measuring.apply), ("--work-time", measuring.work_time.is_some())];
-        if !is_service {
-            let why = "is for a service that goes on: name it with --pid PID";
-            Usage::refuse(&of_services, why)?;
-        }
-        if measuring.metric_is == Good::Total && !is_service {
-            refuse("--metric-is total is a rate while a service goes on: name one with --pid PID")?;
-        }
-        if forms.sim.is_some() && measuring.metric.is_some() {
-            refuse("--metric measures what runs; the simulator knows the run time itself")?;
-        }
-        if limits.limit.is_none() && limits.samples.is_none() && args.search.sweep.is_empty() {
-            refuse("how long may it take? Give --limit TIME, such as 10m, or --samples N")?;
-        }
-        if limits.limit == Some(0) || measuring.work_time == Some(0) {
-            refuse("a time of 0 leaves nothing to measure")?;
-        }
-        if let (Some(limit), Some(work)) = (limits.limit, measuring.work_time) {
-            let one = work.saturating_add(measuring.settle_us());
-            if limit < one.saturating_mul(2) {
-                refuse(&format!(
-                    "each sample takes {} with the time to settle, so --limit leaves no time for \
-                     one beside the first baseline: give it ten times that",
-                    display::duration(one)
-                ))?;
-            }
-        }
         let scheme = one_scheme(&args.scheme)?;
         let seed = args.monitoring.looking.seed;
-        let usage = |err: &dyn std::fmt::Display| Usage(err.to_string());
-        let sweeps = || args.search.sweep.iter().map(String::as_str);
-        let (space, aim) = if args.search.sweep.is_empty() {
-            let params = args.search.params.iter().map(String::as_str);
-            let space = if params.len() == 0 {
-                Ok(SearchSpace::default())
-            } else {
-                SearchSpace::parse(params)
-            };
-            (space.map_err(|err| usage(&err))?, Aim::Best(args.search.method))
-        } else {
-            let repeats = args.search.repeat as usize;
-            let sweep = Sweep::parse(sweeps(), repeats, seed).map_err(|err| usage(&err))?;
-            (daos_tune::Search::space(&sweep).clone(), Aim::Sweep(sweep))
-        };
+        let (space, aim) = searched(&args.search, seed)?;
         Ok(Self {
             subject: subject(args, &scheme, &space)?,
             scorer: scorer(args, user, stop)?,
@@ -148,6 +93,76 @@ impl Plan {
         }
         Ok((tuning.after(records), store))
     }
+}
+
+/// Refuses what can't be measured of what is named.
+fn check_measured(args: &cli::Tune) -> Result<()> {
+    let (forms, measuring) = (&args.target.forms, &args.measuring);
+    let is_service = !forms.pid.is_empty();
+    if measuring.pairs && forms.command.is_empty() {
+        refuse(
+            "--pairs runs a command twice at once, each to its end: give one behind `--`, in \
+             place of --pid or --sim",
+        )?;
+    }
+    if is_service && (measuring.metric.is_none() || measuring.work_time.is_none()) {
+        refuse(
+            "a process that goes on has no run time: give --metric CMD, which prints \
+                how it performs, and --work-time TIME for each sample",
+        )?;
+    }
+    // Where another form is given, clap does not ask for the --pid that these require.
+    let of_services =
+        [("--apply", measuring.apply), ("--work-time", measuring.work_time.is_some())];
+    if !is_service {
+        let why = "is for a service that goes on: name it with --pid PID";
+        Usage::refuse(&of_services, why)?;
+    }
+    if measuring.metric_is == Good::Total && !is_service {
+        refuse("--metric-is total is a rate while a service goes on: name one with --pid PID")?;
+    }
+    if forms.sim.is_some() && measuring.metric.is_some() {
+        refuse("--metric measures what runs; the simulator knows the run time itself")?;
+    }
+    Ok(())
+}
+
+/// Refuses times that leave none for samples.
+fn check_times(args: &cli::Tune) -> Result<()> {
+    let (measuring, limits) = (&args.measuring, &args.limits);
+    if limits.limit.is_none() && limits.samples.is_none() && args.search.sweep.is_empty() {
+        refuse("how long may it take? Give --limit TIME, such as 10m, or --samples N")?;
+    }
+    if limits.limit == Some(0) || measuring.work_time == Some(0) {
+        refuse("a time of 0 leaves nothing to measure")?;
+    }
+    if let (Some(limit), Some(work)) = (limits.limit, measuring.work_time) {
+        let one = work.saturating_add(measuring.settle_us());
+        if limit < one.saturating_mul(2) {
+            refuse(&format!(
+                "each sample takes {} with the time to settle, so --limit leaves no time for \
+                 one beside the first baseline: give it ten times that",
+                display::duration(one)
+            ))?;
+        }
+    }
+    Ok(())
+}
+
+/// Which parameters are searched, and how: for the best, or all of a sweep.
+fn searched(search: &cli::Search, seed: u64) -> Result<(SearchSpace, Aim)> {
+    let usage = |err: &dyn std::fmt::Display| Usage(err.to_string());
+    if search.sweep.is_empty() {
+        let params = search.params.iter().map(String::as_str);
+        let space = match search.params.is_empty() {
+            true => Ok(SearchSpace::default()),
+            false => SearchSpace::parse(params),
+        };
+        return Ok((space.map_err(|err| usage(&err))?, Aim::Best(search.method)));
+    }
+    let sweeps = search.sweep.iter().map(String::as_str);
+    let sweep = Sweep::parse(sweeps, search.repeat as usize, seed).map_err(|err| usage(&err))?;
+    Ok((daos_tune::Search::space(&sweep).clone(), Aim::Sweep(sweep)))
 }
 
 fn refuse(what: &str) -> Result<()> {
