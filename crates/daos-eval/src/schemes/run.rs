@@ -3,7 +3,7 @@
 use super::counters::Counters;
 use super::trial::{Configuration, Trial};
 use crate::error::EvalError;
-use crate::under_test::{Commands, ResidentPages, Running, Sampler, zram_bytes};
+use crate::under_test::{Commands, ResidentPages, Running, Sampler, TimeSeries, zram_bytes};
 use daos_linux::{TempCgroup, cpu};
 use daos_workload::{Config, PhaseTruth};
 use rustix::process::Signal;
@@ -47,17 +47,8 @@ pub fn run(
     let make_cgroup = |bytes| TempCgroup::make(Path::new("/"), Some(bytes));
     let cgroup = configuration.limit_bytes.map(make_cgroup).transpose()?;
 
-    let mut args = vec![
-        config.display().to_string(),
-        format!("--truth={}", truth.display()),
-        format!("--seed={seed}"),
-    ];
-    args.extend_from_slice(&configuration.options);
-    let workload = match &cgroup {
-        Some(cgroup) => Running::start_within(&cgroup.processes(), eval, "workload", &args),
-        None => Running::start(eval, "workload", &args),
-    };
-    let mut processes = TrialProcesses { workload: workload?, apply: None };
+    let workload = start_workload(configuration, &config, &truth, seed, eval, cgroup.as_ref())?;
+    let mut processes = TrialProcesses { workload, apply: None };
     processes.workload.wait_for_line("ready:")?;
     let pid = processes.workload.pid();
     let watched = configuration.watched_bytes.and_then(|bytes| ResidentPages::find(pid, bytes));
@@ -66,37 +57,8 @@ pub fn run(
     let mut trial = Trial::default();
     trial.time_series.samples.extend(sampler.sample());
     trial.begun_us = cpu::monotonic_us();
-    if let Some(scheme) = &configuration.scheme {
-        let mut args = vec![
-            format!("--scheme={scheme}"),
-            format!("--pid={pid}"),
-            format!("--stats={}", stats.display()),
-            "--quiet".to_owned(),
-        ];
-        args.extend(configuration.zram_bytes.map(|bytes| format!("--zram={bytes}")));
-        processes.apply = Some(Running::start(daos, "apply", &args)?);
-    }
-
-    let begun = Instant::now();
-    for round in 1u32.. {
-        let next = begun + PERIOD * round;
-        if processes.workload.wait_until(next, stop)?.is_some() {
-            break;
-        }
-        if begun.elapsed() > length + OVERTIME {
-            return Err(EvalError::Stuck("daos-eval workload".to_owned()));
-        }
-        if let Some(apply) = &mut processes.apply
-            && apply.has_ended()?
-            // It notices the end of its target before we do.
-            && processes.workload.wait_until(Instant::now() + PERIOD, stop)?.is_none()
-        {
-            let failed = processes.apply.take().map(|apply| apply.finish(PATIENCE, stop));
-            failed.unwrap_or(Ok(()))?;
-            return Err(EvalError::TooEarly("daos apply".to_owned()));
-        }
-        trial.time_series.samples.extend(sampler.sample());
-    }
+    processes.apply = start_apply(configuration, pid, &stats, daos)?;
+    processes.sample_until_end(length, &mut sampler, &mut trial.time_series, stop)?;
     let TrialProcesses { workload, apply } = processes;
     match workload.finish(PATIENCE, stop) {
         Err(EvalError::Failed { status, .. })
@@ -112,4 +74,79 @@ pub fn run(
     }
     trial.counted = PhaseTruth::read_all(&truth)?.pop();
     Ok(trial)
+}
+
+/// Starts the program, in the cgroup that limits it, if one does. `config`: its workload; `truth`:
+/// where it says what it did.
+fn start_workload(
+    configuration: &Configuration,
+    config: &Path,
+    truth: &Path,
+    seed: u64,
+    eval: &Path,
+    cgroup: Option<&TempCgroup>,
+) -> Result<Running, EvalError> {
+    let mut args = vec![
+        config.display().to_string(),
+        format!("--truth={}", truth.display()),
+        format!("--seed={seed}"),
+    ];
+    args.extend_from_slice(&configuration.options);
+    match cgroup {
+        Some(cgroup) => Running::start_within(&cgroup.processes(), eval, "workload", &args),
+        None => Running::start(eval, "workload", &args),
+    }
+}
+
+/// Starts `daos apply` beside the program with this number, if the configuration has a scheme.
+/// `stats`: where it writes what the scheme did.
+fn start_apply(
+    configuration: &Configuration,
+    pid: u32,
+    stats: &Path,
+    daos: &Path,
+) -> Result<Option<Running>, EvalError> {
+    let Some(scheme) = &configuration.scheme else { return Ok(None) };
+    let mut args = vec![
+        format!("--scheme={scheme}"),
+        format!("--pid={pid}"),
+        format!("--stats={}", stats.display()),
+        "--quiet".to_owned(),
+    ];
+    args.extend(configuration.zram_bytes.map(|bytes| format!("--zram={bytes}")));
+    Running::start(daos, "apply", &args).map(Some)
+}
+
+impl TrialProcesses {
+    /// Takes samples of the program until it ends, which should be after `length`. Neither may it
+    /// take much longer, nor may the scheme end before.
+    fn sample_until_end(
+        &mut self,
+        length: Duration,
+        sampler: &mut Sampler,
+        series: &mut TimeSeries,
+        stop: &AtomicBool,
+    ) -> Result<(), EvalError> {
+        let begun = Instant::now();
+        for round in 1u32.. {
+            let next = begun + PERIOD * round;
+            if self.workload.wait_until(next, stop)?.is_some() {
+                break;
+            }
+            if begun.elapsed() > length + OVERTIME {
+                return Err(EvalError::Stuck("daos-eval workload".to_owned()));
+            }
+            if let Some(apply) = &mut self.apply
+                && apply.has_ended()?
+                // It notices the end of its target before we do.
+                && self.workload.wait_until(Instant::now() + PERIOD, stop)?.is_none()
+            {
+                let failed = self.apply.take().map(|apply| apply.finish(PATIENCE, stop));
+                failed.unwrap_or(Ok(()))?;
+                return Err(EvalError::TooEarly("daos apply".to_owned()));
+            }
+            series.samples.extend(sampler.sample());
+        }
+        Ok(())
+    }
 }

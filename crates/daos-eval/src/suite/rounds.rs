@@ -58,18 +58,9 @@ pub fn run(plan: &Plan, mut tell: impl FnMut(Event<'_>)) -> Result<Store, SuiteE
         return Err(SuiteError::NotRoot);
     }
     let _only = OneSuite::take()?;
-    let (workloads, configurations) = (&plan.suite.workloads, &plan.configurations);
-    let pairs = plan.pairs.is_some();
-    let header = Header {
-        zram_bytes: plan.zram_bytes,
-        daos: daos_build(&plan.daos),
-        pairs,
-        ..Header::new(Machine::here())
-    };
-    let mut store = Store::open(&plan.out, header, workloads, configurations)?;
+    let mut store = open_store(plan)?;
     plan.check(Some(&store))?;
     plan.keep_own_schemes(&store)?;
-    let sides = if pairs { &Side::BOTH[..] } else { &[Side::First] };
     let mut rounds = Rounds {
         plan,
         total: plan.steps().len(),
@@ -81,47 +72,52 @@ pub fn run(plan: &Plan, mut tell: impl FnMut(Event<'_>)) -> Result<Store, SuiteE
         if rounds.is_given_up(step) {
             continue;
         }
-        let (workload, configuration) = plan.of(step);
         let (done, total, left) = rounds.progress(at, &store);
+        let workload = &*plan.of(step).0.name;
         let begins =
-            |doing| Event::Begins(Progress { done, total, left, workload: &workload.name, doing });
-        tell(begins("set-up"));
-        let set_up =
-            sides.iter().try_for_each(|&side| script::set_up(plan, &store, workload, side));
-        let is_set_up = set_up.is_ok();
-        let measured = set_up.and_then(|()| {
-            tell(begins(&configuration.name));
-            let configuration = run::for_workload(plan, &store, workload, configuration)?;
-            measure(plan, &store, workload, &configuration, step.round)
-        });
-        let (outcome, beside) = match measured {
-            Ok((measured, beside)) => (Outcome::Measured(measured), beside),
-            Err(err) if err.ends_all() => return Err(err),
-            Err(err) => {
-                rounds.give_up(step, is_set_up, &err);
-                (Outcome::Failed { failed: err.to_string() }, None)
-            }
-        };
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-        let run = RawRun {
-            workload: workload.name.clone(),
-            config: configuration.name.clone(),
-            round: step.round,
-            at: now.map_or(0, |time| time.as_secs()),
-            outcome,
-            beside,
-        };
+            |doing: &str| tell(Event::Begins(Progress { done, total, left, workload, doing }));
+        let (outcome, beside) = rounds.attempt(step, &store, begins)?;
+        let run = made_now(plan, step, outcome, beside);
         store.add(run.clone())?;
         let (done, total, left) = rounds.progress(at + 1, &store);
         tell(Event::Ended { run: &run, done, total, left });
     }
     if !plan.keep {
-        let clear_away = |side| {
-            workloads.iter().for_each(|workload| script::clear_away(&store, workload, side));
-        };
-        sides.iter().copied().for_each(clear_away);
+        for &side in sides(plan) {
+            plan.suite.workloads.iter().for_each(|one| script::clear_away(&store, one, side));
+        }
     }
     Ok(store)
+}
+
+/// The directory of the evaluation, which is new, or has runs of the same kind.
+fn open_store(plan: &Plan) -> Result<Store, SuiteError> {
+    let header = Header {
+        zram_bytes: plan.zram_bytes,
+        daos: daos_build(&plan.daos),
+        pairs: plan.pairs.is_some(),
+        ..Header::new(Machine::here())
+    };
+    Store::open(&plan.out, header, &plan.suite.workloads, &plan.configurations)
+}
+
+/// The sides on which workloads run.
+fn sides(plan: &Plan) -> &'static [Side] {
+    if plan.pairs.is_some() { &Side::BOTH } else { &[Side::First] }
+}
+
+/// A run that has just been made, as it is written down.
+fn made_now(plan: &Plan, step: Step, outcome: Outcome, beside: Option<Measured>) -> RawRun {
+    let (workload, configuration) = plan.of(step);
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    RawRun {
+        workload: workload.name.clone(),
+        config: configuration.name.clone(),
+        round: step.round,
+        at: now.map_or(0, |time| time.as_secs()),
+        outcome,
+        beside,
+    }
 }
 
 /// A run, and in pairs what ran alone beside it.
@@ -157,6 +153,35 @@ impl Rounds<'_> {
     fn is_given_up(&self, step: Step) -> bool {
         let of = |configuration| self.given_up.contains(&(step.workload, configuration));
         of(None) || of(Some(step.configuration))
+    }
+
+    /// Makes a run, its input first, and in pairs that beside it. If it fails, that is what came of
+    /// it, and it is not tried again, unless nothing else could be run either.
+    fn attempt(
+        &mut self,
+        step: Step,
+        store: &Store,
+        mut begins: impl FnMut(&str),
+    ) -> Result<(Outcome, Option<Measured>), SuiteError> {
+        let plan = self.plan;
+        let (workload, configuration) = plan.of(step);
+        begins("set-up");
+        let set_up =
+            sides(plan).iter().try_for_each(|&side| script::set_up(plan, store, workload, side));
+        let is_set_up = set_up.is_ok();
+        let measured = set_up.and_then(|()| {
+            begins(&configuration.name);
+            let configuration = run::for_workload(plan, store, workload, configuration)?;
+            measure(plan, store, workload, &configuration, step.round)
+        });
+        match measured {
+            Ok((measured, beside)) => Ok((Outcome::Measured(measured), beside)),
+            Err(err) if err.ends_all() => Err(err),
+            Err(err) => {
+                self.give_up(step, is_set_up, &err);
+                Ok((Outcome::Failed { failed: err.to_string() }, None))
+            }
+        }
     }
 
     /// Notes what is not tried again after a step failed: its workload in its configuration, or in

@@ -16,6 +16,7 @@ use daos_core::{Interval, Side, Snapshot, TargetInfo};
 use daos_linux::User;
 use daos_record::Record;
 use std::convert::Infallible;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -80,45 +81,22 @@ pub fn measure(
         return Err(SuiteError::NotRoot);
     }
     let scratch = tempfile::tempdir().map_err(EvalError::Scratch)?;
-    let suite = Plan {
-        suite: plan.suite.clone(),
-        configurations: Vec::new(),
-        runs: plan.runs,
-        pairs: None,
-        out: scratch.path().join("programs"),
-        zram_bytes: 0,
-        user,
-        keep: false,
-        keep_records: false,
-        daos: commands.daos,
-        eval: commands.eval,
-        stop,
-    };
+    let suite = as_suite(plan, scratch.path().join("programs"), commands, user, stop);
     let workloads = &plan.suite.workloads;
     let store = Store::open(&suite.out, Header::new(Machine::here()), workloads, &[])?;
     let place = Place { plan, suite: &suite, store: &store };
-    let result = |workload: &Workload, &monitor: &ComparedKind| ProgramResult {
-        program: workload.name.clone(),
-        monitor,
-        runs: Vec::new(),
-        timelines: Vec::new(),
-    };
-    let mut results: Vec<Vec<ProgramResult>> = workloads
-        .iter()
-        .map(|workload| plan.monitors.iter().map(|monitor| result(workload, monitor)).collect())
-        .collect();
+    let mut results = without_runs(plan);
     let mut given_up = vec![false; workloads.len()];
     let each = plan.monitors.len() as u64 + 1;
     let total = u64::from(plan.runs) * workloads.len() as u64 * each;
     let mut done = 0;
     for round in 0..plan.runs {
         for (at, workload) in workloads.iter().enumerate() {
-            let before = done;
+            let mut made = done;
             done += each;
             if given_up[at] {
                 continue;
             }
-            let mut made = before;
             let mut begins = |doing: &str| {
                 tell(ProgramEvent::Begins { done: made, total, program: &workload.name, doing });
                 made += 1;
@@ -142,6 +120,44 @@ pub fn measure(
     }
     let results = results.into_iter().flatten();
     Ok(results.filter(|result| !result.runs.is_empty()).collect())
+}
+
+/// The plan of a suite with these programs, which says where and as whom they run.
+fn as_suite(
+    plan: &ProgramPlan,
+    out: PathBuf,
+    Commands { daos, eval }: Commands,
+    user: Option<User>,
+    stop: Arc<AtomicBool>,
+) -> Plan {
+    Plan {
+        suite: plan.suite.clone(),
+        configurations: Vec::new(),
+        runs: plan.runs,
+        pairs: None,
+        out,
+        zram_bytes: 0,
+        user,
+        keep: false,
+        keep_records: false,
+        daos,
+        eval,
+        stop,
+    }
+}
+
+/// Of each program, a result for each monitor, to which its runs are added.
+fn without_runs(plan: &ProgramPlan) -> Vec<Vec<ProgramResult>> {
+    let of_program = |workload: &Workload| {
+        let result = |&monitor: &ComparedKind| ProgramResult {
+            program: workload.name.clone(),
+            monitor,
+            runs: Vec::new(),
+            timelines: Vec::new(),
+        };
+        plan.monitors.iter().map(result).collect()
+    };
+    plan.suite.workloads.iter().map(of_program).collect()
 }
 
 /// What a run showed, and of which times.
