@@ -315,7 +315,7 @@ impl AsFd for Process {
 /// Chosen: more than what is shown or recorded of any.
 const LONGEST_COMMAND: u64 = 1024;
 
-/// The command line of process `pid` (its beginning, if it is longer than [`LONGEST_COMMAND`]), or
+/// The command line of process `pid` (its beginning, if it is longer than `LONGEST_COMMAND`), or
 /// the name the kernel has for it; empty when it has ended.
 pub fn name(proc: &Path, pid: u32) -> String {
     let dir = proc.join(pid.to_string());
