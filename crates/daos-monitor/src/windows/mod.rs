@@ -169,6 +169,8 @@ pub struct Windows {
     is_learning: bool,
     /// Looks wait for long after they are due, since the budget is too small for all of them.
     is_behind: bool,
+    /// When there was last enough to arm something.
+    could_arm_us: u64,
     at_once: AtOnce,
     /// The windows that are read or were armed in this tick.
     places: Vec<Place>,
@@ -254,6 +256,7 @@ impl Windows {
             fits_tables: false,
             is_learning: false,
             is_behind: false,
+            could_arm_us: 0,
             at_once: AtOnce::default(),
             places: Vec::new(),
             armed_us: 0,

@@ -74,6 +74,10 @@ const PLACES_A_REGION: u64 = 20;
 const LEFT: f64 = 0.05;
 /// The same for learning page tables if a phase began lately. Chosen: another may follow.
 const LEFT_IN_PHASES: f64 = 0.6;
+/// If there was not enough to arm anything for so long, nothing is put by until there is, in
+/// microseconds. Chosen: what is in use stays known while all of a target is saved for, and that
+/// takes a tenth longer.
+const ARMING_WAITS_US: u64 = 2_000_000;
 /// Looks come earlier by up to one part in this many of the pause before them, so that they spread
 /// over rounds. Chosen.
 const SPREAD: u64 = 2;
@@ -114,6 +118,10 @@ impl Windows {
         let kept = self.kept(now_us);
         let is_worth_arming = self.budget.is_worth_arming(kept, self.is_astir(now_us));
         self.is_behind &= !is_worth_arming;
+        if is_worth_arming {
+            self.could_arm_us = now_us;
+        }
+        self.budget.arming_waits = now_us > self.could_arm_us + ARMING_WAITS_US;
         let fullness = self.budget.fullness();
         let there_is = (fullness - kept).max(0.0);
         let (for_reading, _) = self.shares(now_us);

@@ -104,6 +104,8 @@ pub(super) struct Budget {
     /// Memory turned out to be used in another way, and not all of it was armed since to see how
     /// often: less is put by.
     pub news_wait: bool,
+    /// There was not enough to arm anything for some time: nothing is put by until there is.
+    pub arming_waits: bool,
     /// Target cost of arming all at once that is already paid for.
     prepaid: f64,
     /// What both sides spent in each of the last seconds, with the number of that second.
@@ -152,6 +154,7 @@ impl Budget {
             wanted: 0.0,
             put_by: 0.0,
             news_wait: false,
+            arming_waits: false,
             prepaid: 0.0,
             spent: Default::default(),
             filled_us: 0,
@@ -193,7 +196,11 @@ impl Budget {
         let part = (self.debt / (self.share * REPAY_OVER_US)).clamp(REPAID, MOST_REPAID);
         let paid = self.debt.min(earned * part);
         self.debt -= paid;
-        let may_put_by = match self.left < FIRST * self.capacity() {
+        let is_poor = match self.arming_waits {
+            true => !self.is_worth_arming(KEPT_FOR_CHANGE, false),
+            false => self.left < FIRST * self.capacity(),
+        };
+        let may_put_by = match is_poor {
             true => 0.0,
             false if self.news_wait => self.put_by.min(PUT_BY_BESIDE_NEWS),
             false => self.put_by,

@@ -146,6 +146,30 @@ fn what_is_put_by_is_not_for_ends_of_intervals_nor_before_there_is_enough_to_rea
 }
 
 #[test]
+fn what_is_put_by_leaves_enough_to_arm_something_now_and_then() {
+    // Of 5 ms in a second, ends of intervals and reading take 2.
+    let run = |heeds: bool| {
+        let mut budget = Budget::new(0.005 / PLANNED);
+        budget.save_for(100_000.0, 0.85);
+        let (mut armings, mut armed_us) = (0, 0);
+        for now_us in (0..20_000_000).step_by(100_000) {
+            budget.fill(now_us);
+            let can_arm = budget.is_worth_arming(KEPT_FOR_CHANGE, false);
+            if can_arm {
+                (armings, armed_us) = (armings + 1, now_us);
+            }
+            budget.arming_waits = heeds && now_us > armed_us + 2_000_000;
+            let arming_us = if can_arm { 600.0 } else { 0.0 };
+            budget.charge(CpuCost { monitor_us: 200.0 + arming_us, target_us: 0.0 });
+        }
+        (armings, budget.saved)
+    };
+    let ((starved, most), (armings, saved)) = (run(false), run(true));
+    assert!(starved <= 1 && armings >= 5, "{starved} and {armings} times");
+    assert!(saved > 0.8 * most, "{saved} of {most} us are put by all the same");
+}
+
+#[test]
 fn what_a_tick_with_samples_takes_beside_them_is_no_cost_of_an_end() {
     let mut budget = Budget::new(0.01);
     for tick in 0..400 {
