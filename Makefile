@@ -12,7 +12,7 @@ setup: ## Install what the build needs and this machine lacks (Debian, Ubuntu)
 	@bash scripts/setup.sh
 
 build: setup ## Build the release binaries, target/release/daos and daos-eval
-	cargo build --release -p daos -p daos-eval
+	@. scripts/as_root.sh && cargo build --release -p daos -p daos-eval
 
 demo: ## Watch a real program for some twenty seconds and show what was seen
 	@bash scripts/demo.sh
@@ -37,7 +37,7 @@ soak: setup ## Watch and manage changing programs for TIME (TIME=1h): memory, de
 	@bash scripts/soak.sh $(TIME)
 
 bench: setup ## Measure the core
-	cargo bench --workspace
+	@. scripts/as_root.sh && cargo bench --workspace
 
 clean: ## Remove what build, demo and tests made
 	cargo clean

@@ -3,6 +3,7 @@
 # `install`: gets that first, which takes minutes; without it, says what was not checked.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. scripts/as_root.sh
 
 if ! cargo deny --version >/dev/null 2>&1; then
     if [ "${1:-}" != install ]; then

@@ -7,6 +7,7 @@
 # target/fuzz/found/. Put a small one into fuzz/corpus/ with the fix, and the tests have it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. scripts/as_root.sh
 
 length=${1:-1m}
 shift || true

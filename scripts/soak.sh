@@ -6,7 +6,11 @@
 # All samples are in target/soak/samples.tsv; a `daos` that was built before is used with
 # DAOS=FILE.
 set -euo pipefail
+if [ -n "${DAOS:-}" ]; then
+    DAOS=$(realpath "$DAOS")
+fi
 cd "$(dirname "$0")/.."
+. scripts/as_root.sh
 
 length=${1:-10m}
 case $length in

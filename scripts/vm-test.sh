@@ -180,6 +180,7 @@ setup
 daos=${DAOS:-}
 if [ -z "$daos" ]; then
     bash scripts/setup.sh
+    . scripts/as_root.sh
     cargo build --release -p daos -p daos-eval
     daos=${CARGO_TARGET_DIR:-target}/release/daos
 fi

@@ -10,6 +10,7 @@ use crate::ticks;
 use daos_core::Action;
 use daos_core::units::display;
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 /// Columns and rows of cells that suit the picture: four dots each.
 pub const CELLS: (usize, usize) = (AREA.w as usize / 4, AREA.h as usize / 4);
@@ -91,21 +92,43 @@ fn edges(segment: &Segment, times: &[u64], area: Rect) -> (Vec<f64>, Vec<f64>) {
     (times.iter().map(x).collect(), segment.addresses.iter().map(y).collect())
 }
 
+/// Cells between these edges, as many at a time as take a dot.
+fn by_dot(edges: &[f64]) -> Vec<Range<usize>> {
+    let mut groups: Vec<Range<usize>> = Vec::new();
+    let mut start = 0;
+    for at in 1..edges.len() {
+        if edges[at] != edges[start] {
+            groups.push(start..at);
+            start = at;
+        }
+    }
+    if let Some(last) = groups.last_mut() {
+        last.end = edges.len() - 1;
+    }
+    groups
+}
+
 /// Cells of one shade and row that touch become one rectangle, and all rectangles
-/// of one shade one path.
+/// of one shade one path. Of cells smaller than a dot the hottest is shown.
 fn draw_cells(canvas: &mut Canvas, segment: &Segment, times: &[u64], ramp: Ramp, area: Rect) {
     let shade = |rate: f64| colors::shade(ramp.shown(rate));
     canvas.hatch(area);
     let (x, y) = edges(segment, times, area);
+    let (columns, rows) = (by_dot(&x), by_dot(&y));
     let mut shades: Vec<Vec<Rect>> = vec![Vec::new(); SHADES];
-    for (row, rates) in segment.rates.iter().enumerate() {
-        let mut column = 0;
-        for run in rates.chunk_by(|a, b| a.map(shade) == b.map(shade)) {
-            let (left, right) = (x[column], x[column + run.len()]);
-            column += run.len();
-            if let Some(rate) = run[0] {
-                let rect = Rect { x: left, y: y[row + 1], w: right - left, h: y[row] - y[row + 1] };
-                shades[shade(rate)].push(rect);
+    for row in rows {
+        let (top, bottom) = (y[row.end], y[row.start]);
+        let hottest = |column: &Range<usize>| {
+            let cells = segment.rates[row.clone()].iter().flat_map(|rates| &rates[column.clone()]);
+            cells.copied().flatten().reduce(f64::max)
+        };
+        let shaded: Vec<_> = columns.iter().map(|column| hottest(column).map(shade)).collect();
+        let mut first = 0;
+        for run in shaded.chunk_by(|a, b| a == b) {
+            let (left, right) = (x[columns[first].start], x[columns[first + run.len() - 1].end]);
+            first += run.len();
+            if let Some(shade) = run[0] {
+                shades[shade].push(Rect { x: left, y: top, w: right - left, h: bottom - top });
             }
         }
     }
@@ -241,5 +264,17 @@ fn draw_owners(canvas: &mut Canvas, heatmap: &Heatmap) {
         let y = OWNERS.y + down as f64 * OWNERS.h;
         canvas.rect(Rect { x, y: y - 10.0, w: 12.0, h: 12.0 }, colors::owner(place));
         canvas.text((x + 18.0, y), 12.0, Anchor::Start, INK, said);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_smaller_than_a_dot_share_one() {
+        assert_eq!(by_dot(&[0.0, 1.0, 3.0]), [0..1, 1..2]);
+        assert_eq!(by_dot(&[9.0, 9.0, 8.0, 8.0, 8.0, 5.0, 5.0]), [0..2, 2..6]);
+        assert_eq!(by_dot(&[4.0, 4.0]), []);
     }
 }

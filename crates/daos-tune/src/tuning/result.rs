@@ -32,6 +32,8 @@ pub struct TuningResult {
     pub sides: Option<f64>,
     /// The best point, and what to expect of it.
     pub best: Option<Estimate>,
+    /// What was measured at that point itself, if it was sampled there.
+    pub measured: Option<PointStats>,
     /// The scheme with its thresholds; `None` if that is not better than no scheme for
     /// sure.
     pub scheme: Option<Scheme>,
@@ -56,6 +58,8 @@ impl TuningResult {
         let scores = tuning.scores();
         let (space, records) = (tuning.space(), tuning.records());
         let better = best.as_ref().filter(|best| best.is_better_than_none());
+        let is_best = |point: &PointStats| best.as_ref().is_some_and(|best| best.at == point.at);
+        let measured = points(records, &scores).into_iter().find(is_best);
         Ok(Self {
             end,
             samples: records.len(),
@@ -65,6 +69,7 @@ impl TuningResult {
             orig: tuning.orig(),
             sides: tuning.scorer().sides_differ(records),
             scheme: better.and_then(|best| space.apply(tuning.scheme(), &best.at)),
+            measured: measured.filter(|point| point.at != At::NoScheme),
             best,
             space: space.clone(),
             points: if tuning.is_sweep() { points(records, &scores) } else { Vec::new() },
@@ -112,6 +117,8 @@ impl Serialize for TuningResult {
             score: Option<ConfidenceInterval>,
             gain: Option<ConfidenceInterval>,
             better_than_none: bool,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            measured: Option<PointJson>,
             #[serde(skip_serializing_if = "Vec::is_empty")]
             points: Vec<PointJson>,
             shape: Option<usize>,
@@ -126,6 +133,13 @@ impl Serialize for TuningResult {
             score: MeanSd,
         }
         let best = self.best.as_ref();
+        let json = |point: &PointStats| PointJson {
+            at: self.named(&point.at),
+            count: point.count,
+            performance: point.performance,
+            memory: point.memory,
+            score: point.score,
+        };
         Json {
             end: self.end.name(),
             samples: self.samples,
@@ -140,17 +154,8 @@ impl Serialize for TuningResult {
             score: best.map(|best| best.score),
             gain: best.map(|best| best.gain),
             better_than_none: self.scheme.is_some(),
-            points: self
-                .points
-                .iter()
-                .map(|point| PointJson {
-                    at: self.named(&point.at),
-                    count: point.count,
-                    performance: point.performance,
-                    memory: point.memory,
-                    score: point.score,
-                })
-                .collect(),
+            measured: self.measured.as_ref().map(json),
+            points: self.points.iter().map(json).collect(),
             shape: self.classification.as_ref().and_then(|like| Some(like.shape?.number())),
             explained: self.classification.as_ref().map(|like| like.explained),
         }

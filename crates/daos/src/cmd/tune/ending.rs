@@ -75,6 +75,7 @@ pub fn tell(
     let why = match result.end {
         TuningEnd::Samples => "all samples are taken",
         TuningEnd::Time => "there is no time for another sample",
+        TuningEnd::Void if fails_with_scheme(tuning) => FAILS_WITH_SCHEME,
         TuningEnd::Void => "three samples in a row were void",
         TuningEnd::TooShort => "the limit has no time for another sample: one run takes most of it",
         TuningEnd::Gone => "the service has ended",
@@ -102,6 +103,9 @@ pub fn tell(
     if let Some(headline) = &picture.subtitle {
         writeln!(out, "{}", safe(headline))?;
     }
+    if let Some(measured) = &result.measured {
+        writeln!(out, "{}", at_best(measured, tuning.scorer().max_loss()))?;
+    }
     let dir = safe(&store.dir().display().to_string());
     if result.scheme.is_some() {
         let name = SCHEMES.into_iter().find(|name| store.path(name).exists());
@@ -115,10 +119,41 @@ pub fn tell(
     Ok(())
 }
 
+/// What was measured at the best point, and whether more is lost there than was asked for: the
+/// score weighs that, and does not rule it out.
+fn at_best(measured: &PointStats, max_loss: f64) -> String {
+    let change = |share: f64, more: &str, less: &str| {
+        let which = if share < 0.0 { less } else { more };
+        format!("{:.1} % {which}", 100.0 * share.abs())
+    };
+    let performance = change(measured.performance.mean, "faster", "slower");
+    let memory = change(measured.memory.mean, "less memory", "more memory");
+    let of = if measured.count == 1 { "one sample" } else { "the samples" };
+    let line = format!("measured there: {performance}, {memory} (mean of {of})");
+    if -measured.performance.mean <= max_loss {
+        return line;
+    }
+    let asked = 100.0 * max_loss;
+    format!("{line}; that is more than --max-loss {asked}%, which {of} may be too few to tell")
+}
+
+/// What to say where nothing went well with a scheme, though it did without.
+const FAILS_WITH_SCHEME: &str =
+    "it fails with the scheme, whatever its thresholds, and not without";
+
+/// Whether it went well without a scheme between the failures that ended it.
+fn fails_with_scheme(tuning: &Tuning) -> bool {
+    let mut last = tuning.records().iter().rev().take(3);
+    last.any(|record| record.is_baseline() && record.void.is_none())
+}
+
 /// Why it is no success, if it is none.
 pub fn failure(tuning: &mut Tuning, result: &TuningResult) -> Option<String> {
     let last = tuning.scores().pop().and_then(Result::err).unwrap_or_default();
     match result.end {
+        TuningEnd::Void if fails_with_scheme(tuning) => {
+            Some(format!("{FAILS_WITH_SCHEME}; the last: {last}"))
+        }
         TuningEnd::Void => Some(format!("three samples in a row were void; the last: {last}")),
         TuningEnd::Gone => Some("the service has ended, and with it the tuning".to_owned()),
         TuningEnd::TooShort => {
@@ -197,4 +232,29 @@ fn interval(of: ConfidenceInterval) -> String {
     }
     let confidence = 100.0 * daos_tune::CONFIDENCE;
     format!("{:.3} ({:.3} to {:.3} with {confidence:.0} % confidence)", of.mean, of.low, of.high)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_lost_at_the_best_point_is_told() {
+        let mean = |mean| MeanSd { mean, sd: 0.0 };
+        let at_best = |performance, count| {
+            let (performance, memory) = (mean(performance), mean(0.5));
+            let at = At::Point(vec![5.0]);
+            at_best(&PointStats { at, count, performance, memory, score: mean(0.2) }, 0.01)
+        };
+        let told = "measured there: 0.8 % slower, 50.0 % less memory (mean of the samples)";
+        assert_eq!(at_best(-0.008, 3), told);
+        assert!(at_best(0.02, 1).starts_with("measured there: 2.0 % faster"));
+        let told = at_best(-0.03, 1);
+        assert!(
+            told.ends_with(
+                "that is more than --max-loss 1%, which one sample may be too few to tell"
+            ),
+            "{told}"
+        );
+    }
 }
