@@ -5,6 +5,7 @@ use super::progress;
 use crate::cli;
 use anyhow::{Context, Result};
 use daos_cli::{Plain, Usage, say, signals};
+use daos_core::text::safe_lines;
 use daos_eval::suite::configuration::BASELINE;
 use daos_eval::suite::job::Job;
 use daos_eval::suite::plan::refuse_missing;
@@ -186,7 +187,8 @@ pub fn compare(args: &cli::Compare) -> Result<i32> {
 
 fn show(report: &Report, stores: &[(&str, &Store)], format: Plain) -> Result<()> {
     let text = match format {
-        Plain::Text => report.text(),
+        // A program that fails may have said anything.
+        Plain::Text => safe_lines(&report.text()),
         Plain::Json => report.json(stores)?,
     };
     stdout().lock().write_all(text.as_bytes()).context("showing the tables")
@@ -264,9 +266,10 @@ fn dry_run(plan: &Plan) -> Result<i32> {
     for one in &plan.configurations {
         let words = one.words(0, Path::new("RECORD"), 1).map(|words| words.join(" "));
         let beside = words.map_or("nothing beside it".to_owned(), |words| {
+            let words = words.replace("--pid=0", "--pid=PID");
             format!("{} {words}", one.program("daos", "daos-eval"))
         });
-        writeln!(out, "{}: {beside}", one.name.replace("--pid=0", "--pid=PID"))?;
+        writeln!(out, "{}: {beside}", one.name)?;
     }
     let left: Vec<_> = plan.left(store.as_ref()).collect();
     let seconds = left.iter().map(|&step| plan.seconds(step, store.as_ref())).sum();

@@ -2,7 +2,7 @@
 //! same way in every configuration, and `daos` is told its number at once: so what `daos` takes to
 //! begin is in the tables, as it is for who uses it.
 
-use super::configuration::Configuration;
+use super::configuration::{BASELINE, Configuration};
 use super::error::SuiteError;
 use super::plan::Plan;
 use super::records;
@@ -44,6 +44,8 @@ pub struct Job {
     pub side: Side,
     /// The most memory that it may have, in bytes, if it is limited.
     pub limit_bytes: Option<u64>,
+    /// Seconds after which it is ended, if it is.
+    pub most_seconds: Option<f64>,
     /// Another copy runs beside it, on which nothing may act.
     pub is_beside_another: bool,
     /// Where it runs.
@@ -73,6 +75,8 @@ impl Job {
         side: Side,
     ) -> Result<Self, SuiteError> {
         let is_kept = plan.keep_records && configuration.records();
+        let alone = store.measured(&workload.name, BASELINE);
+        let longest = alone.iter().map(|run| run.runtime_s).reduce(f64::max);
         let record = is_kept.then(|| records::make(store, workload, configuration, round));
         Ok(Self {
             workload: workload.clone(),
@@ -80,6 +84,7 @@ impl Job {
             round,
             side,
             limit_bytes: None,
+            most_seconds: workload.most_seconds(longest),
             is_beside_another: false,
             dir: script::directory(store, workload, side)?,
             log: script::log(store, workload, &side.called(&configuration.name))?,
@@ -188,8 +193,10 @@ impl Job {
             if stop.load(Ordering::Relaxed) {
                 return Err(EvalError::Interrupted.into());
             }
-            if begun.elapsed().as_secs_f64() > self.workload.most_seconds() {
-                return Err(SuiteError::TooLong(self.workload.most_seconds()));
+            if let Some(most) = self.most_seconds
+                && begun.elapsed().as_secs_f64() > most
+            {
+                return Err(SuiteError::TooLong(most));
             }
             if let Some(beside) = daos
                 && beside.has_ended()?

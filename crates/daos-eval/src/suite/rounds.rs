@@ -178,7 +178,7 @@ impl Rounds<'_> {
             Ok((measured, beside)) => Ok((Outcome::Measured(measured), beside)),
             Err(err) if err.ends_all() => Err(err),
             Err(err) => {
-                self.give_up(step, is_set_up, &err);
+                self.give_up(step, is_set_up, store, &err);
                 Ok((Outcome::Failed { failed: err.to_string() }, None))
             }
         }
@@ -186,14 +186,16 @@ impl Rounds<'_> {
 
     /// Notes what is not tried again after a step failed: its workload in its configuration, or in
     /// all, where there is no input or nothing to compare with.
-    fn give_up(&mut self, step: Step, is_set_up: bool, err: &SuiteError) {
+    fn give_up(&mut self, step: Step, is_set_up: bool, store: &Store, err: &SuiteError) {
         let configurations = &self.plan.configurations;
         let baseline = configurations.iter().position(|one| one.name == BASELINE).unwrap_or(0);
         let is_baseline = match &self.plan.pairs {
             Some(_) => matches!(err, SuiteError::Copy { name, .. } if name == BASELINE),
             None => step.configuration == baseline,
         };
-        let is_all = !is_set_up || is_baseline;
+        let (workload, _) = self.plan.of(step);
+        let has_baseline = !store.measured(&workload.name, BASELINE).is_empty();
+        let is_all = !is_set_up || is_baseline && !has_baseline;
         self.given_up.insert((step.workload, (!is_all).then_some(step.configuration)));
     }
 

@@ -57,6 +57,10 @@ pub struct Workload {
     /// About how many seconds it takes alone.
     #[serde(default = "usual_seconds")]
     pub seconds: f64,
+    /// Whether it is a command that was given, of which nothing is known: it takes as long as it
+    /// takes.
+    #[serde(skip)]
+    pub is_given: bool,
     /// About how much memory it takes, such as `700M`.
     #[serde(default)]
     pub memory: Option<String>,
@@ -127,6 +131,7 @@ impl Suite {
             command: format!("exec {}", words.join(" ")),
             directory: Some(here),
             seconds: USUAL_SECONDS,
+            is_given: true,
             memory: None,
             pairs: Some(true),
         };
@@ -212,9 +217,15 @@ impl Workload {
         Ok(())
     }
 
-    /// Seconds after which a run of it is ended.
-    pub fn most_seconds(&self) -> f64 {
-        (OVERTIME.0 * self.seconds).max(OVERTIME.1)
+    /// Seconds after which a run of it is ended, if it took at most `longest` seconds alone;
+    /// `None` if it may take any time.
+    pub fn most_seconds(&self, longest: Option<f64>) -> Option<f64> {
+        match longest {
+            None if self.is_given => None,
+            longest => {
+                Some((OVERTIME.0 * self.seconds.max(longest.unwrap_or(0.0))).max(OVERTIME.1))
+            }
+        }
     }
 
     /// Whether two copies of it can run at once: what has a directory of its own, unless it says
@@ -257,6 +268,18 @@ mod tests {
 
     fn parse(text: &str) -> Result<Suite, String> {
         Suite::parse(Path::new("/tmp/a.toml"), text).map_err(|err| err.to_string())
+    }
+
+    #[test]
+    fn a_run_is_ended_when_it_takes_far_longer_than_is_known() {
+        let given = &Suite::of_command(&["sleep".into(), "1300".into()]).unwrap().workloads[0];
+        assert_eq!(given.most_seconds(None), None, "nothing is known of it");
+        assert_eq!(given.most_seconds(Some(1300.0)), Some(26_000.0));
+        let text = "[[workload]]\nname = \"a\"\ncommand = \"x\"\nseconds = 40";
+        let named = &parse(text).unwrap().workloads[0];
+        assert_eq!(named.most_seconds(None), Some(800.0));
+        assert_eq!(named.most_seconds(Some(50.0)), Some(1000.0));
+        assert_eq!(named.most_seconds(Some(3.0)), Some(800.0));
     }
 
     #[test]

@@ -52,6 +52,7 @@ fn what_would_run() {
     fs::write(place.path("mine.toml"), text).unwrap();
     let dry = said(&["--dry-run", "--suite", "mine.toml", "--configs", "orig,x=prcl"]);
     assert!(dry.contains("sleep 1") && dry.contains("--scheme=prcl"), "{dry}");
+    assert!(dry.contains("--pid=PID") && !dry.contains("--pid=0"), "{dry}");
     assert_eq!(place.files(), ["load.cfg", "mine.toml"]);
 }
 

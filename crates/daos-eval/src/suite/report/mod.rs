@@ -8,7 +8,7 @@ mod text;
 use super::SuiteError;
 use super::records::{self, Records};
 use super::results::{Compared, Metric, Results, Statistic, Table, sentences};
-use super::store::Store;
+use super::store::{Header, Store};
 use super::tuned;
 
 /// What a pair is.
@@ -29,6 +29,24 @@ const MARKS_OF_PAIRS: &str = "In brackets: percent more than the copies that ran
     workloads that have it; the percentage of the average is the mean of the workloads' \
     percentages.";
 
+/// The same of two evaluations.
+const MARKS_OF_TWO: &str = "In brackets: percent more than in the column to the left, which is the \
+    same configuration in the other evaluation. `~`: chance alone would make as large a \
+    difference in more than one of twenty cases (permutation test); `?`: too few runs to tell, of \
+    which it takes four each. `total` and `average` of a column are over the workloads that have \
+    it; the percentage of the average is the mean of the workloads' percentages.";
+
+/// What percentages in tables compare with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Brackets {
+    /// The first column.
+    First,
+    /// The copies that ran alone beside.
+    Beside,
+    /// The column to the left: of the same in another evaluation.
+    Left,
+}
+
 /// What is shown of an evaluation, or of two.
 #[derive(Debug, Clone)]
 pub struct Report {
@@ -48,8 +66,8 @@ pub struct Report {
     pub main: Vec<Table>,
     /// The others.
     pub more: Vec<Table>,
-    /// Whether it is of pairs.
-    pub is_paired: bool,
+    /// What percentages in tables compare with.
+    pub brackets: Brackets,
     /// Each run of the main metrics against the mean of the baseline, or each pair, for plots.
     pub plots: Vec<Plot>,
 }
@@ -108,7 +126,7 @@ impl Report {
             failures: results.failures().into_iter().map(failed).collect(),
             main,
             more,
-            is_paired: results.is_paired(),
+            brackets: if results.is_paired() { Brackets::Beside } else { Brackets::First },
             plots,
         }
     }
@@ -126,6 +144,7 @@ impl Report {
         if a.header.pairs != b.header.pairs {
             facts.push("One is of pairs, of which each copy has half of the CPUs, and the other is not: differences may be that".to_owned());
         }
+        facts.extend(differences(&a.header, &b.header));
         Self {
             title: format!("{} against {}", names[1], names[0]),
             facts,
@@ -135,14 +154,18 @@ impl Report {
             failures: Vec::new(),
             main: super::results::compare(&of_a, &of_b, names),
             more: Vec::new(),
-            is_paired: false,
+            brackets: Brackets::Left,
             plots: Vec::new(),
         }
     }
 
     /// What marks in tables mean.
     fn marks(&self) -> &'static str {
-        if self.is_paired { MARKS_OF_PAIRS } else { MARKS }
+        match self.brackets {
+            Brackets::First => MARKS,
+            Brackets::Beside => MARKS_OF_PAIRS,
+            Brackets::Left => MARKS_OF_TWO,
+        }
     }
 
     /// What was recorded, a line for each workload and configuration.
@@ -169,6 +192,37 @@ impl Report {
     pub fn json(&self, stores: &[(&str, &Store)]) -> Result<String, serde_json::Error> {
         json::render(self, stores)
     }
+}
+
+/// What is not the same in two evaluations, though it has the same name.
+fn differences(a: &Header, b: &Header) -> Vec<String> {
+    let kinds = [
+        ("workload", &a.workloads, &b.workloads),
+        ("configuration", &a.configurations, &b.configurations),
+    ];
+    let mut facts = Vec::new();
+    for (kind, of_a, of_b) in kinds {
+        let pairs = of_a.iter().filter_map(|one| {
+            let other = of_b.iter().find(|other| other.name == one.name)?;
+            (other.definition != one.definition).then_some((one, other))
+        });
+        facts.extend(pairs.map(|(one, other)| {
+            let (name, before, after) = (&one.name, &one.about, &other.about);
+            if before == after {
+                format!("The {kind} {name} is not defined alike: differences may be that")
+            } else {
+                format!("The {kind} {name} is not the same: {before}; and {after}")
+            }
+        }));
+    }
+    if a.daos != b.daos && a.daos.is_some() && b.daos.is_some() {
+        facts.push("They are of different builds of daos".to_owned());
+    }
+    if a.zram_bytes != b.zram_bytes {
+        let [before, after] = [a, b].map(|header| header.zram_bytes >> 20);
+        facts.push(format!("Swap is not the same: {before} and {after} MiB"));
+    }
+    facts
 }
 
 /// Writes the report of an evaluation beside its runs, in all forms.
@@ -229,7 +283,7 @@ fn cell_texts(table: &Table, cell: &super::results::Cell) -> (String, Option<Str
 #[cfg(test)]
 mod tests {
     use super::super::results::testing::{of_runs, store};
-    use super::super::store::{Measured, Outcome, RawRun};
+    use super::super::store::{Measured, Named, Outcome, RawRun};
     use super::*;
 
     fn evaluation() -> Store {
@@ -382,5 +436,29 @@ mod tests {
         let report = Report::of_two(&a, &b, ["old", "new"]);
         insta::assert_snapshot!(report.text());
         assert!(report.json(&[("old", &a), ("new", &b)]).unwrap().contains("\"new\""));
+    }
+
+    #[test]
+    fn what_only_has_the_same_name_is_told() {
+        let named = |about: &str, definition: &str| Named {
+            name: "bench".to_owned(),
+            about: about.to_owned(),
+            definition: definition.to_owned(),
+        };
+        let mut a = evaluation().header;
+        let mut b = a.clone();
+        assert_eq!(differences(&a, &b), [""; 0]);
+        a.workloads = vec![named("./bench 1G", "1"), Named { name: "x".into(), ..named("", "1") }];
+        b.workloads = vec![named("./bench 4G", "2")];
+        (a.daos, b.daos) = (Some("1".into()), Some("2".into()));
+        (a.zram_bytes, b.zram_bytes) = (4 << 30, 0);
+        let told = [
+            "The workload bench is not the same: ./bench 1G; and ./bench 4G",
+            "They are of different builds of daos",
+            "Swap is not the same: 4096 and 0 MiB",
+        ];
+        assert_eq!(differences(&a, &b), told);
+        b.daos = None;
+        assert_eq!(differences(&a, &b).len(), 2, "of one it is not known");
     }
 }

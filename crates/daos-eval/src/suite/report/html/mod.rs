@@ -3,7 +3,7 @@
 mod plot;
 mod record;
 
-use super::{Report, cell_texts};
+use super::{Brackets, Report, cell_texts};
 use crate::suite::results::{Row, Table};
 
 const STYLE: &str = include_str!("style.css");
@@ -23,9 +23,9 @@ pub(super) fn render(report: &Report) -> String {
     let records: Vec<String> = report.records.iter().map(record::render).collect();
     out += &section("What was recorded", &records.concat());
     let plots: Vec<String> = report.plots.iter().map(plot::render).collect();
-    let title = match report.is_paired {
-        true => "Each pair: against the copy that ran alone",
-        false => "Each run against the mean of the first configuration",
+    let title = match report.brackets {
+        Brackets::Beside => "Each pair: against the copy that ran alone",
+        Brackets::First | Brackets::Left => "Each run against the mean of the first configuration",
     };
     out += &section(title, &plots.concat());
     let main: Vec<String> = report.main.iter().map(of_table).collect();
