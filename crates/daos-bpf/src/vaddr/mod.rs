@@ -148,11 +148,14 @@ impl VirtualMemory {
             return Vec::new();
         }
         let named = self.spaces.iter().filter(|space| space.origin == Origin::Named);
+        let started = named.flat_map(|space| space.process.descendants());
+        let found: BTreeSet<u32> = started.map(|process| process.pid()).collect();
+        if found.is_empty() {
+            return Vec::new();
+        }
         // If what is watched is the shell that `daos` was started from, `daos` is a descendant of
         // it, and so is what runs it in between, such as `sudo`.
         let own = Protection::new(Path::new("/"), true);
-        let started = named.flat_map(|space| space.process.descendants());
-        let found: BTreeSet<u32> = started.map(|process| process.pid()).collect();
         let is_other = |pid: &u32| !own.is_above(*pid) && !self.pids().any(|other| other == *pid);
         found.into_iter().filter(is_other).take(most).collect()
     }

@@ -32,7 +32,7 @@ pub struct TuningResult {
     pub sides: Option<f64>,
     /// The best point, and what to expect of it.
     pub best: Option<Estimate>,
-    /// What was measured at that point itself, if it was sampled there.
+    /// What was measured at the nearest point with a score: at that itself, if it was sampled.
     pub measured: Option<PointStats>,
     /// The scheme with its thresholds; `None` if that is not better than no scheme for
     /// sure.
@@ -58,8 +58,8 @@ impl TuningResult {
         let scores = tuning.scores();
         let (space, records) = (tuning.space(), tuning.records());
         let better = best.as_ref().filter(|best| best.is_better_than_none());
-        let is_best = |point: &PointStats| best.as_ref().is_some_and(|best| best.at == point.at);
-        let measured = points(records, &scores).into_iter().find(is_best);
+        let measured =
+            best.as_ref().and_then(|best| nearest(space, &best.at, points(records, &scores)));
         Ok(Self {
             end,
             samples: records.len(),
@@ -69,7 +69,7 @@ impl TuningResult {
             orig: tuning.orig(),
             sides: tuning.scorer().sides_differ(records),
             scheme: better.and_then(|best| space.apply(tuning.scheme(), &best.at)),
-            measured: measured.filter(|point| point.at != At::NoScheme),
+            measured,
             best,
             space: space.clone(),
             points: if tuning.is_sweep() { points(records, &scores) } else { Vec::new() },
@@ -83,6 +83,17 @@ impl TuningResult {
             |(param, value): (&Param, &f64)| (param.threshold.name(), param.threshold.show(*value));
         Some(self.space.params().iter().zip(at.values()?).map(shown).collect())
     }
+}
+
+/// The one of these points that is nearest to another, as the search measures distances.
+fn nearest(space: &SearchSpace, at: &At, points: Vec<PointStats>) -> Option<PointStats> {
+    let at = space.units(at)?;
+    let distance = |point: &PointStats| -> Option<f64> {
+        let each = space.units(&point.at)?.into_iter().zip(&at).map(|(a, b)| (a - b).powi(2));
+        Some(each.sum())
+    };
+    let points = points.into_iter().filter_map(|point| Some((distance(&point)?, point)));
+    points.min_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, point)| point)
 }
 
 /// The shape of a sweep's scores.

@@ -104,7 +104,8 @@ pub fn tell(
         writeln!(out, "{}", safe(headline))?;
     }
     if let Some(measured) = &result.measured {
-        writeln!(out, "{}", at_best(measured, tuning.scorer().max_loss()))?;
+        let at = tuning.space().show(&measured.at);
+        writeln!(out, "{}", near_best(&at, measured, tuning.scorer().max_loss()))?;
     }
     let dir = safe(&store.dir().display().to_string());
     if result.scheme.is_some() {
@@ -119,22 +120,25 @@ pub fn tell(
     Ok(())
 }
 
-/// What was measured at the best point, and whether more is lost there than was asked for: the
-/// score weighs that, and does not rule it out.
-fn at_best(measured: &PointStats, max_loss: f64) -> String {
+/// What was measured `at` a point near the best, and whether more was lost there than was asked
+/// for: the score weighs that, and does not rule it out.
+fn near_best(at: &str, measured: &PointStats, max_loss: f64) -> String {
     let change = |share: f64, more: &str, less: &str| {
         let which = if share < 0.0 { less } else { more };
         format!("{:.1} % {which}", 100.0 * share.abs())
     };
     let performance = change(measured.performance.mean, "faster", "slower");
     let memory = change(measured.memory.mean, "less memory", "more memory");
-    let of = if measured.count == 1 { "one sample" } else { "the samples" };
-    let line = format!("measured there: {performance}, {memory} (mean of {of})");
+    let of = match measured.count {
+        1 => "one sample".to_owned(),
+        count => format!("mean of {count} samples"),
+    };
+    let line = format!("measured at {at}: {performance}, {memory} ({of})");
     if -measured.performance.mean <= max_loss {
         return line;
     }
     let asked = 100.0 * max_loss;
-    format!("{line}; that is more than --max-loss {asked}%, which {of} may be too few to tell")
+    format!("{line}; that is more than --max-loss {asked}%")
 }
 
 /// What to say where nothing went well with a scheme, though it did without.
@@ -239,22 +243,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_lost_at_the_best_point_is_told() {
+    fn what_is_lost_near_the_best_point_is_told() {
         let mean = |mean| MeanSd { mean, sd: 0.0 };
-        let at_best = |performance, count| {
+        let near_best = |performance, count| {
             let (performance, memory) = (mean(performance), mean(0.5));
             let at = At::Point(vec![5.0]);
-            at_best(&PointStats { at, count, performance, memory, score: mean(0.2) }, 0.01)
+            let point = PointStats { at, count, performance, memory, score: mean(0.2) };
+            near_best("min_age=5s", &point, 0.01)
         };
-        let told = "measured there: 0.8 % slower, 50.0 % less memory (mean of the samples)";
-        assert_eq!(at_best(-0.008, 3), told);
-        assert!(at_best(0.02, 1).starts_with("measured there: 2.0 % faster"));
-        let told = at_best(-0.03, 1);
-        assert!(
-            told.ends_with(
-                "that is more than --max-loss 1%, which one sample may be too few to tell"
-            ),
-            "{told}"
-        );
+        let told = "measured at min_age=5s: 0.8 % slower, 50.0 % less memory (mean of 3 samples)";
+        assert_eq!(near_best(-0.008, 3), told);
+        assert!(near_best(0.02, 1).starts_with("measured at min_age=5s: 2.0 % faster"));
+        let told = near_best(-0.03, 1);
+        assert!(told.ends_with("(one sample); that is more than --max-loss 1%"), "{told}");
     }
 }
