@@ -34,13 +34,8 @@ impl MemoryCgroup {
         Some(Self { path: path.to_owned(), dir, version: mount.version })
     }
 
-    /// The most that it may use, in bytes, by its own limit and those of the groups above it;
-    /// `None` if there are none.
-    pub fn limit_bytes(&self) -> Option<u64> {
-        self.limit().map(|(bytes, _)| bytes)
-    }
-
-    /// The same, and the directory of the group whose limit that is: of it or of one above it.
+    /// The most that it may use, in bytes, by its own limit and those of the groups above it, and
+    /// the directory of the group whose limit that is; `None` if there are none.
     pub fn limit(&self) -> Option<(u64, PathBuf)> {
         let limits = self.with_those_above().filter_map(|g| Some((g.own_limit_bytes()?, g.dir)));
         limits.min_by_key(|(bytes, _)| *bytes)
@@ -227,6 +222,10 @@ mod tests {
 ";
     const TWO: &str = "29 22 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw,nsdelegate\n";
 
+    fn limit_bytes(group: &MemoryCgroup) -> Option<u64> {
+        group.limit().map(|(bytes, _)| bytes)
+    }
+
     fn tree(mounts: &str, cgroups: &str, files: &[(&str, &str)]) -> tempfile::TempDir {
         let root = tempfile::tempdir().unwrap();
         let write = |path: &str, text: &str| {
@@ -253,7 +252,7 @@ mod tests {
         let root = tree(ONE, "8:pids:/\n4:memory:/a/b\n0::/x\n", &files);
         let group = MemoryCgroup::of(root.path(), 7).unwrap();
         assert_eq!(group.path, "/a/b");
-        assert_eq!(group.limit_bytes(), Some(1000));
+        assert_eq!(limit_bytes(&group), Some(1000));
         assert!(group.limit().unwrap().1.ends_with("a/b"));
         assert_eq!(group.usage_bytes(), Some(600));
         assert_eq!(group.swap_bytes(), Some(50));
@@ -261,7 +260,7 @@ mod tests {
         assert_eq!(MemoryCgroup::of(root.path(), 8), None);
 
         let root = tree(ONE, "4:memory:/\n", &files);
-        assert_eq!(MemoryCgroup::of(root.path(), 7).unwrap().limit_bytes(), None);
+        assert_eq!(limit_bytes(&MemoryCgroup::of(root.path(), 7).unwrap()), None);
         let mut paths: Vec<String> = all(root.path()).into_iter().map(|g| g.path).collect();
         paths.sort();
         assert_eq!(paths, ["/", "/a", "/a/b"]);
@@ -276,7 +275,7 @@ mod tests {
         ];
         let root = tree(TWO, "0::/db.service\n", &files);
         let group = MemoryCgroup::of(root.path(), 7).unwrap();
-        assert_eq!((group.limit_bytes(), group.room_bytes()), (None, None));
+        assert_eq!((limit_bytes(&group), group.room_bytes()), (None, None));
         assert_eq!((group.usage_bytes(), group.swap_bytes()), (Some(600), Some(70)));
 
         fs::write(group.dir.join("memory.max"), "1000\n").unwrap();
@@ -298,7 +297,7 @@ mod tests {
         ];
         let root = tree(TWO, "0::/pod/app\n", &files);
         let group = MemoryCgroup::of(root.path(), 7).unwrap();
-        assert_eq!((group.limit_bytes(), group.room_bytes()), (Some(1000), Some(100)));
+        assert_eq!((limit_bytes(&group), group.room_bytes()), (Some(1000), Some(100)));
         assert!(!group.is_swap_full());
         let above = group.dir.parent().unwrap();
         fs::write(above.join("memory.swap.current"), "80\n").unwrap();

@@ -39,20 +39,10 @@ fn ids(targets: &[TargetSnapshot]) -> BTreeSet<TargetId> {
     targets.iter().map(|target| target.id).collect()
 }
 
-/// Sorted `ranges` without sorted `holes`, which lie in them.
-fn without(ranges: &[AddrRange], holes: &[AddrRange]) -> Vec<AddrRange> {
-    let mut holes = holes.iter().peekable();
-    let mut left = Vec::new();
-    for range in ranges {
-        let mut start = range.start;
-        while let Some(hole) = holes.next_if(|hole| hole.end <= range.end) {
-            left.push(AddrRange::new(start, hole.start));
-            start = hole.end;
-        }
-        left.push(AddrRange::new(start, range.end));
-    }
-    left.retain(|range| !range.is_empty());
-    left
+/// The parts of `ranges` that were not counted yet.
+fn uncounted(counted: &IntervalMap, ranges: &[AddrRange]) -> Vec<AddrRange> {
+    let parts = ranges.iter().flat_map(|range| counted.over(*range));
+    parts.filter(|(_, before)| before.is_none()).map(|(part, _)| part).collect()
 }
 
 impl<'a, S: ActionSink> DryRun<'a, S> {
@@ -75,18 +65,15 @@ impl<S: ActionSink> ActionSink for DryRun<'_, S> {
         ranges: &[AddrRange],
     ) -> Result<ActionReport, S::Error> {
         let counted = self.counted.0.entry((action, target)).or_default();
-        let mut fresh = Vec::new();
-        for range in ranges {
-            let parts = counted.over(*range).filter(|(_, before)| before.is_none());
-            fresh.extend(parts.map(|(part, _)| part));
-        }
-        fresh.iter().for_each(|range| counted.set(*range, 0));
+        let mut fresh = uncounted(counted, ranges);
         let mut outcome = ActionReport::default();
         if matches!(action, Action::Pageout | Action::Cold) {
             let shared = self.real.shared(target, &fresh)?;
             outcome.refuse(Refusal::Shared, shared.iter().map(AddrRange::len).sum());
-            fresh = without(&fresh, &shared);
+            shared.iter().for_each(|range| counted.set(*range, 0));
+            fresh = uncounted(counted, &fresh);
         }
+        fresh.iter().for_each(|range| counted.set(*range, 0));
         for (window, seen) in sample(self.real, target, &fresh)? {
             let pages = match action {
                 // What is there already needs not be brought back.

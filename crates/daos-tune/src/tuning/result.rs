@@ -58,8 +58,8 @@ impl TuningResult {
         let scores = tuning.scores();
         let (space, records) = (tuning.space(), tuning.records());
         let better = best.as_ref().filter(|best| best.is_better_than_none());
-        let measured =
-            best.as_ref().and_then(|best| nearest(space, &best.at, points(records, &scores)));
+        let points = points(records, &scores);
+        let measured = best.as_ref().and_then(|best| nearest(space, &best.at, &points)).cloned();
         Ok(Self {
             end,
             samples: records.len(),
@@ -72,7 +72,7 @@ impl TuningResult {
             measured,
             best,
             space: space.clone(),
-            points: if tuning.is_sweep() { points(records, &scores) } else { Vec::new() },
+            points: if tuning.is_sweep() { points } else { Vec::new() },
             classification: classification(tuning, &scores),
         })
     }
@@ -86,13 +86,13 @@ impl TuningResult {
 }
 
 /// The one of these points that is nearest to another, as the search measures distances.
-fn nearest(space: &SearchSpace, at: &At, points: Vec<PointStats>) -> Option<PointStats> {
+fn nearest<'a>(space: &SearchSpace, at: &At, points: &'a [PointStats]) -> Option<&'a PointStats> {
     let at = space.units(at)?;
     let distance = |point: &PointStats| -> Option<f64> {
         let each = space.units(&point.at)?.into_iter().zip(&at).map(|(a, b)| (a - b).powi(2));
         Some(each.sum())
     };
-    let points = points.into_iter().filter_map(|point| Some((distance(&point)?, point)));
+    let points = points.iter().filter_map(|point| Some((distance(point)?, point)));
     points.min_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, point)| point)
 }
 

@@ -75,8 +75,7 @@ pub fn tell(
     let why = match result.end {
         TuningEnd::Samples => "all samples are taken",
         TuningEnd::Time => "there is no time for another sample",
-        TuningEnd::Void if fails_with_scheme(tuning) => FAILS_WITH_SCHEME,
-        TuningEnd::Void => "three samples in a row were void",
+        TuningEnd::Void => void(tuning),
         TuningEnd::TooShort => "the limit has no time for another sample: one run takes most of it",
         TuningEnd::Gone => "the service has ended",
         TuningEnd::Interrupted => "interrupted",
@@ -141,24 +140,20 @@ fn near_best(at: &str, measured: &PointStats, max_loss: f64) -> String {
     format!("{line}; that is more than --max-loss {asked}%")
 }
 
-/// What to say where nothing went well with a scheme, though it did without.
-const FAILS_WITH_SCHEME: &str =
-    "it fails with the scheme, whatever its thresholds, and not without";
-
-/// Whether it went well without a scheme between the failures that ended it.
-fn fails_with_scheme(tuning: &Tuning) -> bool {
+/// Which failures ended it: with the scheme alone, if it went well without between them, or all.
+fn void(tuning: &Tuning) -> &'static str {
     let mut last = tuning.records().iter().rev().take(3);
-    last.any(|record| record.is_baseline() && record.void.is_none())
+    match last.any(|record| record.is_baseline() && record.void.is_none()) {
+        true => "it fails with the scheme, whatever its thresholds, and not without",
+        false => "three samples in a row were void",
+    }
 }
 
 /// Why it is no success, if it is none.
 pub fn failure(tuning: &mut Tuning, result: &TuningResult) -> Option<String> {
     let last = tuning.scores().pop().and_then(Result::err).unwrap_or_default();
     match result.end {
-        TuningEnd::Void if fails_with_scheme(tuning) => {
-            Some(format!("{FAILS_WITH_SCHEME}; the last: {last}"))
-        }
-        TuningEnd::Void => Some(format!("three samples in a row were void; the last: {last}")),
+        TuningEnd::Void => Some(format!("{}; the last: {last}", void(tuning))),
         TuningEnd::Gone => Some("the service has ended, and with it the tuning".to_owned()),
         TuningEnd::TooShort => {
             let (run, enough) = (result.took_s, (11.0 * result.took_s).ceil());
